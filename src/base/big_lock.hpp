@@ -1,0 +1,39 @@
+// The one lock of the process for MPI_THREAD_MULTIPLE, taken by the C bindings around every call.
+//
+// A program that asked for less than MPI_THREAD_MULTIPLE pays one predictable branch.  Recursive, because callbacks of the
+// program (attribute copy functions, error handlers) may call MPI.  A wait gives it up between polls (`Pause`).
+// Scale: one lock per process; lanes per communicator are the plan for threads that never meet (architecture.md).
+#pragma once
+
+#include <pthread.h>
+
+namespace dunlin {
+
+class BigLock {
+ public:
+  static bool is_needed() noexcept { return needed_; }
+  /// Whether calls may come from several threads at once.  True until MPI_Init_thread grants less.
+  static void set_needed(bool needed) noexcept { needed_ = needed; }
+  static void acquire() noexcept;
+  static void release() noexcept;
+  /// Gives up all levels held by this thread and answers how many; `reacquire` takes them again.
+  static int release_all() noexcept;
+  static void reacquire(int levels) noexcept;
+
+  /// Held for the length of one MPI call.
+  class Guard {
+   public:
+    Guard() noexcept : held_(needed_) { if (held_) [[unlikely]] acquire(); }
+    ~Guard() { if (held_) [[unlikely]] release(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    const bool held_;
+  };
+
+ private:
+  static inline bool needed_ = true;
+};
+
+}  // namespace dunlin

@@ -1,0 +1,114 @@
+// What every MPI handle points to: kind, reference count, memory from pools that never shrink.
+//
+// A handle of the standard ABI is either a small integer (predefined objects, 1..4095) or the object's address.  Freed
+// objects keep their memory in the pool with kind `none`, so that a stale handle is noticed instead of crashing.
+// Used by every noun of the standard (MPI 5.0, 2.5.1 "Opaque Objects" and chapter 20).
+//
+// Thread safety: reference counts are atomic; pools and tables are used under base/big_lock.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/assert.hpp"
+
+namespace dunlin {
+
+enum class Kind : std::uint32_t {
+  none = 0,  // freed
+  comm = 0x434f4d4d, group = 0x47525550, datatype = 0x54595045, op = 0x4f504552, request = 0x52455153,
+  message = 0x4d455347, info = 0x494e464f, errhandler = 0x45525248, session = 0x53455353, win = 0x57494e57,
+  file = 0x46494c45, keyval = 0x4b455956,
+};
+
+class Object {
+ public:
+  explicit Object(Kind kind) noexcept : kind_(kind) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  Kind kind() const noexcept { return kind_; }
+
+  // relaxed: whoever adds a reference already holds one, so the object cannot vanish meanwhile.
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  /// Gives up one reference; the last one destroys the object.  Predefined objects are never destroyed.
+  void release() noexcept {
+    // acq_rel: the destroyer must see everything that other holders did before they let go.
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1 && !predefined_handle_) delete this;
+  }
+  int references() const noexcept { return references_.load(std::memory_order_relaxed); }
+
+  bool is_predefined() const noexcept { return predefined_handle_ != 0; }
+  /// The value a program sees: the small integer of a predefined object, else the address.
+  std::uintptr_t handle_value() const noexcept {
+    return predefined_handle_ ? predefined_handle_ : reinterpret_cast<std::uintptr_t>(this);
+  }
+
+  /// Objects live in pools by size (object.cpp); memory is reused for objects only.
+  static void* operator new(std::size_t bytes) noexcept;
+  static void operator delete(void* memory, std::size_t bytes) noexcept;
+  static void* operator new(std::size_t, void* place) noexcept { return place; }  // predefined objects, static storage
+  static void operator delete(void*, void*) noexcept {}
+
+  /// The stable int of MPI_Xxx_toint: the handle itself for predefined objects, else an index from 4096 up.
+  int to_int() noexcept;
+  /// The object of that int, or nullptr.
+  static Object* from_int(int value) noexcept;
+
+ protected:
+  virtual ~Object();
+
+ private:
+  friend void make_predefined(Object& object, std::uintptr_t handle) noexcept;
+  Kind kind_;
+  std::atomic<int> references_{1};
+  std::uint32_t predefined_handle_ = 0;
+  int integer_ = 0;  // 0: not asked for yet
+};
+
+inline constexpr std::uintptr_t kPredefinedHandles = 4096;
+extern Object* predefined_objects[kPredefinedHandles];
+
+/// Gives `object` (static storage) the small-integer handle; runtime does this once at start.
+void make_predefined(Object& object, std::uintptr_t handle) noexcept;
+
+/// hot path: one compare, one load.  The object behind a handle, or nullptr when it is null, freed or of another kind.
+template <class T, class Handle>
+inline T* from_handle(Handle handle) noexcept {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  Object* object = value < kPredefinedHandles ? predefined_objects[value] : reinterpret_cast<Object*>(value);
+  if (!object || object->kind() != T::kKind) [[unlikely]] return nullptr;
+  return static_cast<T*>(object);
+}
+
+template <class Handle>
+inline Handle to_handle(const Object& object) noexcept {
+  return reinterpret_cast<Handle>(object.handle_value());
+}
+
+/// Holds one reference.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  /// Takes over the reference the caller holds.
+  static Ref adopt(T* object) noexcept { Ref r; r.object_ = object; return r; }
+  /// Adds a reference.
+  explicit Ref(T* object) noexcept : object_(object) { if (object_) object_->retain(); }
+  Ref(const Ref& other) noexcept : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+  Ref& operator=(Ref other) noexcept { T* mine = object_; object_ = other.object_; other.object_ = mine; return *this; }
+  ~Ref() { if (object_) object_->release(); }
+  T* get() const noexcept { return object_; }
+  T* operator->() const noexcept { return object_; }
+  T& operator*() const noexcept { return *object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  /// Hands the reference to the caller.
+  T* detach() noexcept { T* object = object_; object_ = nullptr; return object; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace dunlin
