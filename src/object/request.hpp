@@ -1,0 +1,55 @@
+// MPI_Request: something that will be complete one day (MPI 5.0, 3.7; 3.9 persistent; 6.12 collectives; 13.2 generalized).
+//
+// One class for what all share; the virtual functions are for the slow calls only.  `is_complete` and the result fields are
+// written by whoever finishes the operation (protocol, coll), in this process, under base/big_lock.hpp where threads are.
+#pragma once
+
+#include <cstdint>
+
+#include "base/err.hpp"
+#include "object/object.hpp"
+
+namespace dunlin {
+
+class Comm;
+
+/// What MPI_Status shows of a finished receive.
+struct Completion {
+  int source = -1;          // rank in the communicator
+  int tag = -1;
+  Err error = Err::ok;
+  bool is_cancelled = false;
+  std::uint64_t bytes = 0;  // received, packed
+};
+
+class Request : public Object {
+ public:
+  static constexpr Kind kKind = Kind::request;
+  Request() noexcept : Object(Kind::request) {}
+
+  // A persistent request is inactive between its completion and the next start; others are active until they are freed.
+  bool is_complete = false;   // written by whoever finishes the operation, read by waits
+  bool is_active = true;
+  bool is_persistent = false;
+  bool has_empty_status = false;   // sends: the status of MPI_Wait is the empty one but for error and cancelled
+  Comm* comm = nullptr;       // whose error handler hears of `completion.error`; not owned: see `hold`
+  Completion completion;
+
+  /// Persistent requests: begins a new round.
+  virtual Err start() noexcept;
+  /// MPI_Cancel: tries to take the operation back; completion.is_cancelled tells after the wait.
+  virtual Err cancel() noexcept { return Err::ok; }
+  /// MPI_Request_free: the program lets go of an active operation, which still runs to its end.
+  virtual void let_go() noexcept { release(); }
+  /// Generalized requests run the program's query function here, once a wait or test found them complete.
+  virtual Err fill_status(void* status) noexcept;
+  /// After completion was reported; generalized requests run the program's free function.
+  virtual Err reported() noexcept { return Err::ok; }
+  /// For the report of a hang: "receive from rank 3, tag 5".
+  virtual void describe(char* text, int bytes_max) const noexcept;
+
+ protected:
+  ~Request() override = default;
+};
+
+}  // namespace dunlin
