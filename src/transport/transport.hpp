@@ -1,0 +1,99 @@
+// How small ordered messages travel between two processes: the interface that every transport implements.
+//
+// A `Channel` carries envelopes with payload to one peer, in order, and never blocks, allocates or queues: back-pressure is
+// a return value, so that pending sends live in exactly one place (protocol/).  A `Transport` makes channels and polls all
+// of them.  `Inbox` is where messages arrive; protocol/ implements it.  Large data does not go through channels when
+// memory can be reached directly (memory/peer_memory.hpp).
+//
+// Adding a transport: a folder, these two classes, one line in registry.cpp; test/conformance/transport runs on it.
+// Thread safety: all calls under base/big_lock.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/err.hpp"
+#include "datatype/data.hpp"
+
+namespace dunlin::transport {
+
+/// What an envelope announces.  The protocol layer gives the kinds their meaning; transports only carry them.
+enum class MessageKind : std::uint8_t {
+  eager = 0,           // payload is the whole message
+  eager_synchronous,   // payload starts with the sender's 8-byte cookie, which the receiver returns once matched
+  rendezvous,          // payload is protocol::RendezvousHeader; data follows after the match
+  control,             // payload starts with a protocol::Control word: acknowledgements, chunks, credits, cancels
+};
+
+/// 24 bytes on every wire.  `context`, `source`, `tag` are what matching looks at.
+struct Envelope {
+  std::uint64_t context = 0;  // see Comm::context
+  std::int32_t source = 0;    // rank of the sender in the communicator (for control: unused)
+  std::int32_t tag = 0;
+  std::uint32_t bytes = 0;    // of payload that travels with this envelope; below 2^24
+  MessageKind kind = MessageKind::eager;
+};
+
+enum class Sent : std::uint8_t {
+  yes,     // payload is copied or handed over; its memory may be reused
+  full,    // no room now, nothing was sent; try again after a poll
+  failed,  // the peer cannot be reached any more
+};
+
+/// Payload of an arriving message, still lying in the transport's memory and perhaps in many short runs (the ring's lines
+/// each hold 40 or 56 bytes of it).  Valid only during `Inbox::arrived`; `copy_to` may be called several times.
+class Payload {
+ public:
+  /// Copies bytes [from, from + bytes) of the payload; the range must lie inside it.
+  virtual void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept = 0;
+  /// The payload's first run, for reading small headers in place.
+  std::span<const std::byte> first;
+
+ protected:
+  ~Payload() = default;
+};
+
+class Inbox {
+ public:
+  /// `peer` is the peer index of the sender.
+  virtual void arrived(int peer, const Envelope& envelope, const Payload& payload) noexcept = 0;
+
+ protected:
+  ~Inbox() = default;
+};
+
+class Channel {
+ public:
+  /// Sends `head` followed by `data` as one payload (head.size() + data.bytes == envelope.bytes).  `head` is at most 64
+  /// bytes of protocol header; empty for plain eager messages.
+  virtual Sent try_send(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept = 0;
+  /// Largest payload try_send accepts (head and data together).  Constant over the channel's life.
+  virtual std::size_t bytes_max() const noexcept = 0;
+
+ protected:
+  ~Channel() = default;
+};
+
+class Transport {
+ public:
+  virtual const char* name() const noexcept = 0;
+  /// The channel to a peer, made at first use, or nullptr when this transport cannot reach it.  Owned by the transport.
+  virtual Channel* connect(int peer) noexcept = 0;
+  /// Delivers what has arrived; answers how many messages that were.
+  virtual int poll(Inbox& inbox) noexcept = 0;
+  /// As `poll`, but may look only at messages of `peer`: for a wait that names its source, before the full `poll`.
+  virtual int poll_peer(int peer, Inbox& inbox) noexcept { return poll(inbox); }
+
+  // Sleeping (progress/engine.cpp).  The waiter announces itself, polls once more, sleeps only if that delivered nothing,
+  // and withdraws.  Only a transport whose peers wake a sleeper answers true from `can_sleep`.
+  virtual bool can_sleep() const noexcept { return false; }
+  virtual void announce_sleep() noexcept {}
+  /// Returns after a wake-up, a signal or the time; spurious returns are fine.
+  virtual void sleep(std::int64_t timeout_ns) noexcept {}
+  virtual void withdraw_sleep() noexcept {}
+  virtual ~Transport() = default;
+};
+
+}  // namespace dunlin::transport
