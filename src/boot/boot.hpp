@@ -1,0 +1,82 @@
+// How the processes of a job meet: who am I, how many are we, who shares my machine, and a small exchange
+// of words (put, fence, get) until a real transport takes over.  Used by runtime/ at init, abort and
+// finalize; nobody else. docs/launcher.md describes what a launcher gives us and which launchers are spoken
+// to.
+//
+// Cost: under our own mpirun everything but put/fence/get comes from the environment and one inherited
+// descriptor: no message is exchanged.  A fence costs the launcher one message per rank each way, so init
+// should need at most one.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/err.hpp"
+
+namespace dunlin::boot {
+
+/// Where this process stands in its job.  `node_peers` are world ranks, ascending, this process included.
+struct Place {
+  int rank = 0;
+  int size = 1;
+  int node_rank = 0;                  // index of `rank` in node_peers
+  int node = 0;                       // which node of the job, 0 .. nodes-1
+  int nodes = 1;
+  std::vector<int> node_peers = {0};  // O(ranks of this node); nothing here grows with the size of the job
+  int app_number = 0;                 // MPI_APPNUM: which part of an MPMD command line
+  int universe_size = -1;             // MPI_UNIVERSE_SIZE; -1 when the launcher does not say
+};
+
+/// Thread safety: calls come from one thread at a time; `abort` may come from any thread at any time.
+class Boot {
+ public:
+  virtual ~Boot() = default;
+  Boot(const Boot&) = delete;
+  Boot& operator=(const Boot&) = delete;
+
+  int rank() const noexcept { return place_.rank; }
+  int size() const noexcept { return place_.size; }
+  int node() const noexcept { return place_.node; }
+  int nodes() const noexcept { return place_.nodes; }
+  int node_rank() const noexcept { return place_.node_rank; }
+  int node_size() const noexcept { return int(place_.node_peers.size()); }
+  std::span<const int> node_peers() const noexcept { return place_.node_peers; }
+  int app_number() const noexcept { return place_.app_number; }
+  int universe_size() const noexcept { return place_.universe_size; }
+
+  /// "mpirun", "PMI-1" or "singleton", for messages.
+  virtual const char* name() const noexcept = 0;
+
+  /// Publishes `value` (any bytes, any length) under this rank and `key` (letters, digits, '.', '_', '-').
+  /// Each key is put once.
+  virtual Err put(std::string_view key, std::string_view value) noexcept = 0;
+  /// What `rank` put under `key`; Err::other when it put nothing.  Only after a fence that followed the put.
+  virtual Result<std::string> get(int rank, std::string_view key) noexcept = 0;
+  /// Collective over the job: puts before it are visible to gets after it.
+  virtual Err fence() noexcept = 0;
+
+  /// The node's memfd that our launcher made and all ranks of the node inherited, or -1.  Callers want
+  /// `node_segment` (boot/node_segment.hpp), which works under every launcher.
+  virtual int node_segment_fd() const noexcept { return -1; }
+
+  /// Ends the whole job: `message` (one sentence) reaches standard error once, the launcher exits with
+  /// `code`. Never returns, also when the launcher is gone.
+  [[noreturn]] virtual void abort(int code, const char* message) noexcept = 0;
+
+  /// Tells the launcher that this rank may now exit without that being a failure.  Not collective.
+  virtual Err finalize() noexcept = 0;
+
+ protected:
+  Boot() = default;
+  Place place_;
+};
+
+/// Finds the launcher of this process: our mpirun, a PMI-1 launcher (Hydra, Slurm), or none (a singleton).
+/// Under a launcher that cannot be spoken to yet this fails with one sentence instead of making N
+/// singletons.
+Result<std::unique_ptr<Boot>> open() noexcept;
+
+}  // namespace dunlin::boot
