@@ -1,0 +1,246 @@
+// The machine's own limits, without MPI: two processes pinned to two CPUs of this program's affinity mask.
+//
+//   limits probe      one line: the raw one-cache-line ping-pong now, and the state of the machine it stands for
+//   limits quick|all  that, memory copies in and out of cache, futex wake, context switches, system call
+//
+// The two CPUs of a virtual machine may move on their host, so that the cache-line ping-pong differs by a factor of four
+// from one second to the next: under 80 ns counts as "near", over 130 ns as "far", the rest as "mixed".
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kProbeTrips = 5000, kCallRepeats = 200000, kWakeRepeats = 400, kPoolBytes = 256 << 20 };
+
+// One cache line per word; the words are written by the process named in the comment.
+typedef struct {
+  _Alignas(128) _Atomic uint64_t line;   // both, in turn
+  _Alignas(128) _Atomic uint64_t ready;  // writer: number of the buffer it has finished
+  _Alignas(128) _Atomic uint64_t taken;  // reader: number of the buffer it has copied
+  _Alignas(128) _Atomic uint32_t wake;   // waker
+  _Alignas(128) _Atomic uint64_t woken;  // sleeper: when it ran again, ns
+} Shared;
+
+static Shared* shared;
+static int cpus[2];
+
+static double now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+}
+
+static void pin(int which) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpus[which], &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+// The first two CPUs this program may use.  With one CPU the figures of two processes mean a shared CPU.
+static int choose_cpus(void) {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  int found = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE && found < 2; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus[found++] = cpu;
+  if (found == 1) cpus[1] = cpus[0];
+  return found;
+}
+
+static double probe_before_ns, probe_after_ns;  // around the newest sample; 0: not taken
+
+static void print_sample(const char* series, double x, double value, const char* unit) {
+  printf("sample bench=limits series=%s x=%.10g value=%.6g unit=%s ranks=2 probe=%.1f,%.1f check=ok\n", series, x, value,
+         unit, probe_before_ns, probe_after_ns);
+  fflush(stdout);
+}
+
+static int compare_doubles(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double* values, int count) {
+  qsort(values, (size_t)count, sizeof *values, compare_doubles);
+  return values[count / 2];
+}
+
+static double ping_pong_ns(void) {
+  atomic_store(&shared->line, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    pin(1);
+    for (uint64_t trip = 1; trip <= kProbeTrips; ++trip) {
+      while (atomic_load_explicit(&shared->line, memory_order_acquire) != 2 * trip - 1) {
+      }
+      atomic_store_explicit(&shared->line, 2 * trip, memory_order_release);
+    }
+    _exit(0);
+  }
+  pin(0);
+  double start = 0;
+  for (uint64_t trip = 1; trip <= kProbeTrips; ++trip) {
+    if (trip == 1000) start = now_ns();
+    atomic_store_explicit(&shared->line, 2 * trip - 1, memory_order_release);
+    while (atomic_load_explicit(&shared->line, memory_order_acquire) != 2 * trip) {
+    }
+  }
+  const double result = (now_ns() - start) / (kProbeTrips - 1000 + 1) / 2;
+  waitpid(child, NULL, 0);
+  return result;
+}
+
+static void* pages(size_t bytes) {
+  void* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    perror("limits: mmap");
+    exit(1);
+  }
+  return memory;
+}
+
+// Reader and writer take turns: the writer fills a buffer, the reader times one memcpy of it.  With a pool the data was
+// written long ago and lies in no cache.
+static double copy_gbps(size_t bytes, int is_out_of_cache) {
+  enum { kRepeatsMax = 400 };
+  const size_t pool = is_out_of_cache ? kPoolBytes : bytes;
+  const int repeats = bytes <= 65536 ? kRepeatsMax : bytes <= (4 << 20) ? 60 : 12;
+  char *source = pages(pool), *target = pages(pool);
+  memset(source, 1, pool);
+  atomic_store(&shared->ready, 0);
+  atomic_store(&shared->taken, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    pin(1);
+    memset(source, 3, pool);
+    for (uint64_t i = 1; i <= (uint64_t)repeats; ++i) {
+      if (!is_out_of_cache) memset(source, (int)i, bytes);
+      atomic_store_explicit(&shared->ready, i, memory_order_release);
+      while (atomic_load_explicit(&shared->taken, memory_order_acquire) != i) {
+      }
+    }
+    _exit(0);
+  }
+  pin(0);
+  memset(target, 2, pool);
+  double rates[kRepeatsMax];
+  for (uint64_t i = 1; i <= (uint64_t)repeats; ++i) {
+    const size_t offset = is_out_of_cache ? (i * ((bytes + 4095) & ~(size_t)4095) * 3) % (pool - bytes) & ~(size_t)4095 : 0;
+    while (atomic_load_explicit(&shared->ready, memory_order_acquire) != i) {
+    }
+    const double start = now_ns();
+    memcpy(target + offset, source + offset, bytes);
+    rates[i - 1] = (double)bytes / (now_ns() - start);
+    atomic_store_explicit(&shared->taken, i, memory_order_release);
+  }
+  waitpid(child, NULL, 0);
+  munmap(source, pool);
+  munmap(target, pool);
+  return median(rates, repeats);
+}
+
+static long futex(_Atomic uint32_t* word, int operation, uint32_t value) {
+  return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+}
+
+// From the store that ends the wait until the sleeper runs on its CPU.
+static double wake_ns(int is_same_cpu) {
+  double delays[kWakeRepeats];
+  atomic_store(&shared->wake, 0);
+  atomic_store(&shared->woken, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    pin(is_same_cpu ? 0 : 1);
+    for (uint32_t i = 1; i <= kWakeRepeats; ++i) {
+      while (atomic_load(&shared->wake) != i) futex(&shared->wake, FUTEX_WAIT, i - 1);
+      atomic_store(&shared->woken, (uint64_t)now_ns());
+    }
+    _exit(0);
+  }
+  pin(0);
+  uint64_t seen = 0;
+  for (uint32_t i = 1; i <= kWakeRepeats; ++i) {
+    usleep(100);
+    const double start = now_ns();
+    atomic_store(&shared->wake, i);
+    futex(&shared->wake, FUTEX_WAKE, 1);
+    while (atomic_load(&shared->woken) == seen)
+      if (is_same_cpu) sched_yield();
+    seen = atomic_load(&shared->woken);
+    delays[i - 1] = (double)seen - start;
+  }
+  waitpid(child, NULL, 0);
+  return median(delays, kWakeRepeats);
+}
+
+static double yield_switch_ns(void) {
+  enum { kTurns = 20000 };
+  atomic_store(&shared->line, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    pin(0);
+    for (uint64_t turn = 0; turn < kTurns; ++turn) {
+      while (atomic_load(&shared->line) != 2 * turn + 1) sched_yield();
+      atomic_store(&shared->line, 2 * turn + 2);
+    }
+    _exit(0);
+  }
+  pin(0);
+  usleep(1000);
+  const double start = now_ns();
+  for (uint64_t turn = 0; turn < kTurns; ++turn) {
+    atomic_store(&shared->line, 2 * turn + 1);
+    while (atomic_load(&shared->line) != 2 * turn + 2) sched_yield();
+  }
+  const double result = (now_ns() - start) / kTurns / 2;
+  waitpid(child, NULL, 0);
+  return result;
+}
+
+static void print_calls(void) {
+  double start = now_ns();
+  for (int i = 0; i < kCallRepeats; ++i) syscall(SYS_getppid);
+  print_sample("system_call", 1, (now_ns() - start) / kCallRepeats, "ns");
+  start = now_ns();
+  for (int i = 0; i < kCallRepeats; ++i) futex(&shared->wake, FUTEX_WAKE, 1);
+  print_sample("futex_wake_nobody", 1, (now_ns() - start) / kCallRepeats, "ns");
+  print_sample("futex_wake_other_cpu", 1, wake_ns(0), "ns");
+  print_sample("futex_wake_same_cpu", 1, wake_ns(1), "ns");
+  print_sample("context_switch", 1, yield_switch_ns(), "ns");
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "quick";
+  const int found = choose_cpus();
+  shared = pages(sizeof *shared);
+  if (found < 2) {
+    fprintf(stderr, "limits: only one CPU may be used here, so there is no cache-line ping-pong to measure\n");
+    if (strcmp(what, "probe") == 0) print_sample("probe", 8, 0, "ns");
+  } else {
+    double probes[5];
+    const int count = strcmp(what, "probe") == 0 ? 1 : 5;
+    for (int i = 0; i < count; ++i) probes[i] = ping_pong_ns();
+    print_sample("probe", 8, median(probes, count), "ns");
+  }
+  if (strcmp(what, "probe") == 0) return 0;
+  const size_t bytes_max = strcmp(what, "all") == 0 ? 64 << 20 : 4 << 20;
+  for (size_t bytes = 4096; found == 2 && bytes <= bytes_max; bytes *= 4) {
+    probe_before_ns = ping_pong_ns();
+    const double in_cache = copy_gbps(bytes, 0), out_of_cache = copy_gbps(bytes, 1);
+    probe_after_ns = ping_pong_ns();
+    print_sample("copy_fresh", (double)bytes, in_cache, "GB/s");
+    print_sample("copy_out_of_cache", (double)bytes, out_of_cache, "GB/s");
+  }
+  probe_before_ns = probe_after_ns = 0;
+  if (found == 2) print_calls();
+  return 0;
+}

@@ -1,0 +1,1 @@
+"""Python side of the benchmark suite; see docs/benchmarks.md."""
