@@ -1,0 +1,102 @@
+// Who gets it: posted receives and unexpected messages of one process (MPI 5.0, 3.5: order and wildcards).
+//
+// Posted receives sit in one `Queue` under their own key, wildcards included; an arriving message looks under the at most
+// four keys that could have been posted for it, skipping the kinds of wildcard nobody uses now, and takes the oldest.
+// Unexpected messages sit in a `Queue` under their full key and in a list by arrival, which wildcard receives walk.
+//
+// Cost: O(1) expected at any depth for receives without wildcards.  A wildcard receive walks past unexpected messages of
+// other keys.  Memory of an unexpected message: see `Unexpected`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "match/queue.hpp"
+#include "transport/transport.hpp"
+
+namespace dunlin::match {
+
+/// An unexpected message, stored in its own size: 64 bytes, then the payload.
+struct Unexpected : Entry {
+  Unexpected* next_arrived = nullptr;
+  Unexpected* previous_arrived = nullptr;
+  std::int32_t peer = 0;              // peer index of the sender
+  std::uint32_t bytes = 0;            // of payload stored here
+  transport::MessageKind kind = transport::MessageKind::eager;
+  bool is_extracted = false;          // taken out of matching by MPI_Mprobe
+
+  std::span<std::byte> payload() noexcept { return {reinterpret_cast<std::byte*>(this + 1), bytes}; }
+};
+
+/// Base of a posted receive.
+struct Posted : Entry {
+  std::uint64_t sequence = 0;         // order of posting
+};
+
+class Matcher {
+ public:
+  // --- posted receives
+  void post(Posted& receive) noexcept {
+    receive.sequence = ++sequence_;
+    ++count_[wildcards(receive.key)];
+    posted_.push(receive);
+  }
+  void withdraw(Posted& receive) noexcept {
+    --count_[wildcards(receive.key)];
+    posted_.remove(receive);
+  }
+  /// The one receive that is waited for right now need not be queued: it is compared first (row N8).  At most one.
+  bool try_await(Posted& receive) noexcept {
+    if (awaited_) return false;
+    receive.sequence = ++sequence_;
+    awaited_ = &receive;
+    return true;
+  }
+  void stop_awaiting() noexcept { awaited_ = nullptr; }
+  bool is_awaited(const Posted& receive) const noexcept { return awaited_ == &receive; }
+
+  /// hot path: takes out the oldest receive that wants this message, or answers nullptr.
+  Posted* take(const Key& message) noexcept {
+    Posted* oldest = nullptr;
+    if (awaited_ && accepts(awaited_->key, message)) [[likely]] oldest = awaited_;
+    if (posted_.is_empty()) [[likely]] {
+      if (oldest) awaited_ = nullptr;
+      return oldest;
+    }
+    return take_posted(message, oldest);
+  }
+
+  static bool accepts(const Key& wanted, const Key& message) noexcept {
+    return wanted.context == message.context && (wanted.source == message.source || wanted.source == kAny) &&
+           (wanted.tag == message.tag || wanted.tag == kAny);
+  }
+
+  // --- unexpected messages
+  bool has_unexpected() const noexcept { return !unexpected_.is_empty(); }
+  std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
+  /// Room for one with `bytes` of payload; nullptr when memory is out.  `destroy` gives it back.
+  static Unexpected* create(const Key& key, std::uint32_t bytes) noexcept;
+  static void destroy(Unexpected* message) noexcept;
+  void add(Unexpected& message) noexcept;
+  /// The oldest message that `wanted` (wildcards allowed) accepts, or nullptr.
+  Unexpected* find(const Key& wanted) noexcept;
+  void remove(Unexpected& message) noexcept;
+  Unexpected* first_arrived() const noexcept { return first_arrived_; }
+  const Queue& posted() const noexcept { return posted_; }
+
+ private:
+  static unsigned wildcards(const Key& key) noexcept {
+    return (key.source == kAny ? 1u : 0u) | (key.tag == kAny ? 2u : 0u);
+  }
+  Posted* take_posted(const Key& message, Posted* awaited) noexcept;
+
+  Posted* awaited_ = nullptr;
+  Queue posted_;
+  std::uint32_t count_[4] = {};         // posted receives by kind of wildcard (bit 0 source, bit 1 tag)
+  std::uint64_t sequence_ = 0;
+  Queue unexpected_;
+  Unexpected* first_arrived_ = nullptr;
+  Unexpected* last_arrived_ = nullptr;
+};
+
+}  // namespace dunlin::match

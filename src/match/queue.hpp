@@ -1,0 +1,115 @@
+// A queue that finds the oldest entry with a given (context, source, tag) without walking past the others.
+//
+// Entries hang in hash buckets, oldest first; the table doubles when it holds more entries than buckets.  Used for posted
+// receives, whose keys may contain wildcards, and for unexpected messages, whose keys may not (match/matcher.hpp).
+//
+// Cost: insert, find and remove touch one bucket: O(1) expected at any depth, about 15 instructions when short.
+// Scale: 16 bytes per bucket, at most two buckets an entry (64 buckets at least); entries belong to the caller.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "base/assert.hpp"
+#include "base/log.hpp"
+
+namespace dunlin::match {
+
+inline constexpr std::int32_t kAny = -1;  // wildcard in a key, for source and tag alike; real ones are never negative
+
+struct Key {
+  std::uint64_t context = 0;
+  std::int32_t source = 0;
+  std::int32_t tag = 0;
+  bool operator==(const Key&) const = default;
+};
+
+inline std::uint64_t hash(const Key& key) noexcept {
+  const std::uint64_t who_what = std::uint64_t(std::uint32_t(key.source)) << 32 | std::uint32_t(key.tag);
+  // Two odd constants (golden ratio and a Murmur finaliser); the table uses the high bits.
+  return (key.context * 0x9e3779b97f4a7c15u + who_what) * 0xff51afd7ed558ccdu;
+}
+
+/// Base of an entry.
+struct Entry {
+  Key key;
+  Entry* next_in_bucket = nullptr;
+};
+
+class Queue {
+ public:
+  std::size_t size() const noexcept { return size_; }
+  bool is_empty() const noexcept { return size_ == 0; }
+
+  void push(Entry& entry) noexcept {
+    if (size_ == bucket_count()) [[unlikely]] grow();
+    ++size_;
+    append(entry);
+  }
+
+  /// The oldest entry with exactly this key, or nullptr.
+  Entry* find(const Key& key) const noexcept {
+    if (size_ == 0) return nullptr;
+    for (Entry* each = buckets_[index(key)].first; each; each = each->next_in_bucket)
+      if (each->key == key) return each;
+    return nullptr;
+  }
+
+  /// Takes out an entry that is in the queue.  Walks its bucket.
+  void remove(Entry& entry) noexcept {
+    Bucket& bucket = buckets_[index(entry.key)];
+    Entry* before = nullptr;
+    for (Entry* each = bucket.first; each != &entry; each = each->next_in_bucket) {
+      DUNLIN_ASSERT(each != nullptr);
+      before = each;
+    }
+    (before ? before->next_in_bucket : bucket.first) = entry.next_in_bucket;
+    if (bucket.last == &entry) bucket.last = before;
+    --size_;
+  }
+
+  /// Calls `visit(entry)` for every entry, in no particular order; `visit` must not change the queue.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t i = 0; size_ != 0 && i < bucket_count(); ++i)
+      for (Entry* each = buckets_[i].first; each; each = each->next_in_bucket) visit(*each);
+  }
+
+ private:
+  struct Bucket {
+    Entry* first = nullptr;
+    Entry* last = nullptr;
+  };
+
+  std::size_t bucket_count() const noexcept { return buckets_ ? std::size_t{1} << bits_ : 0; }
+  std::size_t index(const Key& key) const noexcept { return hash(key) >> (64 - bits_); }
+
+  void append(Entry& entry) noexcept {
+    Bucket& bucket = buckets_[index(entry.key)];
+    entry.next_in_bucket = nullptr;
+    (bucket.last ? bucket.last->next_in_bucket : bucket.first) = &entry;
+    bucket.last = &entry;
+  }
+
+  [[gnu::noinline, gnu::cold]] void grow() noexcept {
+    const std::size_t old_count = bucket_count();
+    std::unique_ptr<Bucket[]> old = std::move(buckets_);
+    bits_ = old ? bits_ + 1 : 6;
+    buckets_.reset(new (std::nothrow) Bucket[std::size_t{1} << bits_]);
+    if (!buckets_) log::die("out of memory for %zu queued messages", size_);
+    for (std::size_t i = 0; i < old_count; ++i)  // bucket by bucket keeps the order within a key
+      for (Entry* each = old[i].first; each;) {
+        Entry* next = each->next_in_bucket;
+        append(*each);
+        each = next;
+      }
+  }
+
+  std::unique_ptr<Bucket[]> buckets_;
+  unsigned bits_ = 6;
+  std::size_t size_ = 0;
+};
+
+}  // namespace dunlin::match

@@ -1,0 +1,98 @@
+// How messages travel: eager, synchronous, rendezvous, and what is done when a channel is full or a receiver is overrun.
+//
+//   eager        payload goes with the envelope, up to Peer::eager_bytes_max
+//   rendezvous   the envelope offers address and length; the matching receiver reads the sender's memory
+//                (memory/peer_memory.hpp) or asks for the data through the channel in chunks (copy-in/copy-out)
+//   flow control a receiver that holds too much unexpected data tells senders to offer instead of pushing: held-back
+//                messages stay in their senders' buffers; nothing is ever dropped
+//
+// Called by pt2pt, coll and comm (down), by transports through `Inbox` (up).  Documents: Nemesis (N6-N8), OB1 (M2).
+// Thread safety: all calls under base/big_lock.hpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "match/matcher.hpp"
+#include "protocol/peer.hpp"
+#include "protocol/requests.hpp"
+#include "transport/transport.hpp"
+
+namespace dunlin::progress { class Engine; }
+
+namespace dunlin::protocol {
+
+class Protocol final : public transport::Inbox {
+ public:
+  Protocol(progress::Engine& engine, int me, int world_size) noexcept;
+  ~Protocol();
+
+  int me() const noexcept { return me_; }
+
+  /// hot path: a standard-mode send that needs no request.  True when the buffer may be reused already.
+  bool try_send_now(Comm& comm, Plane plane, const Source& data, int dest, int tag) noexcept {
+    Peer* peer = peers_[std::size_t(comm.target_members[dest])];
+    if (!peer) [[unlikely]] peer = &peer_of(comm.target_members[dest]);
+    if (std::int64_t(data.bytes) > peer->eager_bytes_max_now) [[unlikely]] return false;  // also when sends are pending or held back
+    const transport::Envelope envelope{comm.context_of(plane), comm.rank, tag, std::uint32_t(data.bytes),
+                                       transport::MessageKind::eager};
+    return peer->try_send(envelope, {}, data) == transport::Sent::yes;
+  }
+
+  /// Starts a send; `request` must be fresh.  It may be complete on return.
+  void send(SendRequest& request, Comm& comm, Plane plane, const Source& data, int dest, int tag, Mode mode) noexcept;
+
+  /// Starts a receive; `request` must be fresh.  `source` and `tag` may be match::kAny.  It may be complete on return.
+  void receive(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source, int tag) noexcept;
+
+  /// As `receive`, then waits: the request is matched without ever being queued (row N8).
+  void receive_and_wait(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
+                        int tag) noexcept;
+
+  /// The oldest unexpected message that a receive would match, or nullptr; polls nothing.
+  match::Unexpected* probe(Comm& comm, Plane plane, int source, int tag) noexcept;
+  /// Takes it out of matching (MPI_Mprobe); `receive_matched` delivers it later.
+  void extract(match::Unexpected& message) noexcept;
+  void receive_matched(ReceiveRequest& request, match::Unexpected& message, const Target& data) noexcept;
+
+  void cancel(SendRequest& request) noexcept;
+  void cancel(ReceiveRequest& request) noexcept;
+
+  /// Tries pending sends and streams again; answers whether anything moved.
+  bool flush() noexcept;
+  /// Whether every message handed over has left this process (finalize waits for it).
+  bool is_idle() const noexcept;
+
+  void arrived(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept override;
+
+  Peer& peer_of(int index) noexcept;
+  match::Matcher& matcher() noexcept { return matcher_; }
+
+ private:
+  friend class progress::Engine;
+  enum class ControlKind : std::uint32_t;
+  struct Control;
+  struct Rendezvous;
+
+  void start_send(SendRequest& request) noexcept;
+  transport::Sent try_start(SendRequest& request) noexcept;
+  bool try_stream(SendRequest& request) noexcept;
+  void finish(SendRequest& request) noexcept;
+  void match_unexpected(ReceiveRequest& request, match::Unexpected& message) noexcept;
+  void begin_transfer(ReceiveRequest& request, int peer, const Rendezvous& offer) noexcept;
+  void finish(ReceiveRequest& request) noexcept;
+  void send_control(Peer& peer, const Control& control) noexcept;
+  void control_arrived(int peer, const transport::Payload& payload, std::uint32_t bytes) noexcept;
+  void deliver(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
+               const transport::Payload& payload) noexcept;
+  void keep_unexpected(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept;
+  void forget_unexpected(match::Unexpected& message) noexcept;
+
+  progress::Engine& engine_;
+  const int me_;
+  match::Matcher matcher_;
+  std::vector<Peer*> peers_;              // by peer index; made at first contact
+  Peer* busy_peers_ = nullptr;            // with pending sends or streams
+};
+
+}  // namespace dunlin::protocol

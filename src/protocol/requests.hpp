@@ -1,0 +1,63 @@
+// The two operations of point-to-point: a send and a receive under way.
+//
+// pt2pt makes them for programs (from the request pool or on the stack of a blocking call), coll and comm for their own
+// messages.  Filled by the caller, handed to `Protocol::send` / `Protocol::receive`, finished when `is_complete`.
+#pragma once
+
+#include "datatype/data.hpp"
+#include "match/matcher.hpp"
+#include "object/comm.hpp"
+#include "object/request.hpp"
+#include "transport/transport.hpp"
+
+namespace dunlin::protocol {
+
+struct Peer;
+
+enum class Mode : std::uint8_t {
+  standard,     // complete when the buffer may be reused
+  synchronous,  // complete when a matching receive has started
+  ready,        // as standard; the program promises that the receive is posted
+};
+
+/// A send that could not be finished at once.
+class SendRequest : public Request {
+ public:
+  enum class Stage : std::uint8_t {
+    fresh,      // not handed to the transport yet
+    queued,     // waits in the peer's pending list for room
+    offered,    // rendezvous or synchronous: the envelope is out, the receiver has not matched it
+    streaming,  // the receiver asked for the data through the channel; `streamed` bytes are out
+    done,
+  };
+  Source data;
+  transport::Envelope envelope;
+  Peer* peer = nullptr;
+  Mode mode = Mode::standard;
+  Stage stage = Stage::fresh;
+  bool cancel_asked = false;
+  std::uint64_t streamed = 0;         // bytes
+  std::uint64_t receiver_cookie = 0;  // names the receive while streaming
+  SendRequest* next_pending = nullptr;
+  // Called once when complete, for users that need more than the flag (buffered sends free their copy); may be null.
+  void (*on_complete)(SendRequest& self) noexcept = nullptr;
+
+  Err cancel() noexcept override;
+  void let_go() noexcept override;
+  void describe(char* text, int bytes_max) const noexcept override;
+};
+
+class ReceiveRequest : public Request, public match::Posted {
+ public:
+  Target data;
+  std::uint64_t received = 0;          // rendezvous: bytes in place so far
+  std::uint64_t expected = 0;          // rendezvous: bytes that will come
+  bool is_posted = false;              // in the matcher's queue (not matched, not the one being waited for)
+  bool is_matched = false;
+
+  Err cancel() noexcept override;
+  void let_go() noexcept override;
+  void describe(char* text, int bytes_max) const noexcept override;
+};
+
+}  // namespace dunlin::protocol
