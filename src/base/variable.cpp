@@ -24,7 +24,7 @@ int word_index(const char* words, const char* word) noexcept {
   const std::size_t bytes = std::strlen(word);
   int index = 0;
   for (const char* at = words; *at; ++index) {
-    const char* end = std::strchrnul(at, '|');
+    const char* end = ::strchrnul(at, '|');
     if (std::size_t(end - at) == bytes && std::strncmp(at, word, bytes) == 0) return index;
     at = *end ? end + 1 : end;
   }
@@ -81,6 +81,7 @@ void Variable::warn_of_unknown() noexcept {
   for (char** entry = environ; entry && *entry; ++entry) {
     if (std::strncmp(*entry, kPrefix, kPrefixBytes) != 0) continue;
     const std::string name(*entry + kPrefixBytes, std::strcspn(*entry + kPrefixBytes, "="));
+    if (name.starts_with("LAUNCH_")) continue;  // mpirun's word to its ranks, boot/launch_environment.hpp
     const Variable* nearest = nullptr;
     std::size_t nearest_distance = SIZE_MAX;
     for (const Variable* each = all_variables; each; each = each->next_) {
