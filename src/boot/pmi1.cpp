@@ -1,0 +1,200 @@
+// The PMI-1 client; see pmi1.hpp.
+#include "boot/pmi1.hpp"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "base/log.hpp"
+#include "boot/process_mapping.hpp"
+#include "os/environment.hpp"
+#include "os/host_identity.hpp"
+
+namespace dunlin::boot {
+namespace {
+
+/// "host:port" from PMI_PORT.  The launcher chose the name, so it must resolve; ours is never looked up.
+int connect_to(const char* address) noexcept {
+  const char* colon = std::strrchr(address, ':');
+  if (!colon) return -1;
+  const std::string host(address, std::size_t(colon - address));
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (::getaddrinfo(host.c_str(), colon + 1, &hints, &found) != 0) return -1;
+  int fd = -1;
+  for (const addrinfo* each = found; each && fd < 0; each = each->ai_next) {
+    fd = ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC, each->ai_protocol);
+    if (fd >= 0 && ::connect(fd, each->ai_addr, each->ai_addrlen) != 0) {
+      ::close(fd);
+      fd = -1;
+    }
+  }
+  ::freeaddrinfo(found);
+  return fd;
+}
+
+std::string key_of(int rank, std::string_view key) {
+  return "dunlin." + std::to_string(rank) + '.' + std::string(key);
+}
+
+}  // namespace
+
+void Pmi1Store::set_space(std::string name, int value_bytes_max) noexcept {
+  space_ = std::move(name);
+  value_bytes_max_ = value_bytes_max;
+}
+
+Err Pmi1Store::put(int rank, std::string_view key, std::string_view value) noexcept {
+  constexpr std::size_t kHeaderBytes = 16;  // "<pieces>:" and the terminating NUL that some servers count
+  DUNLIN_ASSERT(value_bytes_max_ > int(kHeaderBytes));
+  const std::string word = encode_word(value);
+  const std::size_t piece_bytes = std::size_t(value_bytes_max_) - kHeaderBytes;
+  const std::size_t pieces = std::max<std::size_t>(1, (word.size() + piece_bytes - 1) / piece_bytes);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    std::string line = "cmd=put kvsname=" + space_ + " key=" + key_of(rank, key);
+    line += i == 0 ? " value=" + std::to_string(pieces) + ':' : '.' + std::to_string(i) + " value=";
+    line += word.substr(i * piece_bytes, piece_bytes);
+    if (const auto got = socket_.ask(line, "put_result"); !got) return got.error();
+  }
+  return Err::ok;
+}
+
+Result<std::string> Pmi1Store::get_raw(std::string_view name) noexcept {
+  auto got = socket_.ask("cmd=get kvsname=" + space_ + " key=" + std::string(name), "get_result");
+  if (!got) return got.error();
+  return std::string(wire_field(*got, "value"));
+}
+
+Result<std::string> Pmi1Store::get(int rank, std::string_view key) noexcept {
+  Result<std::string> first = get_raw(key_of(rank, key));
+  if (!first) return first;
+  const std::size_t colon = first->find(':');
+  const int pieces = wire_number("n=" + first->substr(0, colon), "n", 0);
+  if (colon == std::string::npos || pieces < 1)
+    return fail(Err::other, "rank %d put nothing under \"%.*s\"", rank, int(key.size()), key.data());
+  std::string word = first->substr(colon + 1);
+  for (int i = 1; i < pieces; ++i) {
+    Result<std::string> piece = get_raw(key_of(rank, key) + '.' + std::to_string(i));
+    if (!piece) return piece;
+    word += *piece;
+  }
+  return decode_word(word);
+}
+
+Err Pmi1Store::fence() noexcept { return socket_.ask("cmd=barrier_in", "barrier_out").error(); }
+
+Result<std::unique_ptr<Boot>> Pmi1Boot::open() noexcept {
+  auto boot = std::make_unique<Pmi1Boot>();
+  if (const Err e = boot->connect(); e != Err::ok) return e;
+  if (const Err e = boot->greet(); e != Err::ok) return e;
+  const Place& place = boot->place_;
+  if (place.size < 1 || place.rank < 0 || place.rank >= place.size)
+    return fail(Err::other, "the PMI-1 launcher says rank %d of %d", place.rank, place.size);
+  if (const Err e = boot->find_node(); e != Err::ok) return e;
+  return std::unique_ptr<Boot>(std::move(boot));
+}
+
+Err Pmi1Boot::connect() noexcept {
+  WireSocket& socket = store_.socket();
+  if (const int fd = os::environment_number("PMI_FD", -1); fd >= 0) {
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+      return fail(Err::other,
+                  "PMI_FD=%d is not open in this process: a program started by a rank must have PMI_FD "
+                  "removed from its environment, and a wrapper must let the descriptor through", fd);
+    socket.adopt(fd);
+    place_.rank = os::environment_number("PMI_RANK", -1);
+    place_.size = os::environment_number("PMI_SIZE", -1);
+    return Err::ok;
+  }
+  const char* address = os::environment_text("PMI_PORT");
+  const int fd = connect_to(address);
+  if (fd < 0) return fail(Err::other, "cannot connect to the launcher at PMI_PORT=%s", address);
+  socket.adopt(fd);
+  const std::string hello = "cmd=initack pmiid=" + std::to_string(os::environment_number("PMI_ID", 0));
+  if (const auto got = socket.ask(hello, "initack"); !got) return got.error();
+  for (const char* name : {"size", "rank", "debug"}) {  // three lines follow, in this order
+    auto line = socket.receive();
+    if (!line) return line.error();
+    const int number = wire_number(*line, name, -1);
+    if (std::strcmp(name, "size") == 0) place_.size = number;
+    if (std::strcmp(name, "rank") == 0) place_.rank = number;
+  }
+  return Err::ok;
+}
+
+Err Pmi1Boot::greet() noexcept {
+  WireSocket& socket = store_.socket();
+  if (const auto got = socket.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init"); !got)
+    return got.error();
+  auto maxes = socket.ask("cmd=get_maxes", "maxes");
+  if (!maxes) return maxes.error();
+  const int value_bytes_max = wire_number(*maxes, "vallen_max", 0);
+  if (value_bytes_max < 64)
+    return fail(Err::other, "the PMI-1 launcher stores only %d bytes under a key", value_bytes_max);
+  auto name = socket.ask("cmd=get_my_kvsname", "my_kvsname");
+  if (!name) return name.error();
+  store_.set_space(std::string(wire_field(*name, "kvsname")), value_bytes_max);
+  if (auto got = socket.ask("cmd=get_appnum", "appnum")) place_.app_number = wire_number(*got, "appnum", 0);
+  if (auto got = socket.ask("cmd=get_universe_size", "universe_size"))
+    place_.universe_size = wire_number(*got, "size", -1);
+  return Err::ok;
+}
+
+/// From the launcher's mapping; where it has none, ranks tell each other the identity of their hosts.
+Err Pmi1Boot::find_node() noexcept {
+  if (place_.size == 1) return Err::ok;
+  if (const auto mapping = store_.get_raw("PMI_process_mapping");
+      mapping && try_apply_mapping(mapping.value(), place_))
+    return Err::ok;
+  const std::string mine = os::host_identity();
+  if (const Err e = put("host", mine); e != Err::ok) return e;
+  if (const Err e = fence(); e != Err::ok) return e;
+  std::vector<std::string> hosts;  // of the nodes met so far, in order of their first rank
+  place_.node_peers.clear();
+  for (int rank = 0; rank < place_.size; ++rank) {
+    Result<std::string> host = get(rank, "host");
+    if (!host) return host.error();
+    const auto known = std::find(hosts.begin(), hosts.end(), *host);
+    if (known == hosts.end()) hosts.push_back(*host);
+    if (*host != mine) continue;
+    if (rank == place_.rank) place_.node_rank = int(place_.node_peers.size());
+    place_.node_peers.push_back(rank);
+  }
+  place_.nodes = int(hosts.size());
+  place_.node = int(std::find(hosts.begin(), hosts.end(), mine) - hosts.begin());
+  return Err::ok;
+}
+
+Err Pmi1Boot::put(std::string_view key, std::string_view value) noexcept {
+  return store_.put(rank(), key, value);
+}
+
+Result<std::string> Pmi1Boot::get(int rank, std::string_view key) noexcept {
+  DUNLIN_ASSERT(rank >= 0 && rank < size());
+  return store_.get(rank, key);
+}
+
+Err Pmi1Boot::fence() noexcept { return store_.fence(); }
+
+void Pmi1Boot::abort(int code, const char* message) noexcept {
+  log::warn("%s", message);
+  const std::string line = "cmd=abort exitcode=" + std::to_string(code);
+  (void)store_.socket().send(line);  // a launcher that is gone has ended the job already
+  ::_exit(code & 0xff ? code & 0xff : 1);
+}
+
+Err Pmi1Boot::finalize() noexcept {
+  if (is_finalized_) return Err::ok;
+  is_finalized_ = true;
+  const auto got = store_.socket().ask("cmd=finalize", "finalize_ack");
+  store_.socket().close();
+  return got.error();
+}
+
+}  // namespace dunlin::boot
