@@ -52,8 +52,10 @@ class Matcher {
     awaited_ = &receive;
     return true;
   }
-  void stop_awaiting() noexcept { awaited_ = nullptr; }
-  bool is_awaited(const Posted& receive) const noexcept { return awaited_ == &receive; }
+  /// Takes a receive back that is queued or awaited.
+  void withdraw_any(Posted& receive) noexcept {
+    if (awaited_ == &receive) awaited_ = nullptr; else withdraw(receive);
+  }
 
   /// hot path: takes out the oldest receive that wants this message, or answers nullptr.
   Posted* take(const Key& message) noexcept {

@@ -31,6 +31,7 @@ class Request : public Object {
   bool is_complete = false;   // written by whoever finishes the operation, read by waits
   bool is_active = true;
   bool is_persistent = false;
+  bool is_let_go = false;     // MPI_Request_free while under way: the object goes when the operation has finished
   bool has_empty_status = false;   // sends: the status of MPI_Wait is the empty one but for error and cancelled
   Comm* comm = nullptr;       // whose error handler hears of `completion.error`; not owned: see `hold`
   Completion completion;
@@ -39,12 +40,22 @@ class Request : public Object {
   virtual Err start() noexcept;
   /// MPI_Cancel: tries to take the operation back; completion.is_cancelled tells after the wait.
   virtual Err cancel() noexcept { return Err::ok; }
-  /// MPI_Request_free: the program lets go of an active operation, which still runs to its end.
-  virtual void let_go() noexcept { release(); }
+  /// MPI_Request_free: the program's reference goes; an operation under way still runs to its end.
+  void let_go() noexcept {
+    if (is_complete || !is_active) return release();
+    is_let_go = true;
+  }
+  /// The operation has come to its end; nothing may touch the request afterwards.
+  void finish() noexcept {
+    is_complete = true;
+    if (is_let_go) [[unlikely]] release();
+  }
   /// Generalized requests run the program's query function here, once a wait or test found them complete.
   virtual Err fill_status(void* status) noexcept;
   /// After completion was reported; generalized requests run the program's free function.
   virtual Err reported() noexcept { return Err::ok; }
+  /// Whether it waits because the receiver holds too much unexpected data.
+  virtual bool is_held_back() const noexcept { return false; }
   /// For the report of a hang: "receive from rank 3, tag 5".
   virtual void describe(char* text, int bytes_max) const noexcept;
 

@@ -1,14 +1,15 @@
 // Who waits: one engine per process (many in a simulation) polls transports and resumes parked work.
 //
 // `Engine` owns the protocol state (matching, peers, rendezvous) and knows the transports.  Every wait of the library goes
-// through `wait_until`: poll while that pays, then give the core away, then sleep until a peer's message wakes it
-// (architecture.md, idea 3; findings: docs/decisions/).  Work to resume (collectives, one-sided, files) is a `Pollable`.
+// through `wait` or `wait_until`: poll while that pays, then give the core away, then sleep until a peer's message wakes
+// it (architecture.md, idea 3; docs/decisions/0003-waiting.md).  Work to resume (collectives, one-sided) is a `Pollable`.
 //
-// Thread safety: all calls under base/big_lock.hpp; a wait gives the lock up between polls where several threads may call.
+// Thread safety: all calls under base/big_lock.hpp.  Where several threads may call, a wait gives the lock up between polls;
+// one waiting thread polls for all, the others sleep until it has moved something.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -34,33 +35,50 @@ class Pollable {
 
 class Engine {
  public:
+  using Done = bool (*)(const void* argument) noexcept;
+
   /// `me` is this process's peer index, `world_size` how many peers the job starts with.
   Engine(int me, int world_size) noexcept : protocol(*this, me, world_size) {}
 
   protocol::Protocol protocol;
 
+  /// The engine of this process, for calls that name no communicator; runtime sets it, simulations do not.
+  static Engine* of_process() noexcept { return of_process_; }
+  static void set_of_process(Engine* engine) noexcept { of_process_ = engine; }
+
   /// In order of preference; the first that can reach a peer carries its messages.  Not owned.
-  void add(transport::Transport& transport) noexcept;
+  void add(transport::Transport& transport) noexcept { transports_.push_back(&transport); }
   std::span<transport::Transport* const> transports() const noexcept { return transports_; }
 
   /// From now on polled until finished.  The engine does not own it; a finished one is forgotten before poll returns.
-  void add(Pollable& work) noexcept;
+  void add(Pollable& work) noexcept {
+    work.next_ = parked_;
+    parked_ = &work;
+  }
 
   /// One round: messages, pending sends, parked work.  Answers whether anything moved.
-  bool poll() noexcept;
+  bool poll() noexcept {
+    int messages = 0;
+    for (transport::Transport* each : transports_) messages += each->poll(protocol);
+    bool moved = messages != 0;
+    moved |= protocol.flush();
+    if (parked_) [[unlikely]] moved |= poll_parked();
+    if (watchers_ != 0 && moved) [[unlikely]] tell_watchers();
+    return moved;
+  }
 
-  /// Polls until `request.is_complete`.  `from` is the peer index whose message is awaited, or -1.
+  /// hot path.  Polls until `request.is_complete`.  `from` is the peer index whose message is awaited, or -1.
   void wait(const Request& request, int from = -1) noexcept {
-    for (int i = 0; i < kQuickPolls; ++i) {
-      if (request.is_complete) return;
-      if (from >= 0) poll_peer(from); else poll();
+    if (request.is_complete) return;
+    if (from >= 0) {
+      transports_.front()->poll_peer(from, protocol);
+      if (request.is_complete) [[likely]] return;
     }
-    if (!request.is_complete) wait_slow(&request, [](const void* r) noexcept {
-      return static_cast<const Request*>(r)->is_complete; }, &request);
+    wait_slow(&request, &is_complete, &request);
   }
 
   /// Polls until `done(argument)`.  `reason` is what a report of a hang shows; may be null.
-  void wait_until(bool (*done)(const void* argument) noexcept, const void* argument, const Request* reason) noexcept {
+  void wait_until(Done done, const void* argument, const Request* reason) noexcept {
     if (!done(argument)) wait_slow(reason, done, argument);
   }
 
@@ -68,15 +86,21 @@ class Engine {
   void set_oversubscribed(bool oversubscribed) noexcept { is_oversubscribed_ = oversubscribed; }
 
  private:
-  static constexpr int kQuickPolls = 4;
-  void poll_peer(int peer) noexcept;
-  void wait_slow(const Request* reason, bool (*done)(const void*) noexcept, const void* argument) noexcept;
+  static inline Engine* of_process_ = nullptr;
+  class Patience;
+  static bool is_complete(const void* request) noexcept { return static_cast<const Request*>(request)->is_complete; }
+  [[gnu::noinline]] void wait_slow(const Request* reason, Done done, const void* argument) noexcept;
   bool poll_parked() noexcept;
+  void sleep(std::int64_t timeout_ns, int lock_levels) noexcept;
+  void watch() noexcept;
+  void tell_watchers() noexcept;
 
   std::vector<transport::Transport*> transports_;
   Pollable* parked_ = nullptr;
-  bool is_polling_parked_ = false;
   bool is_oversubscribed_ = false;
+  bool has_poller_ = false;                    // a waiting thread polls for all
+  int watchers_ = 0;                           // waiting threads that do not
+  std::atomic<std::uint32_t> moves_{0};        // futex the watchers sleep on
 };
 
 }  // namespace dunlin::progress

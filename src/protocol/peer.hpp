@@ -7,15 +7,18 @@
 #include <memory>
 #include <span>
 
+#include "memory/peer_memory.hpp"
 #include "protocol/requests.hpp"
+#include "protocol/wire.hpp"
 #include "transport/transport.hpp"
-
-namespace dunlin::memory { class PeerMemory; }
 
 namespace dunlin::protocol {
 
 /// A control message that found no room; kept until it does.
-struct PendingControl;
+struct PendingControl {
+  Control control;
+  PendingControl* next = nullptr;
+};
 
 struct Peer {
   transport::Channel* channel = nullptr;
@@ -24,7 +27,6 @@ struct Peer {
   std::int64_t eager_bytes_max_now = 0;     // hot path: the same, or -1 while sends are pending or held back
   bool is_held_back = false;                // it holds too much of ours unexpected: offer, do not push
   bool has_told_hold = false;               // we told it to hold back
-  std::uint64_t unexpected_bytes = 0;       // of its messages, held here
 
   SendRequest* first_pending = nullptr;     // envelopes that found no room, in order
   SendRequest* last_pending = nullptr;
@@ -35,8 +37,12 @@ struct Peer {
   Peer* next_busy = nullptr;
   bool is_busy = false;
 
-  memory::PeerMemory* memory = nullptr;     // direct access to its memory, or nullptr
+  std::unique_ptr<memory::PeerMemory> memory;   // direct access to its memory, or nullptr
+  bool is_memory_known = false;             // `memory` was asked for
 
+  void update_eager_bytes_max_now() noexcept {
+    eager_bytes_max_now = first_pending || is_held_back ? -1 : eager_bytes_max;
+  }
   bool has_pending() const noexcept { return first_pending || first_stream || first_control; }
   transport::Sent try_send(const transport::Envelope& envelope, std::span<const std::byte> head,
                            const Source& data) noexcept {

@@ -11,10 +11,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "match/matcher.hpp"
 #include "protocol/peer.hpp"
+#include "protocol/wire.hpp"
 #include "protocol/requests.hpp"
 #include "transport/transport.hpp"
 
@@ -53,46 +55,64 @@ class Protocol final : public transport::Inbox {
   match::Unexpected* probe(Comm& comm, Plane plane, int source, int tag) noexcept;
   /// Takes it out of matching (MPI_Mprobe); `receive_matched` delivers it later.
   void extract(match::Unexpected& message) noexcept;
-  void receive_matched(ReceiveRequest& request, match::Unexpected& message, const Target& data) noexcept;
+  void receive_matched(ReceiveRequest& request, Comm& comm, match::Unexpected& message, const Target& data) noexcept;
+  /// Bytes of the message that a probe found.
+  static std::uint64_t message_bytes(match::Unexpected& message) noexcept;
 
   void cancel(SendRequest& request) noexcept;
   void cancel(ReceiveRequest& request) noexcept;
 
   /// Tries pending sends and streams again; answers whether anything moved.
-  bool flush() noexcept;
-  /// Whether every message handed over has left this process (finalize waits for it).
-  bool is_idle() const noexcept;
+  bool flush() noexcept { return busy_peers_ && flush_busy(); }
+  /// Whether everything handed over has left this process (finalize waits for it).
+  bool is_idle() const noexcept { return !busy_peers_; }
 
   void arrived(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept override;
 
   Peer& peer_of(int index) noexcept;
+  /// How rendezvous reaches a peer's memory; runtime sets it.  May answer nullptr.
+  using ConnectMemory = std::unique_ptr<memory::PeerMemory> (*)(int peer) noexcept;
+  void set_connect_memory(ConnectMemory connect) noexcept { connect_memory_ = connect; }
   match::Matcher& matcher() noexcept { return matcher_; }
 
  private:
-  friend class progress::Engine;
-  enum class ControlKind : std::uint32_t;
-  struct Control;
-  struct Rendezvous;
-
-  void start_send(SendRequest& request) noexcept;
+  void enqueue(Peer& peer, SendRequest& request) noexcept;
   transport::Sent try_start(SendRequest& request) noexcept;
-  bool try_stream(SendRequest& request) noexcept;
-  void finish(SendRequest& request) noexcept;
-  void match_unexpected(ReceiveRequest& request, match::Unexpected& message) noexcept;
-  void begin_transfer(ReceiveRequest& request, int peer, const Rendezvous& offer) noexcept;
-  void finish(ReceiveRequest& request) noexcept;
-  void send_control(Peer& peer, const Control& control) noexcept;
-  void control_arrived(int peer, const transport::Payload& payload, std::uint32_t bytes) noexcept;
-  void deliver(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
-               const transport::Payload& payload) noexcept;
+  bool flush_busy() noexcept;
+  bool try_flush(Peer& peer) noexcept;
+  transport::Sent try_stream(Peer& peer, SendRequest& request) noexcept;
+  void mark_busy(Peer& peer) noexcept;
+  void finish(SendRequest& request, Err error) noexcept;
+
+  void begin(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source, int tag) noexcept;
+  void deliver_kept(ReceiveRequest& request, match::Unexpected& message) noexcept;
+  void accept(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
+              const transport::Payload& payload) noexcept;
+  void place(ReceiveRequest& request, const transport::Payload& payload, std::size_t head, std::size_t offset,
+             std::size_t bytes) noexcept;
+  void accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept;
+  bool try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept;
+
   void keep_unexpected(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept;
-  void forget_unexpected(match::Unexpected& message) noexcept;
+  void forget(match::Unexpected& message) noexcept;
+  void resume_senders() noexcept;
+
+  void send_control(Peer& peer, const Control& control) noexcept;
+  void control_arrived(Peer& peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept;
+  void data_wanted(SendRequest& request, const Control& control) noexcept;
+  void chunk_arrived(const Control& control, const transport::Envelope& envelope,
+                     const transport::Payload& payload) noexcept;
+  void cancel_wanted(Peer& peer, const Control& control) noexcept;
 
   progress::Engine& engine_;
+  ConnectMemory connect_memory_ = nullptr;
   const int me_;
   match::Matcher matcher_;
-  std::vector<Peer*> peers_;              // by peer index; made at first contact
-  Peer* busy_peers_ = nullptr;            // with pending sends or streams
+  std::vector<Peer*> peers_;                 // by peer index; made at first contact, owned
+  Peer* busy_peers_ = nullptr;               // with something pending
+  std::vector<Peer*> told_to_hold_;          // senders that offer instead of pushing because of us
+  std::uint64_t unexpected_bytes_ = 0;       // memory of unexpected messages
+  std::vector<std::byte> scratch_;           // for data that is contiguous neither here nor there
 };
 
 }  // namespace dunlin::protocol

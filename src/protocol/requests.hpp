@@ -35,28 +35,27 @@ class SendRequest : public Request {
   Peer* peer = nullptr;
   Mode mode = Mode::standard;
   Stage stage = Stage::fresh;
-  bool cancel_asked = false;
-  std::uint64_t streamed = 0;         // bytes
+  bool is_cancel_asked = false;
+  std::uint64_t streamed = 0;         // bytes of `data` that are out
+  std::uint64_t wanted = 0;           // bytes of `data` that the receiver has room for
   std::uint64_t receiver_cookie = 0;  // names the receive while streaming
   SendRequest* next_pending = nullptr;
-  // Called once when complete, for users that need more than the flag (buffered sends free their copy); may be null.
+  // Called once, right before `finish`, for users that need more than the flag (buffered sends free their copy); may be null.
   void (*on_complete)(SendRequest& self) noexcept = nullptr;
 
   Err cancel() noexcept override;
-  void let_go() noexcept override;
+  bool is_held_back() const noexcept override;
   void describe(char* text, int bytes_max) const noexcept override;
 };
 
 class ReceiveRequest : public Request, public match::Posted {
  public:
   Target data;
-  std::uint64_t received = 0;          // rendezvous: bytes in place so far
-  std::uint64_t expected = 0;          // rendezvous: bytes that will come
-  bool is_posted = false;              // in the matcher's queue (not matched, not the one being waited for)
-  bool is_matched = false;
+  std::uint64_t streamed = 0;          // rendezvous through the channel: bytes that have come so far
+  std::uint64_t expected = 0;          // rendezvous through the channel: bytes that will come
+  bool is_matched = false;             // a message is being delivered: too late to cancel
 
   Err cancel() noexcept override;
-  void let_go() noexcept override;
   void describe(char* text, int bytes_max) const noexcept override;
 };
 

@@ -1,0 +1,180 @@
+#include "progress/engine.hpp"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/big_lock.hpp"
+#include "base/log.hpp"
+#include "base/variable.hpp"
+
+namespace dunlin::progress {
+namespace {
+
+// Defaults measured by docs/decisions/0003-waiting.md (2 cores of an AMD EPYC, Linux 6.18).
+IntVariable spin_polls{"SPIN_POLLS", 2000, "polls", "how often a wait polls before it offers the core to others", 0};
+IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
+                              "the same where ranks share cores (more ranks than CPUs)", 0};
+IntVariable yield_us{"YIELD_US", 1000, "us", "how long a wait then yields between polls before it sleeps", 0};
+IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "the same where ranks share cores", 0};
+IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never", 0};
+
+constexpr std::int64_t kHeldBackReportNs = 10'000'000'000;  // a sender held back so long is worth a line in any case
+constexpr std::int64_t kSleepNsMin = 5'000'000;              // net under a lost wake-up; doubles up to
+constexpr std::int64_t kSleepNsMax = 100'000'000;
+constexpr std::int64_t kSleepBusyNs = 100'000;               // while sends wait for room: nobody wakes us for that
+constexpr std::int64_t kSleepThreadsNs = 1'000'000;          // another thread may hand us sends meanwhile
+
+std::int64_t now_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+void pause_cpu() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+/// How a wait spends its time while nothing moves: polls, then yields, then sleeps; starts over when something moved.
+class Engine::Patience {
+ public:
+  enum class Step : std::uint8_t { poll, yield, sleep };
+
+  explicit Patience(bool shares_core) noexcept
+      : polls_max_(shares_core ? spin_polls_shared.get() : spin_polls.get()),
+        yield_ns_max_((shares_core ? yield_us_shared.get() : yield_us.get()) * 1000) {}
+
+  Step next() noexcept {
+    if (polls_++ < polls_max_) return Step::poll;
+    const std::int64_t now = now_ns();
+    if (idle_since_ == 0) idle_since_ = now;
+    if (waiting_since_ == 0) waiting_since_ = now;
+    waited_ns_ = now - waiting_since_;
+    if (now - idle_since_ < yield_ns_max_) return Step::yield;
+    return Step::sleep;
+  }
+  void moved() noexcept {
+    polls_ = 0;
+    idle_since_ = 0;
+    sleep_ns_ = kSleepNsMin;
+  }
+  std::int64_t sleep_ns() noexcept {
+    const std::int64_t now = sleep_ns_;
+    sleep_ns_ = std::min(2 * sleep_ns_, kSleepNsMax);
+    return now;
+  }
+  /// True once per wait, when `after_ns` have passed.
+  bool is_report_due(std::int64_t after_ns) noexcept {
+    if (has_reported_ || waited_ns_ < after_ns) return false;
+    return has_reported_ = true;
+  }
+  int waited_s() const noexcept { return int(waited_ns_ / 1'000'000'000); }
+
+ private:
+  const std::int64_t polls_max_, yield_ns_max_;
+  std::int64_t polls_ = 0;
+  std::int64_t idle_since_ = 0;      // ns; 0: not looked yet
+  std::int64_t waiting_since_ = 0;   // ns; 0: not looked yet
+  std::int64_t waited_ns_ = 0;
+  std::int64_t sleep_ns_ = kSleepNsMin;
+  bool has_reported_ = false;
+};
+
+bool Engine::poll_parked() noexcept {
+  // Work may add work while it is polled: the list is taken off first, what stays is put back.
+  bool moved = false;
+  Pollable* each = parked_;
+  parked_ = nullptr;
+  while (each) {
+    Pollable* const next = each->next_;
+    const Pollable::Outcome outcome = each->poll();
+    moved |= outcome != Pollable::Outcome::idle;
+    if (outcome != Pollable::Outcome::finished) add(*each);
+    each = next;
+  }
+  return moved;
+}
+
+void Engine::wait_slow(const Request* reason, Done done, const void* argument) noexcept {
+  const bool has_threads = BigLock::is_needed();
+  Patience patience(is_oversubscribed_);
+  while (!done(argument)) {
+    if (has_threads && has_poller_) {
+      watch();
+      continue;
+    }
+    if (poll()) {
+      patience.moved();
+      continue;
+    }
+    const Patience::Step step = patience.next();
+    has_poller_ = true;
+    const int levels = has_threads ? BigLock::release_all() : 0;
+    if (step == Patience::Step::poll) {
+      pause_cpu();
+    } else if (step == Patience::Step::yield) {
+      sched_yield();
+    } else {
+      std::int64_t timeout_ns = patience.sleep_ns();
+      if (!protocol.is_idle()) timeout_ns = kSleepBusyNs;
+      else if (has_threads) timeout_ns = kSleepThreadsNs;
+      sleep(timeout_ns, levels);
+    }
+    if (has_threads) BigLock::reacquire(levels);
+    has_poller_ = false;
+    const std::int64_t report_ns = reason && reason->is_held_back() ? kHeldBackReportNs : wait_report.get() * 1'000'000'000;
+    if (report_ns > 0 && patience.is_report_due(report_ns)) {
+      char what[256] = "something";
+      if (reason) reason->describe(what, sizeof what);
+      log::warn("waiting for %d s for %s", patience.waited_s(), what);
+    }
+  }
+  if (watchers_ != 0) tell_watchers();  // somebody else has to poll now
+}
+
+/// Sleeps until a peer wakes us or the time is over.  The first transport that can sleep does it for all: others are
+/// polled when the time is over.
+void Engine::sleep(std::int64_t timeout_ns, int lock_levels) noexcept {
+  for (transport::Transport* each : transports_) {
+    if (!each->can_sleep()) continue;
+    each->announce_sleep();
+    // A message published before the announcement would wake nobody: look once more.
+    BigLock::reacquire(lock_levels);
+    const bool moved = poll();
+    if (lock_levels > 0) BigLock::release_all();
+    if (!moved) each->sleep(timeout_ns);
+    each->withdraw_sleep();
+    return;
+  }
+  timespec pause{0, long(std::min<std::int64_t>(timeout_ns, 50'000))};
+  nanosleep(&pause, nullptr);
+}
+
+/// Sleeps until the polling thread has moved something.
+void Engine::watch() noexcept {
+  // relaxed: `moves_` changes only under the lock, which we hold here.
+  const std::uint32_t seen = moves_.load(std::memory_order_relaxed);
+  ++watchers_;
+  const int levels = BigLock::release_all();
+  const timespec limit{0, kSleepNsMin};  // net: the polling thread may have left without a move
+  syscall(SYS_futex, &moves_, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
+  BigLock::reacquire(levels);
+  --watchers_;
+}
+
+void Engine::tell_watchers() noexcept {
+  moves_.fetch_add(1, std::memory_order_relaxed);  // see watch: under the lock
+  syscall(SYS_futex, &moves_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace dunlin::progress

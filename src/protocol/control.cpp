@@ -1,0 +1,132 @@
+// Control messages between two peers, cancelling, and the words for a report of a hang.
+#include <cstdio>
+#include <cstring>
+
+#include "protocol/protocol.hpp"
+#include "progress/engine.hpp"
+
+namespace dunlin::protocol {
+
+void Protocol::send_control(Peer& peer, const Control& control) noexcept {
+  transport::Envelope envelope;
+  envelope.kind = transport::MessageKind::control;
+  envelope.bytes = sizeof control;
+  if (!peer.first_control &&
+      peer.try_send(envelope, std::as_bytes(std::span(&control, 1)), {}) != transport::Sent::full)
+    return;  // a peer that failed needs no control messages
+  auto* pending = new PendingControl{control};
+  (peer.last_control ? peer.last_control->next : peer.first_control) = pending;
+  peer.last_control = pending;
+  mark_busy(peer);
+}
+
+void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
+                               const transport::Payload& payload) noexcept {
+  DUNLIN_ASSERT(envelope.bytes >= sizeof(Control));
+  Control control;
+  payload.copy_to(reinterpret_cast<std::byte*>(&control), 0, sizeof control);
+  auto* const send = reinterpret_cast<SendRequest*>(control.a);
+  switch (control.kind) {
+    case ControlKind::matched:
+    case ControlKind::done: return finish(*send, Err::ok);
+    case ControlKind::want_data: return data_wanted(*send, control);
+    case ControlKind::chunk: return chunk_arrived(control, envelope, payload);
+    case ControlKind::hold: peer.is_held_back = true; return peer.update_eager_bytes_max_now();
+    case ControlKind::resume: peer.is_held_back = false; return peer.update_eager_bytes_max_now();
+    case ControlKind::cancel: return cancel_wanted(peer, control);
+    case ControlKind::cancelled:
+      if (control.b == 0) return;  // matched in the meantime: the send completes as any other
+      send->completion.is_cancelled = true;
+      return finish(*send, Err::ok);
+  }
+}
+
+void Protocol::data_wanted(SendRequest& request, const Control& control) noexcept {
+  Peer& peer = *request.peer;
+  DUNLIN_ASSERT(request.stage == SendRequest::Stage::offered);
+  DUNLIN_ASSERT(control.c <= request.data.bytes);
+  request.stage = SendRequest::Stage::streaming;
+  request.receiver_cookie = control.b;
+  request.wanted = control.c;
+  request.streamed = 0;
+  request.next_pending = nullptr;
+  (peer.last_stream ? peer.last_stream->next_pending : peer.first_stream) = &request;
+  peer.last_stream = &request;
+  mark_busy(peer);  // flushed by the next poll, not here: we are inside the transport's
+}
+
+void Protocol::chunk_arrived(const Control& control, const transport::Envelope& envelope,
+                             const transport::Payload& payload) noexcept {
+  auto& request = *reinterpret_cast<ReceiveRequest*>(control.a);
+  const std::size_t bytes = envelope.bytes - sizeof control;
+  DUNLIN_ASSERT(request.streamed + bytes <= request.expected);
+  place(request, payload, sizeof control, control.b, bytes);
+  request.streamed += bytes;
+  if (request.streamed == request.expected) request.finish();
+}
+
+void Protocol::cancel_wanted(Peer& peer, const Control& control) noexcept {
+  for (match::Unexpected* each = matcher_.first_arrived(); each; each = each->next_arrived) {
+    if (each->peer != peer.index || each->kind == transport::MessageKind::eager) continue;
+    std::uint64_t cookie;  // the first word of both an Offer and a synchronous message
+    std::memcpy(&cookie, each->payload().data(), sizeof cookie);
+    if (cookie != control.a) continue;
+    matcher_.remove(*each);
+    forget(*each);
+    return send_control(peer, {.kind = ControlKind::cancelled, .a = control.a, .b = 1});
+  }
+  send_control(peer, {.kind = ControlKind::cancelled, .a = control.a, .b = 0});
+}
+
+void Protocol::cancel(SendRequest& request) noexcept {
+  Peer& peer = *request.peer;
+  if (request.stage == SendRequest::Stage::offered && !request.is_cancel_asked) {
+    request.is_cancel_asked = true;
+    return send_control(peer, {.kind = ControlKind::cancel, .a = reinterpret_cast<std::uint64_t>(&request)});
+  }
+  if (request.stage != SendRequest::Stage::queued) return;
+  SendRequest* before = nullptr;
+  for (SendRequest* each = peer.first_pending; each != &request; each = each->next_pending) before = each;
+  (before ? before->next_pending : peer.first_pending) = request.next_pending;
+  if (peer.last_pending == &request) peer.last_pending = before;
+  peer.update_eager_bytes_max_now();
+  request.completion.is_cancelled = true;
+  finish(request, Err::ok);
+}
+
+void Protocol::cancel(ReceiveRequest& request) noexcept {
+  if (request.is_complete || request.is_matched) return;
+  matcher_.withdraw_any(request);
+  request.completion.is_cancelled = true;
+  request.finish();
+}
+
+Err SendRequest::cancel() noexcept {
+  if (!is_complete) comm->engine->protocol.cancel(*this);
+  return Err::ok;
+}
+
+Err ReceiveRequest::cancel() noexcept {
+  comm->engine->protocol.cancel(*this);
+  return Err::ok;
+}
+
+bool SendRequest::is_held_back() const noexcept { return peer && peer->is_held_back; }
+
+void SendRequest::describe(char* text, int bytes_max) const noexcept {
+  static constexpr const char* kStages[] = {"not started", "waiting for room in the channel",
+                                            "waiting for a matching receive", "being copied", "done"};
+  std::snprintf(text, std::size_t(bytes_max), "a send of %zu bytes to rank %d of the job, tag %d (%s%s)", data.bytes,
+                peer ? peer->index : -1, envelope.tag, kStages[int(stage)],
+                peer && peer->is_held_back ? "; that rank holds too many unexpected messages: DUNLIN_UNEXPECTED_BYTES" : "");
+}
+
+void ReceiveRequest::describe(char* text, int bytes_max) const noexcept {
+  char from[24] = "any source", with[24] = "any tag";
+  if (key.source != match::kAny) std::snprintf(from, sizeof from, "rank %d", key.source);
+  if (key.tag != match::kAny) std::snprintf(with, sizeof with, "tag %d", key.tag);
+  std::snprintf(text, std::size_t(bytes_max), "a receive from %s, %s%s%s", from, with,
+                comm && comm->name[0] ? " on " : "", comm ? comm->name : "");
+}
+
+}  // namespace dunlin::protocol

@@ -1,0 +1,202 @@
+// Sending: eager, offered, queued, streamed.  The receiving half is in receive.cpp, control messages in control.cpp.
+#include "protocol/protocol.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/log.hpp"
+#include "base/variable.hpp"
+#include "datatype/cursor.hpp"
+#include "progress/engine.hpp"
+
+namespace dunlin::protocol {
+namespace {
+
+IntVariable eager_bytes{"EAGER_BYTES", 16 << 10, "bytes",
+                        "largest message that is sent without asking the receiver; larger ones go by rendezvous", 0};
+
+std::span<const std::byte> bytes_of(const auto& value) noexcept {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+Protocol::Protocol(progress::Engine& engine, int me, int world_size) noexcept
+    : engine_(engine), me_(me), peers_(std::size_t(world_size), nullptr) {}
+
+Protocol::~Protocol() {
+  while (match::Unexpected* message = matcher_.first_arrived()) {
+    matcher_.remove(*message);
+    match::Matcher::destroy(message);
+  }
+  for (Peer* peer : peers_) delete peer;
+}
+
+Peer& Protocol::peer_of(int index) noexcept {
+  DUNLIN_ASSERT(index >= 0);
+  DUNLIN_ASSERT(std::size_t(index) < peers_.size());
+  Peer*& peer = peers_[std::size_t(index)];
+  if (peer) return *peer;
+  peer = new Peer;
+  peer->index = index;
+  for (transport::Transport* each : engine_.transports())
+    if (!peer->channel) peer->channel = each->connect(index);
+  if (!peer->channel)
+    log::die("no transport reaches rank %d from rank %d; are they on the same machine? (dunlin-info --transport)", index,
+             me_);
+  DUNLIN_ASSERT(peer->channel->bytes_max() >= sizeof(Control) + 8);
+  peer->eager_bytes_max = std::min(std::int64_t(peer->channel->bytes_max() - sizeof(std::uint64_t)), eager_bytes.get());
+  peer->update_eager_bytes_max_now();
+  return *peer;
+}
+
+void Protocol::send(SendRequest& request, Comm& comm, Plane plane, const Source& data, int dest, int tag,
+                    Mode mode) noexcept {
+  Peer& peer = peer_of(comm.target_members[dest]);
+  request.comm = &comm;
+  request.has_empty_status = true;
+  request.data = data;
+  request.peer = &peer;
+  request.mode = mode;
+  request.stage = SendRequest::Stage::fresh;
+  request.envelope = {comm.context_of(plane), comm.rank, tag, 0, transport::MessageKind::eager};
+  if (peer.first_pending) return enqueue(peer, request);  // order: never overtake a queued send
+  const transport::Sent sent = try_start(request);
+  if (sent == transport::Sent::full) return enqueue(peer, request);
+  if (sent == transport::Sent::failed) finish(request, fail(Err::proc_aborted, "rank %d cannot be reached", dest));
+}
+
+void Protocol::enqueue(Peer& peer, SendRequest& request) noexcept {
+  request.stage = SendRequest::Stage::queued;
+  request.next_pending = nullptr;
+  (peer.last_pending ? peer.last_pending->next_pending : peer.first_pending) = &request;
+  peer.last_pending = &request;
+  peer.update_eager_bytes_max_now();
+  mark_busy(peer);
+}
+
+/// Puts the envelope on its way.  The request may be complete, and gone, when this returns `yes`: over the channel to
+/// oneself the receiver's answer comes before try_send returns.
+transport::Sent Protocol::try_start(SendRequest& request) noexcept {
+  Peer& peer = *request.peer;
+  const Source data = request.data;
+  transport::Envelope& envelope = request.envelope;
+  const bool is_small = std::int64_t(data.bytes) <= peer.eager_bytes_max;
+  const auto before = request.stage;
+  transport::Sent sent;
+  if (is_small && !peer.is_held_back && request.mode != Mode::synchronous) {
+    envelope.kind = transport::MessageKind::eager;
+    envelope.bytes = std::uint32_t(data.bytes);
+    sent = peer.try_send(envelope, {}, data);
+    if (sent == transport::Sent::yes) finish(request, Err::ok);
+    return sent;
+  }
+  request.stage = SendRequest::Stage::offered;
+  if (is_small && !peer.is_held_back) {
+    const auto cookie = reinterpret_cast<std::uint64_t>(&request);
+    envelope.kind = transport::MessageKind::eager_synchronous;
+    envelope.bytes = std::uint32_t(data.bytes + sizeof cookie);
+    sent = peer.try_send(envelope, bytes_of(cookie), data);
+  } else {
+    const Offer offer{reinterpret_cast<std::uint64_t>(&request), data.bytes,
+                      data.is_contiguous() ? reinterpret_cast<std::uint64_t>(data.address) : 0, 0};
+    envelope.kind = transport::MessageKind::rendezvous;
+    envelope.bytes = sizeof offer;
+    sent = peer.try_send(envelope, bytes_of(offer), {});
+  }
+  if (sent != transport::Sent::yes) request.stage = before;
+  return sent;
+}
+
+void Protocol::finish(SendRequest& request, Err error) noexcept {
+  request.stage = SendRequest::Stage::done;
+  request.completion.error = error;
+  if (request.on_complete) request.on_complete(request);
+  request.finish();
+}
+
+void Protocol::mark_busy(Peer& peer) noexcept {
+  if (peer.is_busy) return;
+  peer.is_busy = true;
+  peer.next_busy = busy_peers_;
+  busy_peers_ = &peer;
+}
+
+bool Protocol::flush_busy() noexcept {
+  bool moved = false;
+  for (Peer** at = &busy_peers_; *at;) {
+    Peer& peer = **at;
+    moved |= try_flush(peer);
+    if (peer.has_pending()) {
+      at = &peer.next_busy;
+    } else {
+      peer.is_busy = false;
+      *at = peer.next_busy;
+    }
+  }
+  return moved;
+}
+
+/// Control messages first (they free others), then envelopes in order, then data.
+bool Protocol::try_flush(Peer& peer) noexcept {
+  bool moved = false;
+  while (PendingControl* first = peer.first_control) {
+    transport::Envelope envelope;
+    envelope.kind = transport::MessageKind::control;
+    envelope.bytes = sizeof first->control;
+    if (peer.try_send(envelope, bytes_of(first->control), {}) == transport::Sent::full) return moved;
+    peer.first_control = first->next;
+    if (!peer.first_control) peer.last_control = nullptr;
+    delete first;
+    moved = true;
+  }
+  while (SendRequest* first = peer.first_pending) {
+    // Unlinked before the attempt: success may free the request.
+    peer.first_pending = first->next_pending;
+    const transport::Sent sent = try_start(*first);
+    if (sent == transport::Sent::full) {
+      peer.first_pending = first;
+      break;
+    }
+    if (sent == transport::Sent::failed) finish(*first, fail(Err::proc_aborted, "rank %d is gone", peer.index));
+    moved = true;
+  }
+  if (!peer.first_pending) peer.last_pending = nullptr;
+  peer.update_eager_bytes_max_now();
+  while (SendRequest* first = peer.first_stream) {
+    const std::uint64_t before = first->streamed;
+    const transport::Sent sent = try_stream(peer, *first);
+    moved |= sent != transport::Sent::full || first->streamed != before;
+    if (sent == transport::Sent::full) break;
+    peer.first_stream = first->next_pending;
+    if (!peer.first_stream) peer.last_stream = nullptr;
+    finish(*first, sent == transport::Sent::yes ? Err::ok : fail(Err::proc_aborted, "rank %d is gone", peer.index));
+  }
+  return moved;
+}
+
+/// Sends chunks until all wanted bytes are out (`yes`) or there is no room (`full`).
+transport::Sent Protocol::try_stream(Peer& peer, SendRequest& request) noexcept {
+  const std::size_t chunk_max = peer.channel->bytes_max() - sizeof(Control);
+  while (request.streamed < request.wanted) {
+    const std::size_t bytes = std::min<std::size_t>(chunk_max, request.wanted - request.streamed);
+    const Control control{.kind = ControlKind::chunk, .a = request.receiver_cookie, .b = request.streamed};
+    transport::Envelope envelope;
+    envelope.kind = transport::MessageKind::control;
+    envelope.bytes = std::uint32_t(sizeof control + bytes);
+    Source piece{request.data.address + request.streamed, bytes};
+    if (!request.data.is_contiguous()) {
+      if (scratch_.size() < bytes) scratch_.resize(chunk_max);
+      Cursor cursor(request.data);
+      cursor.seek(request.streamed);
+      cursor.pack(scratch_.data(), bytes);
+      piece.address = scratch_.data();
+    }
+    const transport::Sent sent = peer.try_send(envelope, bytes_of(control), piece);
+    if (sent != transport::Sent::yes) return sent;
+    request.streamed += bytes;
+  }
+  return transport::Sent::yes;
+}
+
+}  // namespace dunlin::protocol

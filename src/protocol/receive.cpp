@@ -1,0 +1,241 @@
+// Receiving: matching what arrives, keeping what nobody waits for, moving the data of an accepted offer.
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "base/variable.hpp"
+#include "datatype/cursor.hpp"
+#include "progress/engine.hpp"
+#include "protocol/protocol.hpp"
+
+namespace dunlin::protocol {
+namespace {
+
+IntVariable unexpected_bytes_max{
+    "UNEXPECTED_BYTES", std::int64_t{1} << 30, "bytes",
+    "memory for messages that no receive has asked for yet; beyond it senders keep theirs until a receive is posted", 0};
+
+/// Payload of a kept message.
+class Kept final : public transport::Payload {
+ public:
+  explicit Kept(std::span<const std::byte> bytes) noexcept { first = bytes; }
+  void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
+    std::memcpy(to, first.data() + from, bytes);
+  }
+};
+
+template <class T>
+T header_of(const transport::Payload& payload) noexcept {
+  T header;
+  if (payload.first.size() >= sizeof header) [[likely]]
+    std::memcpy(&header, payload.first.data(), sizeof header);
+  else
+    payload.copy_to(reinterpret_cast<std::byte*>(&header), 0, sizeof header);
+  return header;
+}
+
+Err truncated(std::uint64_t bytes, std::uint64_t room) noexcept {
+  return fail(Err::truncate, "the message has %llu bytes, the receive buffer only room for %llu",
+              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(room));
+}
+
+}  // namespace
+
+void Protocol::begin(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
+                     int tag) noexcept {
+  request.comm = &comm;
+  request.key = {comm.context_of(plane), source, tag};
+  request.data = data;
+}
+
+void Protocol::receive(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
+                       int tag) noexcept {
+  begin(request, comm, plane, data, source, tag);
+  if (matcher_.has_unexpected())
+    if (match::Unexpected* message = matcher_.find(request.key)) {
+      matcher_.remove(*message);
+      return deliver_kept(request, *message);
+    }
+  matcher_.post(request);
+}
+
+void Protocol::receive_and_wait(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
+                                int tag) noexcept {
+  begin(request, comm, plane, data, source, tag);
+  const int from = source == match::kAny ? -1 : comm.target_members[source];
+  if (matcher_.has_unexpected()) [[unlikely]]
+    if (match::Unexpected* message = matcher_.find(request.key)) {
+      matcher_.remove(*message);
+      deliver_kept(request, *message);
+      return engine_.wait(request, from);
+    }
+  if (!matcher_.try_await(request)) [[unlikely]] matcher_.post(request);
+  engine_.wait(request, from);
+}
+
+match::Unexpected* Protocol::probe(Comm& comm, Plane plane, int source, int tag) noexcept {
+  return matcher_.has_unexpected() ? matcher_.find({comm.context_of(plane), source, tag}) : nullptr;
+}
+
+void Protocol::extract(match::Unexpected& message) noexcept { matcher_.remove(message); }
+
+void Protocol::receive_matched(ReceiveRequest& request, Comm& comm, match::Unexpected& message,
+                               const Target& data) noexcept {
+  request.comm = &comm;
+  request.key = message.key;
+  request.data = data;
+  deliver_kept(request, message);
+}
+
+std::uint64_t Protocol::message_bytes(match::Unexpected& message) noexcept {
+  switch (message.kind) {
+    case transport::MessageKind::rendezvous: return header_of<Offer>(Kept(message.payload())).bytes;
+    case transport::MessageKind::eager_synchronous: return message.bytes - sizeof(std::uint64_t);
+    default: return message.bytes;
+  }
+}
+
+void Protocol::deliver_kept(ReceiveRequest& request, match::Unexpected& message) noexcept {
+  const transport::Envelope envelope{message.key.context, message.key.source, message.key.tag, message.bytes,
+                                     message.kind};
+  accept(request, message.peer, envelope, Kept(message.payload()));
+  forget(message);
+}
+
+// hot path: 8-byte messages that are waited for; about 40 instructions besides matching.
+void Protocol::arrived(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept {
+  if (envelope.kind == transport::MessageKind::control) [[unlikely]]
+    return control_arrived(peer_of(peer), envelope, payload);
+  match::Posted* posted = matcher_.take({envelope.context, envelope.source, envelope.tag});
+  if (!posted) [[unlikely]] return keep_unexpected(peer, envelope, payload);
+  auto& request = static_cast<ReceiveRequest&>(*posted);
+  if (envelope.kind == transport::MessageKind::eager && request.data.is_contiguous() &&
+      envelope.bytes <= request.data.bytes) [[likely]] {
+    request.completion.source = envelope.source;
+    request.completion.tag = envelope.tag;
+    request.completion.bytes = envelope.bytes;
+    if (payload.first.size() == envelope.bytes) [[likely]]
+      std::memcpy(request.data.address, payload.first.data(), envelope.bytes);
+    else
+      payload.copy_to(request.data.address, 0, envelope.bytes);
+    return request.finish();
+  }
+  accept(request, peer, envelope, payload);
+}
+
+/// Delivers a matched message of any kind into any buffer.
+void Protocol::accept(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
+                      const transport::Payload& payload) noexcept {
+  request.is_matched = true;
+  request.completion.source = envelope.source;
+  request.completion.tag = envelope.tag;
+  if (envelope.kind == transport::MessageKind::rendezvous)
+    return accept_offer(request, peer_of(peer), header_of<Offer>(payload));
+  std::size_t head = 0;
+  if (envelope.kind == transport::MessageKind::eager_synchronous) {
+    head = sizeof(std::uint64_t);
+    send_control(peer_of(peer), {.kind = ControlKind::matched, .a = header_of<std::uint64_t>(payload)});
+  }
+  std::size_t bytes = envelope.bytes - head;
+  if (bytes > request.data.bytes) {
+    request.completion.error = truncated(bytes, request.data.bytes);
+    bytes = request.data.bytes;
+  }
+  request.completion.bytes = bytes;
+  place(request, payload, head, 0, bytes);
+  request.finish();
+}
+
+/// Copies `bytes` of the payload, from `head` on, to packed position `offset` of the receive buffer.
+void Protocol::place(ReceiveRequest& request, const transport::Payload& payload, std::size_t head, std::size_t offset,
+                     std::size_t bytes) noexcept {
+  DUNLIN_ASSERT(offset + bytes <= request.data.bytes);
+  if (request.data.is_contiguous()) {
+    if (bytes > 0) payload.copy_to(request.data.address + offset, head, bytes);
+    return;
+  }
+  const std::byte* from = payload.first.data() + head;
+  if (payload.first.size() < head + bytes) {  // in several runs: through scratch
+    if (scratch_.size() < bytes) scratch_.resize(bytes);
+    payload.copy_to(scratch_.data(), head, bytes);
+    from = scratch_.data();
+  }
+  Cursor cursor(request.data);
+  cursor.seek(offset);
+  cursor.unpack(from, bytes);
+}
+
+void Protocol::accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept {
+  std::size_t bytes = offer.bytes;
+  if (bytes > request.data.bytes) {
+    request.completion.error = truncated(bytes, request.data.bytes);
+    bytes = request.data.bytes;
+  }
+  request.completion.bytes = bytes;
+  if (bytes == 0 || try_pull(request, peer, offer, bytes)) {
+    send_control(peer, {.kind = ControlKind::done, .a = offer.cookie});
+    return request.finish();
+  }
+  request.streamed = 0;
+  request.expected = bytes;
+  send_control(peer, {.kind = ControlKind::want_data, .a = offer.cookie,
+                      .b = reinterpret_cast<std::uint64_t>(&request), .c = bytes});
+}
+
+/// Reads the sender's memory directly; false when nobody can, and then nothing counts as received.
+bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
+  if (offer.address == 0) return false;
+  if (peer.index == me_) {
+    copy(Source{reinterpret_cast<const std::byte*>(offer.address), bytes}, request.data);
+    return true;
+  }
+  if (!peer.is_memory_known) {
+    peer.is_memory_known = true;
+    if (connect_memory_) peer.memory = connect_memory_(peer.index);
+  }
+  if (!peer.memory) return false;
+  if (const memory::Mapping mapping = peer.memory->map(offer.address, bytes)) {
+    copy(Source{mapping.at, bytes}, request.data);
+    if (peer.memory->is_still_valid(mapping)) return true;
+  }
+  if (!request.data.is_contiguous()) return false;
+  const memory::Piece to{request.data.address, bytes};
+  const memory::RemotePiece from{offer.address, bytes};
+  return peer.memory->try_read({&to, 1}, {&from, 1}, offer.exposed);
+}
+
+void Protocol::keep_unexpected(int peer, const transport::Envelope& envelope,
+                               const transport::Payload& payload) noexcept {
+  match::Unexpected* message =
+      match::Matcher::create({envelope.context, envelope.source, envelope.tag}, envelope.bytes);
+  if (!message) log::die("out of memory for an unexpected message of %u bytes from rank %d", envelope.bytes, peer);
+  message->peer = peer;
+  message->kind = envelope.kind;
+  if (envelope.bytes > 0) payload.copy_to(message->payload().data(), 0, envelope.bytes);
+  matcher_.add(*message);
+  unexpected_bytes_ += sizeof *message + envelope.bytes;
+  if (unexpected_bytes_ <= std::uint64_t(unexpected_bytes_max.get())) [[likely]] return;
+  Peer& sender = peer_of(peer);
+  if (sender.has_told_hold) return;
+  sender.has_told_hold = true;
+  told_to_hold_.push_back(&sender);
+  send_control(sender, {.kind = ControlKind::hold});
+}
+
+void Protocol::forget(match::Unexpected& message) noexcept {
+  unexpected_bytes_ -= sizeof message + message.bytes;
+  match::Matcher::destroy(&message);
+  if (!told_to_hold_.empty() && unexpected_bytes_ <= std::uint64_t(unexpected_bytes_max.get()) / 2) [[unlikely]]
+    resume_senders();
+}
+
+void Protocol::resume_senders() noexcept {
+  const std::vector<Peer*> senders = std::move(told_to_hold_);
+  told_to_hold_.clear();
+  for (Peer* sender : senders) {
+    sender->has_told_hold = false;
+    send_control(*sender, {.kind = ControlKind::resume});
+  }
+}
+
+}  // namespace dunlin::protocol

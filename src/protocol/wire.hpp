@@ -1,0 +1,40 @@
+// What protocol/ puts into payloads: the offer of a rendezvous and the control messages between two peers.
+//
+// A cookie is the address of a request in the process that made it; the other side only sends it back.
+// Both structs fit the first line of a shared-memory ring (40 bytes).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace dunlin::protocol {
+
+/// Payload of a rendezvous envelope.
+struct Offer {
+  std::uint64_t cookie;    // the sender's SendRequest
+  std::uint64_t bytes;     // of the message, packed
+  std::uint64_t address;   // of the data in the sender's memory; 0 when it is not contiguous
+  std::uint64_t exposed;   // memory::expose's cookie, 0 when none is needed
+};
+
+enum class ControlKind : std::uint32_t {
+  matched,       // a: sender's cookie.  The synchronous message has met its receive
+  done,          // a: sender's cookie.  The receiver has read all it wants
+  want_data,     // a: sender's cookie, b: receiver's cookie, c: bytes wanted.  Send it through the channel
+  chunk,         // a: receiver's cookie, b: offset in the packed message.  The data follows in the same payload
+  hold,          // offer instead of pushing: too much of yours is unexpected here
+  resume,        // push again
+  cancel,        // a: sender's cookie.  Forget the unmatched message
+  cancelled,     // a: sender's cookie, b: 1 when it was forgotten, 0 when it had been matched
+};
+
+struct Control {
+  ControlKind kind;
+  std::uint32_t reserved = 0;
+  std::uint64_t a = 0, b = 0, c = 0;
+};
+
+static_assert(sizeof(Offer) == 32 && std::is_trivially_copyable_v<Offer>);
+static_assert(sizeof(Control) == 32 && std::is_trivially_copyable_v<Control>);
+
+}  // namespace dunlin::protocol
