@@ -13,8 +13,11 @@ import argparse
 import sys
 from pathlib import Path
 
+import declarations
+import files
 import header
 import interface
+import tables
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,8 +27,12 @@ def main():
     parser.add_argument("--to", type=Path, default=ROOT, help="folder to write into (default: the source tree)")
     options = parser.parse_args()
     functions = interface.functions()
-    files = {"include/mpi.h": header.header(functions, interface.callbacks(), interface.constants())}
-    for path, text in files.items():
+    constants = interface.constants()
+    bindings = files.Bindings(functions, declarations.declarations(ROOT))
+    texts = {"include/mpi.h": header.header(functions, interface.callbacks(), constants)}
+    texts.update(bindings.texts())
+    texts.update(tables.texts(functions, constants, bindings))
+    for path, text in texts.items():
         target = options.to / path
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists() or target.read_text() != text:

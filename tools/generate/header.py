@@ -1,5 +1,6 @@
 """Writes include/mpi.h: the header of the MPI 5.0 standard ABI."""
 
+import re
 import textwrap
 
 OPENING = """\
@@ -58,8 +59,14 @@ OLD_CALLBACKS = {
 
 
 def wrap(text):
-    """One declaration, continued with four more spaces where it is longer than a line."""
-    return "\n".join(textwrap.wrap(text, 108, subsequent_indent="    ", break_long_words=False))
+    """One line of code; where it is too long it goes on, after a comma or an operator, four columns further right."""
+    if len(text) <= 110:
+        return text
+    indent = " " * (len(text) - len(text.lstrip()))
+    glued = re.sub(r"(?<![,;])(?<!&&) ", "\0", text.strip())
+    lines = textwrap.wrap(glued, 110, initial_indent=indent, subsequent_indent=indent + "    ",
+                          break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
 
 
 def define(name, value):

@@ -22,6 +22,7 @@ class Parameter:
     is_array: bool
     stars: int
     length: object = None
+    flags: frozenset = frozenset()   # "root_only"
 
 
 @dataclass
@@ -116,6 +117,7 @@ def functions():
                 parameter.kind = source.kind.name
                 parameter.direction = str(source.direction).rsplit(".", 1)[-1].lower()
                 parameter.length = source._parseset.get("length")
+                parameter.flags = frozenset(["root_only"] if source._parseset.get("root_only") else [])
             function.group = group_of(function.name)
             found.append(function)
     removed = [parse(text) for text in REMOVED]

@@ -1,0 +1,319 @@
+"""Writes the body of one binding: lock, checks of arguments, one call of the chapter's function, outputs.
+
+The standard's interface says the kind of every parameter, the declaration in src/*/functions.hpp the C++ type it is
+wanted as; how to get from one to the other is decided here.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RULES = tomllib.loads((HERE / "functions.toml").read_text())
+
+# C type of a handle -> (class, null handle, error)
+HANDLES = {
+    "MPI_Comm": ("Comm", "MPI_COMM_NULL", "comm"),
+    "MPI_Group": ("Group", "MPI_GROUP_NULL", "group"),
+    "MPI_Datatype": ("Datatype", "MPI_DATATYPE_NULL", "type"),
+    "MPI_Op": ("Op", "MPI_OP_NULL", "op"),
+    "MPI_Request": ("Request", "MPI_REQUEST_NULL", "request"),
+    "MPI_Message": ("Message", "MPI_MESSAGE_NULL", "request"),
+    "MPI_Errhandler": ("Errhandler", "MPI_ERRHANDLER_NULL", "errhandler"),
+    "MPI_Info": ("Info", "MPI_INFO_NULL", "info"),
+    "MPI_Win": ("Win", "MPI_WIN_NULL", "win"),
+    "MPI_File": ("File", "MPI_FILE_NULL", "file"),
+    "MPI_Session": ("Session", "MPI_SESSION_NULL", "session"),
+}
+COUNTS = {"POLYXFER_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "XFER_NUM_ELEM_NNI", "POLYDTYPE_NUM_ELEM_NNI",
+          "POLYNUM_BYTES_NNI", "ARRAY_LENGTH_NNI", "ARRAY_LENGTH"}
+NULL_ALLOWED = {"ARGUMENT_COUNT", "ARGUMENT_LIST", "C_BUFFER", "BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ATTRIBUTE_VAL",
+                "ATTRIBUTE_VAL_10", "STATUS", "FUNCTION", "POLYFUNCTION", "ERROR_CODE", "WEIGHT", "LOGICAL_VOID"}
+ENDING = re.compile(r".*_(free|disconnect|close|finalize|free_keyval)|I?mrecv|Mrecv", re.I)
+
+
+def matches(rule, name):
+    return any(re.fullmatch(pattern, name) for pattern in rule)
+
+
+class Body:
+    """One body, which serves the classic function and its _c variant (`large`) where both exist."""
+
+    def __init__(self, narrow, large, declaration):
+        self.narrow, self.large, self.declaration = narrow, large, declaration
+        self.model = large or narrow                 # the longer parameter list
+        self.name = self.model.name[4:-2] if self.model.is_large else self.model.name[4:]
+        self.is_shared = bool(narrow and large)
+        self.lines, self.after, self.arguments = [], [], []
+        self.comm = "nullptr"
+        self.by_name = {p.name: p for p in self.model.parameters}
+        self.significance = {}                       # parameter -> bool variable
+
+    # --- the parameter list of a shared body ---------------------------------------------------------------------
+
+    def narrow_of(self, parameter):
+        return next((p for p in (self.narrow or self.model).parameters if p.name == parameter.name), None)
+
+    def is_poly(self, parameter):
+        other = self.narrow_of(parameter)
+        return self.is_shared and (other is None or other.base != parameter.base)
+
+    def shared_type(self, parameter):
+        """How a shared body takes this parameter."""
+        if not self.is_poly(parameter):
+            return parameter.text
+        other = self.narrow_of(parameter)
+        if other is None or "MPI_Aint" == other.base and not parameter.is_array:   # both have 64 bits
+            return parameter.text
+        if parameter.is_array and parameter.constant:
+            return f"IntArray {parameter.name}"
+        if parameter.is_array:
+            return parameter.text
+        if parameter.stars:
+            return f"CountOut {parameter.name}"
+        return f"std::int64_t {parameter.name}"
+
+    def passed(self, parameter, function):
+        """What the classic or the large function hands to the shared body."""
+        kind = self.shared_type(parameter)
+        own = next((p for p in function.parameters if p.name == parameter.name), None)
+        if own is None:                              # only the large variant has it
+            return "nullptr" if parameter.stars or parameter.is_array else "0"
+        wide = "false" if own.base == "int" else "true"
+        if kind.startswith(("IntArray", "CountOut")):
+            return f"{kind.split()[0]}{{{parameter.name}, {wide}}}"
+        return parameter.name
+
+    # --- building ---------------------------------------------------------------------------------------------------
+
+    def check(self, condition, report):
+        line = f"  if ({condition}) [[unlikely]] return {report};"
+        self.lines += [line] if len(line) <= 110 else [f"  if ({condition}) [[unlikely]]", f"    return {report};"]
+
+    def build(self):
+        name, declaration = self.name, self.declaration
+        if not matches(RULES["lock"]["never"], name):
+            self.lines.append("  BigLock::Guard guard;")
+        if not matches(RULES["usable"]["always"], name):
+            self.lines.append("  if (is_unusable()) [[unlikely]] return not_usable(call);")
+        wanted = list(declaration.arguments)
+        pairs, index = [], 0
+        mine = [p for p in self.model.parameters if p.kind != "VARARGS"]
+        if len(mine) == len([a for a in wanted if a.name != "large"]) + 1 and "Comm&" not in [a.type for a in wanted]:
+            unused = next((p for p in mine if p.base == "MPI_Comm"), None)   # MPI_Pack: only for its error handler
+            if unused:
+                mine.remove(unused)
+                self.convert(unused, "Comm&")
+        for argument in wanted:
+            if argument.name == "large" and argument.type == "bool":
+                pairs.append((None, argument))
+                continue
+            if index >= len(mine):
+                raise SystemExit(f"{declaration.header}: {declaration.name} has more parameters than MPI_{name}")
+            pairs.append((mine[index], argument))
+            index += 1
+        if index != len(mine):
+            raise SystemExit(f"{declaration.header}: {declaration.name} has fewer parameters than MPI_{name}: "
+                             f"{[p.name for p in mine[index:]]} are left")
+        order = sorted(pairs, key=lambda pair: not (pair[0] and pair[0].base == "MPI_Comm" and not pair[0].stars))
+        texts = {}
+        for parameter, argument in order:
+            if parameter is None:
+                texts[id(argument)] = "large" if self.is_shared else ("true" if self.model.is_large else "false")
+            else:
+                texts[id(argument)] = self.convert(parameter, argument.type)
+        self.arguments = [texts[id(argument)] for argument in wanted]
+        return self
+
+    def convert(self, parameter, wanted):
+        if parameter.base in HANDLES and not parameter.is_array:
+            return self.convert_handle(parameter, wanted)
+        return self.convert_plain(parameter, wanted)
+
+    # --- handles ------------------------------------------------------------------------------------------------------
+
+    def convert_handle(self, p, wanted):
+        kind, null, error = HANDLES[p.base]
+        name, lines = p.name, self.lines
+        if wanted in (f"{p.base}*", f"const {p.base}*"):               # raw, checked by the chapter
+            self.check_pointer(p)
+            return name
+        if wanted == p.base:
+            return name
+        if p.stars and wanted == f"{kind}**":
+            self.check_pointer(p)
+            lines.append(f"  {kind}* {name}_made = nullptr;")
+            self.after.append(f"  set_handle({name}, {name}_made, {null});")
+            return f"&{name}_made"
+        handle = f"*{name}" if p.stars else name
+        if p.stars:
+            self.check_pointer(p)
+            if ENDING.fullmatch(self.name):
+                self.after.append(f"  *{name} = {null};")
+        const = "const " if wanted.startswith("const ") else ""
+        significant = self.significant(p) if kind == "Datatype" else None
+        if significant and wanted.endswith("&"):
+            handle = f"{significant} ? {handle} : MPI_BYTE"
+        lines.append(f"  {const}{kind}* const {name}_object = from_handle<{kind}>({handle});")
+        raw = f"*{name}" if p.stars else name
+        if wanted.endswith("&"):
+            self.check(f"is_missing({name}_object)",
+                       f"bad_handle({self.comm}, Err::{error}, {raw}, \"{name}\", call)")
+            result = f"*{name}_object"
+        elif significant:                            # a pointer: null where it is not significant and no handle
+            self.check(f"{significant} && is_missing({name}_object)",
+                       f"bad_handle({self.comm}, Err::{error}, {raw}, \"{name}\", call)")
+            result = f"{name}_object"
+        elif wanted.endswith("*"):
+            self.check(f"is_bad_optional({name}_object, {raw}, {null})",
+                       f"bad_handle({self.comm}, Err::{error}, {raw}, \"{name}\", call)")
+            result = f"{name}_object"
+        else:
+            raise SystemExit(f"{self.declaration.header}: {self.declaration.name}: no way from {p.text} to {wanted}")
+        if kind == "Comm" and not p.stars and self.comm == "nullptr":
+            self.comm = f"{name}_object"
+            self.check_root(p)
+        if kind == "Request" and self.comm == "nullptr" and wanted.endswith("&"):
+            self.comm = f"{name}_object->comm"
+        if kind == "Datatype" and not p.stars:
+            self.check_datatype(p, significant)
+        return result
+
+    def check_root(self, comm):
+        root = self.by_name.get("root")
+        if root is not None and root.base == "int":
+            self.check(f"is_bad_root(*{comm.name}_object, root)",
+                       f"bad_root({self.comm}, root, call)")
+
+    def check_datatype(self, p, significant):
+        if not matches(RULES["committed"]["not_needed"], self.name):
+            guard = f"{significant} && " if significant else ""
+            self.check(f"kChecked && {guard}!{p.name}_object->is_committed()",
+                       f"uncommitted({self.comm}, \"{p.name}\", call)")
+        buffer, count = self.partners(p)
+        if not count:
+            return
+        guard = f"{significant} && " if significant else ""
+        self.check(f"{guard}is_bad_count({count.name})",
+                       f"bad_count({self.comm}, {count.name}, \"{count.name}\", call)")
+        if buffer and buffer.name == "recvbuf" and self.forbids_in_place():
+            self.check(f"{guard}is_in_place(recvbuf)", f"bad_in_place({self.comm}, \"recvbuf\", call)")
+        if buffer:
+            self.check(f"{guard}is_missing({buffer.name}) && {count.name} > 0 && {p.name}_object->is_predefined()",
+                       f"bad_buffer({self.comm}, \"{buffer.name}\", call)")
+
+    def forbids_in_place(self):
+        """Receive buffers of collectives, but for scatter's."""
+        return "comm" in self.by_name and "sendbuf" in self.by_name and not re.match(r"I?[Ss]catter", self.name)
+
+    def partners(self, datatype):
+        """The buffer and the scalar count that belong to a datatype: those right before it."""
+        before = self.model.parameters[:self.model.parameters.index(datatype)]
+        count = before[-1] if before and before[-1].kind in COUNTS and not before[-1].is_array else None
+        buffers = [p for p in before if p.kind == "BUFFER"]
+        if "op" in self.by_name and ("root" in self.by_name or "xscan" in self.name):
+            return None, count                       # the receive buffer need not be there on every rank
+        return (buffers[-1] if buffers else None), count
+
+    def significant(self, datatype):
+        """The bool variable that says whether this side's buffer is read at all; None: always (collectives only)."""
+        buffers = [p for p in self.model.parameters if p.kind == "BUFFER"]
+        names = {b.name for b in buffers}
+        if "comm" not in self.by_name or re.match(r"I?[Nn]eighbor|I?[Ss]endrecv", self.name):
+            return None
+        if "op" in self.by_name:
+            return self.named("takes_part", ["!is_outside(*comm_object, root)"] if "root" in self.by_name else [])
+        if not ({"sendbuf", "recvbuf"} <= names or "root" in self.by_name):
+            return None
+        before = [p for p in self.model.parameters[:self.model.parameters.index(datatype)] if p.kind == "BUFFER"]
+        buffer = before[-1].name
+        in_place = "recvbuf" if "catter" in self.name and "educe" not in self.name else "sendbuf"
+        terms = [f"{buffer} != MPI_IN_PLACE"] if buffer == in_place else []
+        if "root" in self.by_name:
+            if "root_only" in datatype.flags:
+                terms.insert(0, "is_root(*comm_object, root)")
+            elif buffer == "buffer":
+                terms.insert(0, "!is_outside(*comm_object, root)")
+            else:
+                terms.insert(0, "!is_idle(*comm_object, root)")
+        return self.named(f"uses_{buffer}", terms)
+
+    def named(self, variable, terms):
+        if not terms:
+            return None
+        if variable not in self.significance:
+            self.significance[variable] = True
+            self.lines.append(f"  const bool {variable} = {' && '.join(terms)};")
+        return variable
+
+    # --- everything else --------------------------------------------------------------------------------------------
+
+    def check_pointer(self, p):
+        other = self.narrow_of(p)
+        if p.stars and not p.is_array and p.kind not in NULL_ALLOWED and other is not None:
+            place = f"{p.name}.place" if self.is_shared and self.shared_type(p).startswith("CountOut") else p.name
+            self.check(f"is_missing({place})",
+                       f"bad_pointer({self.comm}, \"{p.name}\", call)")
+
+    def convert_plain(self, p, wanted):
+        name = p.name
+        if p.kind in ("FUNCTION", "POLYFUNCTION") and wanted not in (f"{p.base}*", p.base):
+            return f"reinterpret_cast<{self.qualified(wanted)}>({name})"
+        if p.kind == "STATUS" and p.constant:
+            self.check(f"is_missing({name})", f"bad_pointer({self.comm}, \"{name}\", call)")
+        elif p.direction != "in" or p.kind == "STRING":
+            self.check_pointer(p)
+        self.check_number(p)
+        poly = self.shared_type(p).split()[0] if self.is_shared else ""
+        if poly == "CountOut" or (p.stars == 1 and p.base == "int" and wanted == "std::int64_t*"):
+            return self.convert_count_out(p, f"{name}" if poly == "CountOut" else f"CountOut{{{name}, false}}")
+        if wanted == "bool":
+            return f"{name} != 0"
+        if wanted == "bool*":
+            self.lines.append(f"  bool {name}_value = false;")
+            self.after.append(f"  *{name} = {name}_value;")
+            return f"&{name}_value"
+        if wanted == "IntArray" and poly != "IntArray":
+            return f"IntArray{{{name}, {'false' if p.base == 'int' else 'true'}}}"
+        return name
+
+    def qualified(self, type_name):
+        return f"{self.declaration.namespace}::{type_name}" if re.fullmatch(r"[A-Z]\w+", type_name) else type_name
+
+    def convert_count_out(self, p, place):
+        name = p.name
+        start = f"load({place})" if p.direction == "inout" else "0"
+        self.lines.append(f"  std::int64_t {name}_value = {start};")
+        if matches(RULES["overflow"]["undefined"], self.name):
+            self.after.append(f"  store({place}, fits({place}, {name}_value) ? {name}_value : MPI_UNDEFINED);")
+        else:
+            self.after[:0] = [f"  if (!fits({place}, {name}_value)) [[unlikely]]",
+                              f"    return too_large({self.comm}, {name}_value, \"{name}\", call);"]
+            self.after.append(f"  store({place}, {name}_value);")
+        return f"&{name}_value"
+
+    def check_number(self, p):
+        if p.stars or p.is_array or p.direction != "in" or self.comm == "nullptr":
+            if p.kind in COUNTS and not p.stars and not p.is_array and not self.is_paired(p):
+                self.check(f"is_bad_count({p.name})",
+                       f"bad_count({self.comm}, {p.name}, \"{p.name}\", call)")
+            return
+        if p.kind in COUNTS and not self.is_paired(p):
+            self.check(f"is_bad_count({p.name})",
+                       f"bad_count({self.comm}, {p.name}, \"{p.name}\", call)")
+        test = None
+        if p.kind == "RANK" and p.name == "dest":
+            test, report = f"is_bad_dest(*{self.comm}, {p.name})", "bad_rank"
+        elif p.kind == "RANK" and p.name == "source":
+            test, report = f"is_bad_source(*{self.comm}, {p.name})", "bad_rank"
+        elif p.kind == "TAG" and (p.name == "recvtag" or "source" in self.by_name and p.name == "tag"):
+            test, report = f"is_bad_receive_tag({p.name})", "bad_tag"
+        elif p.kind == "TAG":
+            test, report = f"is_bad_tag({p.name})", "bad_tag"
+        if test:
+            self.check(f"{test}", f"{report}({self.comm}, {p.name}, \"{p.name}\", call)")
+
+    def is_paired(self, count):
+        """Whether check_datatype looks at it."""
+        after = self.model.parameters[self.model.parameters.index(count) + 1:]
+        return bool(after) and after[0].base == "MPI_Datatype" and not after[0].stars and not after[0].is_array
