@@ -4,10 +4,9 @@
 // objects keep their memory in the pool with kind `none`, so that a stale handle is noticed instead of crashing.
 // Used by every noun of the standard (MPI 5.0, 2.5.1 "Opaque Objects" and chapter 20).
 //
-// Thread safety: reference counts are atomic; pools and tables are used under base/big_lock.hpp.
+// Thread safety: everything here, reference counts too, is used under base/big_lock.hpp.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,14 +29,12 @@ class Object {
 
   Kind kind() const noexcept { return kind_; }
 
-  // relaxed: whoever adds a reference already holds one, so the object cannot vanish meanwhile.
-  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { ++references_; }
   /// Gives up one reference; the last one destroys the object.  Predefined objects are never destroyed.
   void release() noexcept {
-    // acq_rel: the destroyer must see everything that other holders did before they let go.
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1 && !predefined_handle_) delete this;
+    if (--references_ == 0 && !predefined_handle_) delete this;
   }
-  int references() const noexcept { return references_.load(std::memory_order_relaxed); }
+  int references() const noexcept { return references_; }
 
   bool is_predefined() const noexcept { return predefined_handle_ != 0; }
   /// The value a program sees: the small integer of a predefined object, else the address.
@@ -62,7 +59,7 @@ class Object {
  private:
   friend void make_predefined(Object& object, std::uintptr_t handle) noexcept;
   Kind kind_;
-  std::atomic<int> references_{1};
+  int references_ = 1;
   std::uint32_t predefined_handle_ = 0;
   int integer_ = 0;  // 0: not asked for yet
 };

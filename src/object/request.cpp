@@ -2,9 +2,19 @@
 
 #include <cstdio>
 
+#include "object/comm.hpp"
 #include "object/status.hpp"
 
 namespace dunlin {
+
+void Request::hold(Comm& communicator) noexcept {
+  DUNLIN_ASSERT(!is_comm_held_);
+  communicator.retain();
+  comm = &communicator;
+  is_comm_held_ = true;
+}
+
+void Request::release_comm() noexcept { comm->release(); }
 
 Err Request::start() noexcept { return fail(Err::request, "the request is not persistent and cannot be started"); }
 

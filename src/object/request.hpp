@@ -32,9 +32,13 @@ class Request : public Object {
   bool is_active = true;
   bool is_persistent = false;
   bool is_let_go = false;     // MPI_Request_free while under way: the object goes when the operation has finished
+  bool is_static = false;     // shared by all operations of its sort that are complete at once: never freed
   bool has_empty_status = false;   // sends: the status of MPI_Wait is the empty one but for error and cancelled
-  Comm* comm = nullptr;       // whose error handler hears of `completion.error`; not owned: see `hold`
+  Comm* comm = nullptr;       // whose error handler hears of `completion.error`; kept alive by `hold`
   Completion completion;
+
+  /// Keeps the communicator until the request goes: the program may free its handle before.
+  void hold(Comm& communicator) noexcept;
 
   /// Persistent requests: begins a new round.
   virtual Err start() noexcept;
@@ -60,7 +64,13 @@ class Request : public Object {
   virtual void describe(char* text, int bytes_max) const noexcept;
 
  protected:
-  ~Request() override = default;
+  ~Request() override {
+    if (is_comm_held_) release_comm();
+  }
+
+ private:
+  void release_comm() noexcept;
+  bool is_comm_held_ = false;
 };
 
 }  // namespace dunlin

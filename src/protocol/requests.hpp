@@ -5,6 +5,7 @@
 #pragma once
 
 #include "datatype/data.hpp"
+#include "datatype/datatype.hpp"
 #include "match/matcher.hpp"
 #include "object/comm.hpp"
 #include "object/request.hpp"
@@ -31,6 +32,7 @@ class SendRequest : public Request {
     done,
   };
   Source data;
+  Ref<Datatype> held_type;            // set where the program may free the type before the end
   transport::Envelope envelope;
   Peer* peer = nullptr;
   Mode mode = Mode::standard;
@@ -51,6 +53,7 @@ class SendRequest : public Request {
 class ReceiveRequest : public Request, public match::Posted {
  public:
   Target data;
+  Ref<Datatype> held_type;             // set where the program may free the type before the end
   std::uint64_t streamed = 0;          // rendezvous through the channel: bytes that have come so far
   std::uint64_t expected = 0;          // rendezvous through the channel: bytes that will come
   bool is_matched = false;             // a message is being delivered: too late to cancel

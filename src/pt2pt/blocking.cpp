@@ -1,0 +1,89 @@
+// Blocking sends and receives (MPI 5.0, 3.2, 3.4, 3.10).
+#include <cstdlib>
+#include <memory>
+
+#include "datatype/cursor.hpp"
+#include "object/status.hpp"
+#include "pt2pt/internal.hpp"
+
+namespace dunlin::pt2pt {
+
+Err send_slow(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode) noexcept {
+  if (dest == MPI_PROC_NULL) return Err::ok;
+  protocol::SendRequest request;
+  comm.engine->protocol.send(request, comm, Plane::point_to_point, data, dest, tag, mode);
+  comm.engine->wait(request);
+  return request.completion.error;
+}
+
+Err ssend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept {
+  return send_slow(source_of(datatype, buf, count), dest, tag, comm, protocol::Mode::synchronous);
+}
+
+Err rsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept {
+  return send(buf, count, datatype, dest, tag, comm);
+}
+
+Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept {
+  return send_buffered(source_of(datatype, buf, count), dest, tag, comm);
+}
+
+// hot path: 8 bytes that have arrived already take about 90 instructions from here on.
+Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
+         MPI_Status* status) noexcept {
+  if (source == MPI_PROC_NULL) [[unlikely]] {
+    set_status(status, null_completion());
+    return Err::ok;
+  }
+  protocol::ReceiveRequest request;
+  comm.engine->protocol.receive_and_wait(request, comm, Plane::point_to_point, target_of(datatype, buf, count), source,
+                                         matching_tag(tag));
+  set_status(status, request.completion);
+  return request.completion.error;
+}
+
+namespace {
+
+/// Both halves at once; `source` and `dest` may be MPI_PROC_NULL.
+Err exchange(const Source& out, int dest, int sendtag, const Target& in, int source, int recvtag, Comm& comm,
+             MPI_Status* status) noexcept {
+  protocol::Protocol& protocol = comm.engine->protocol;
+  protocol::ReceiveRequest receive;
+  protocol::SendRequest send;
+  if (source == MPI_PROC_NULL) {
+    receive.completion = null_completion();
+    receive.finish();
+  } else {
+    protocol.receive(receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
+  }
+  if (dest == MPI_PROC_NULL || protocol.try_send_now(comm, Plane::point_to_point, out, dest, sendtag))
+    send.finish();
+  else
+    protocol.send(send, comm, Plane::point_to_point, out, dest, sendtag, protocol::Mode::standard);
+  comm.engine->wait(receive, source >= 0 ? comm.target_members[source] : -1);
+  comm.engine->wait(send);
+  set_status(status, receive.completion);
+  return receive.completion.error != Err::ok ? receive.completion.error : send.completion.error;
+}
+
+}  // namespace
+
+Err sendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag, void* recvbuf,
+             std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag, Comm& comm,
+             MPI_Status* status) noexcept {
+  return exchange(source_of(sendtype, sendbuf, sendcount), dest, sendtag, target_of(recvtype, recvbuf, recvcount), source,
+                  recvtag, comm, status);
+}
+
+Err sendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag, int source,
+                     int recvtag, Comm& comm, MPI_Status* status) noexcept {
+  const Source data = source_of(datatype, buf, count);
+  const std::unique_ptr<std::byte, decltype(&std::free)> packed(static_cast<std::byte*>(std::malloc(data.bytes + 1)),
+                                                                &std::free);
+  if (!packed) return fail(Err::no_mem, "no memory for a copy of the %zu bytes to be replaced", data.bytes);
+  Cursor(data).pack(packed.get(), data.bytes);
+  return exchange(Source{packed.get(), data.bytes}, dest, sendtag, target_of(datatype, buf, count), source, recvtag, comm,
+                  status);
+}
+
+}  // namespace dunlin::pt2pt

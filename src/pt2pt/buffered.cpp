@@ -1,0 +1,171 @@
+// Buffered sends (MPI 5.0, 3.4 and 3.6): the message is copied into memory the program attached, and sent from there.
+//
+// A message that the transport takes at once needs no copy.  Buffers: of the communicator, else of the process; memory of
+// the program, or MPI_BUFFER_AUTOMATIC, which takes from the heap what it needs.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "datatype/cursor.hpp"
+#include "pt2pt/internal.hpp"
+
+namespace dunlin::pt2pt {
+
+/// Attached memory, first fit.  Blocks are few and short-lived, so a sorted list serves; O(blocks) per message.
+class BufferPool {
+ public:
+  BufferPool(void* memory, std::int64_t bytes) noexcept
+      : memory_(static_cast<std::byte*>(memory)), bytes_(memory == MPI_BUFFER_AUTOMATIC ? 0 : bytes) {}
+
+  bool is_automatic() const noexcept { return memory_ == MPI_BUFFER_AUTOMATIC; }
+  void* memory() const noexcept { return memory_; }
+  std::int64_t bytes() const noexcept { return bytes_; }
+  bool is_empty() const noexcept { return used_.empty(); }
+  std::uint64_t newest() const noexcept { return newest_; }
+  /// Whether every message up to `sequence` has left.
+  bool has_sent(std::uint64_t sequence) const noexcept {
+    return std::all_of(used_.begin(), used_.end(), [&](const Block& b) { return b.sequence > sequence; });
+  }
+
+  std::byte* take(std::int64_t bytes) noexcept {
+    if (is_automatic()) {
+      auto* at = static_cast<std::byte*>(std::malloc(std::size_t(bytes) + 1));
+      if (at) used_.push_back({at, bytes, ++newest_});
+      return at;
+    }
+    std::byte* at = memory_;
+    auto place = used_.begin();
+    for (; place != used_.end() && place->at - at < bytes; ++place) at = place->at + place->bytes;
+    if (memory_ + bytes_ - at < bytes) return nullptr;
+    used_.insert(place, {at, std::max<std::int64_t>(bytes, 1), ++newest_});
+    return at;
+  }
+
+  void give_back(const std::byte* at) noexcept {
+    const auto block = std::find_if(used_.begin(), used_.end(), [&](const Block& b) { return b.at == at; });
+    DUNLIN_ASSERT(block != used_.end());
+    if (is_automatic()) std::free(block->at);
+    used_.erase(block);
+  }
+
+ private:
+  struct Block {
+    std::byte* at;
+    std::int64_t bytes;
+    std::uint64_t sequence;
+  };
+  std::byte* const memory_;
+  const std::int64_t bytes_;
+  std::vector<Block> used_;  // by address, unless automatic
+  std::uint64_t newest_ = 0;
+};
+
+namespace {
+
+BufferPool* process_pool = nullptr;
+
+class BufferedSend final : public protocol::SendRequest {
+ public:
+  BufferedSend(BufferPool& pool, std::byte* copy) noexcept : pool_(pool), copy_(copy) {
+    is_let_go = true;  // no program holds a handle
+    on_complete = [](protocol::SendRequest& self) noexcept {
+      auto& send = static_cast<BufferedSend&>(self);
+      send.pool_.give_back(send.copy_);
+    };
+  }
+
+ private:
+  BufferPool& pool_;
+  std::byte* const copy_;
+};
+
+class FlushRequest final : public Request, public progress::Pollable {
+ public:
+  explicit FlushRequest(BufferPool& pool) noexcept : pool_(pool), sequence_(pool.newest()) { has_empty_status = true; }
+  Outcome poll() noexcept override {
+    if (!pool_.has_sent(sequence_)) return Outcome::idle;
+    finish();
+    return Outcome::finished;
+  }
+
+ private:
+  BufferPool& pool_;
+  const std::uint64_t sequence_;
+};
+
+Err attach(BufferPool*& pool, void* buffer, std::int64_t size) noexcept {
+  if (pool) return fail(Err::buffer, "a buffer is attached already; detach it first");
+  pool = new BufferPool(buffer, size);
+  return Err::ok;
+}
+
+void flush(const BufferPool* pool) noexcept {
+  if (!pool) return;
+  progress::Engine::of_process()->wait_until(
+      [](const void* p) noexcept { return static_cast<const BufferPool*>(p)->is_empty(); }, pool, nullptr);
+}
+
+Err detach(BufferPool*& pool, void* buffer_addr, std::int64_t* size) noexcept {
+  void* memory = nullptr;
+  *size = 0;
+  if (pool) {
+    flush(pool);
+    memory = pool->memory();
+    *size = pool->bytes();
+    delete pool;
+    pool = nullptr;
+  }
+  std::memcpy(buffer_addr, &memory, sizeof memory);  // the argument is a void** in disguise
+  return Err::ok;
+}
+
+Err start_flush(BufferPool* pool, Request** request) noexcept {
+  if (!pool || pool->is_empty()) {
+    *request = &completed_send();
+    return Err::ok;
+  }
+  auto* flush = new FlushRequest(*pool);
+  progress::Engine::of_process()->add(*flush);
+  *request = flush;
+  return Err::ok;
+}
+
+}  // namespace
+
+Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept {
+  if (dest == MPI_PROC_NULL) return Err::ok;
+  protocol::Protocol& protocol = comm.engine->protocol;
+  if (protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag)) return Err::ok;
+  BufferPool* const pool = comm.buffer ? comm.buffer : process_pool;
+  if (!pool)
+    return fail(Err::buffer, "no buffer is attached for this message of %zu bytes; call MPI_Buffer_attach first",
+                data.bytes);
+  std::byte* copy = pool->take(std::int64_t(data.bytes));
+  if (!copy) {
+    comm.engine->poll();  // messages may have left meanwhile
+    copy = pool->take(std::int64_t(data.bytes));
+  }
+  if (!copy)
+    return fail(Err::buffer, "the attached buffer of %lld bytes has no room for this message of %zu bytes now",
+                static_cast<long long>(pool->bytes()), data.bytes);
+  Cursor(data).pack(copy, data.bytes);
+  auto* send = new BufferedSend(*pool, copy);
+  send->hold(comm);
+  protocol.send(*send, comm, Plane::point_to_point, Source{copy, data.bytes}, dest, tag, protocol::Mode::standard);
+  return Err::ok;
+}
+
+Err buffer_attach(void* buffer, std::int64_t size) noexcept { return attach(process_pool, buffer, size); }
+Err buffer_detach(void* buffer_addr, std::int64_t* size) noexcept { return detach(process_pool, buffer_addr, size); }
+Err buffer_flush() noexcept { return flush(process_pool), Err::ok; }
+Err buffer_iflush(Request** request) noexcept { return start_flush(process_pool, request); }
+
+Err comm_attach_buffer(Comm& comm, void* buffer, std::int64_t size) noexcept { return attach(comm.buffer, buffer, size); }
+Err comm_detach_buffer(Comm& comm, void* buffer_addr, std::int64_t* size) noexcept {
+  return detach(comm.buffer, buffer_addr, size);
+}
+Err comm_flush_buffer(Comm& comm) noexcept { return flush(comm.buffer), Err::ok; }
+Err comm_iflush_buffer(Comm& comm, Request** request) noexcept { return start_flush(comm.buffer, request); }
+
+}  // namespace dunlin::pt2pt

@@ -1,0 +1,114 @@
+// The functions of MPI 5.0, chapter 3, as the C bindings call them; arguments are already checked there.
+//
+// `send` is here in full: it is the whole path of a small message above protocol/.  The rest: blocking.cpp, nonblocking.cpp,
+// persistent.cpp, completion.cpp, probe.cpp, buffered.cpp, generalized.cpp.
+// Thread safety: all under base/big_lock.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "datatype/datatype.hpp"
+#include "mpi.h"
+#include "object/comm.hpp"
+#include "object/request.hpp"
+#include "progress/engine.hpp"
+
+namespace dunlin::pt2pt {
+
+// --- blocking
+Err send_slow(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode) noexcept;
+
+/// hot path: 8 bytes to a rank of this machine take about 80 instructions from here on.
+inline Err send(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept {
+  const Source data = source_of(datatype, buf, count);
+  if (dest >= 0) [[likely]]
+    if (comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag)) [[likely]] return Err::ok;
+  return send_slow(data, dest, tag, comm, protocol::Mode::standard);
+}
+Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept;
+Err ssend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept;
+Err rsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept;
+Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
+         MPI_Status* status) noexcept;
+Err sendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag, void* recvbuf,
+             std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag, Comm& comm,
+             MPI_Status* status) noexcept;
+Err sendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag, int source,
+                     int recvtag, Comm& comm, MPI_Status* status) noexcept;
+
+// --- nonblocking
+Err isend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+          Request** request) noexcept;
+Err ibsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+           Request** request) noexcept;
+Err issend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+           Request** request) noexcept;
+Err irsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+           Request** request) noexcept;
+Err irecv(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
+          Request** request) noexcept;
+Err isendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag, void* recvbuf,
+              std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag, Comm& comm,
+              Request** request) noexcept;
+Err isendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag, int source,
+                      int recvtag, Comm& comm, Request** request) noexcept;
+
+// --- persistent
+Err send_init(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+              Request** request) noexcept;
+Err bsend_init(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+               Request** request) noexcept;
+Err ssend_init(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+               Request** request) noexcept;
+Err rsend_init(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+               Request** request) noexcept;
+Err recv_init(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
+              Request** request) noexcept;
+Err start(Request& request) noexcept;
+Err startall(int count, MPI_Request* array_of_requests) noexcept;
+
+// --- completion; null and inactive requests are allowed and count as complete with the empty status
+Err wait(MPI_Request* request, MPI_Status* status) noexcept;
+Err test(MPI_Request* request, int* flag, MPI_Status* status) noexcept;
+Err waitany(int count, MPI_Request* array_of_requests, int* index, MPI_Status* status) noexcept;
+Err testany(int count, MPI_Request* array_of_requests, int* index, int* flag, MPI_Status* status) noexcept;
+Err waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) noexcept;
+Err testall(int count, MPI_Request* array_of_requests, int* flag, MPI_Status* array_of_statuses) noexcept;
+Err waitsome(int incount, MPI_Request* array_of_requests, int* outcount, int* array_of_indices,
+             MPI_Status* array_of_statuses) noexcept;
+Err testsome(int incount, MPI_Request* array_of_requests, int* outcount, int* array_of_indices,
+             MPI_Status* array_of_statuses) noexcept;
+Err request_free(MPI_Request* request) noexcept;
+Err request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
+Err request_get_status_any(int count, const MPI_Request* array_of_requests, int* index, int* flag,
+                           MPI_Status* status) noexcept;
+Err request_get_status_all(int count, const MPI_Request* array_of_requests, int* flag,
+                           MPI_Status* array_of_statuses) noexcept;
+Err request_get_status_some(int incount, const MPI_Request* array_of_requests, int* outcount, int* array_of_indices,
+                            MPI_Status* array_of_statuses) noexcept;
+Err cancel(MPI_Request* request) noexcept;
+
+// --- probe
+Err probe(int source, int tag, Comm& comm, MPI_Status* status) noexcept;
+Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) noexcept;
+Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) noexcept;
+Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) noexcept;
+Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message, MPI_Status* status) noexcept;
+Err imrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message, Request** request) noexcept;
+
+// --- buffers of buffered sends
+Err buffer_attach(void* buffer, std::int64_t size) noexcept;
+Err buffer_detach(void* buffer_addr, std::int64_t* size) noexcept;
+Err buffer_flush() noexcept;
+Err buffer_iflush(Request** request) noexcept;
+Err comm_attach_buffer(Comm& comm, void* buffer, std::int64_t size) noexcept;
+Err comm_detach_buffer(Comm& comm, void* buffer_addr, std::int64_t* size) noexcept;
+Err comm_flush_buffer(Comm& comm) noexcept;
+Err comm_iflush_buffer(Comm& comm, Request** request) noexcept;
+
+// --- generalized requests (chapter 13)
+Err grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
+                   MPI_Grequest_cancel_function* cancel_fn, void* extra_state, Request** request) noexcept;
+Err grequest_complete(Request& request) noexcept;
+
+}  // namespace dunlin::pt2pt

@@ -1,0 +1,52 @@
+// Generalized requests: operations that the program defines and completes itself (MPI 5.0, 13.2).
+#include <cstdio>
+
+#include "pt2pt/internal.hpp"
+
+namespace dunlin::pt2pt {
+namespace {
+
+class GeneralizedRequest final : public Request {
+ public:
+  GeneralizedRequest(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
+                     MPI_Grequest_cancel_function* cancel, void* extra_state) noexcept
+      : query_(query), free_(free), cancel_(cancel), extra_state_(extra_state) {}
+
+  Err cancel() noexcept override { return Err(cancel_(extra_state_, is_complete)); }
+  Err fill_status(void* status) noexcept override { return Err(query_(extra_state_, static_cast<MPI_Status*>(status))); }
+  Err reported() noexcept override { return free_state(); }
+  void describe(char* text, int bytes_max) const noexcept override;
+
+ private:
+  ~GeneralizedRequest() override { (void)free_state(); }  // after MPI_Request_free nobody asks for the code
+  Err free_state() noexcept {
+    if (!free_) return Err::ok;
+    auto* const free = free_;
+    free_ = nullptr;
+    return Err(free(extra_state_));
+  }
+
+  MPI_Grequest_query_function* const query_;
+  MPI_Grequest_free_function* free_;  // null once called
+  MPI_Grequest_cancel_function* const cancel_;
+  void* const extra_state_;
+};
+
+void GeneralizedRequest::describe(char* text, int bytes_max) const noexcept {
+  std::snprintf(text, std::size_t(bytes_max), "a generalized request, which the program completes itself");
+}
+
+}  // namespace
+
+Err grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
+                   MPI_Grequest_cancel_function* cancel_fn, void* extra_state, Request** request) noexcept {
+  *request = new GeneralizedRequest(query_fn, free_fn, cancel_fn, extra_state);
+  return Err::ok;
+}
+
+Err grequest_complete(Request& request) noexcept {
+  request.finish();
+  return Err::ok;
+}
+
+}  // namespace dunlin::pt2pt

@@ -1,0 +1,29 @@
+// What the files of pt2pt/ share: wildcards, and requests that are complete from the start.
+#pragma once
+
+#include "match/queue.hpp"
+#include "pt2pt/functions.hpp"
+
+namespace dunlin::pt2pt {
+
+/// MPI_ANY_TAG as matching knows it; MPI_ANY_SOURCE is match::kAny already.
+static_assert(MPI_ANY_SOURCE == match::kAny);
+inline int matching_tag(int tag) noexcept { return tag == MPI_ANY_TAG ? match::kAny : tag; }
+
+/// Keeps the datatype until the request goes: the program may free its handle before.
+template <class TypedRequest>
+inline void hold_type(TypedRequest& request, const Datatype* type) noexcept {
+  if (type) request.held_type = Ref<Datatype>(const_cast<Datatype*>(type));  // reference counts are not part of a value
+}
+
+/// Shared by all sends that are complete at once: never freed, never changed.
+Request& completed_send() noexcept;
+/// Shared by all receives from MPI_PROC_NULL.
+Request& completed_null_receive() noexcept;
+/// The completion of a receive from MPI_PROC_NULL.
+inline Completion null_completion() noexcept { return {.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG}; }
+
+/// Copies `data` into a buffer attached by the program and starts the send from there (buffered.cpp).
+Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept;
+
+}  // namespace dunlin::pt2pt

@@ -1,0 +1,145 @@
+// Nonblocking sends and receives (MPI 5.0, 3.7 and 3.10).
+#include <cstdlib>
+#include <new>
+
+#include "datatype/cursor.hpp"
+#include "pt2pt/internal.hpp"
+
+namespace dunlin::pt2pt {
+namespace {
+
+class CompletedRequest final : public Request {
+ public:
+  CompletedRequest(bool has_empty, Completion result) noexcept {
+    is_complete = true;
+    is_static = true;
+    has_empty_status = has_empty;
+    completion = result;
+  }
+};
+
+/// A send with a receive: complete when both are.  `copy` is the packed data of MPI_Isendrecv_replace.
+class ExchangeRequest final : public Request, public progress::Pollable {
+ public:
+  protocol::SendRequest send;
+  protocol::ReceiveRequest receive;
+  std::byte* copy = nullptr;
+
+  Outcome poll() noexcept override {
+    if (!send.is_complete || !receive.is_complete) return Outcome::idle;
+    completion = receive.completion;
+    if (completion.error == Err::ok) completion.error = send.completion.error;
+    finish();
+    return Outcome::finished;
+  }
+
+ private:
+  ~ExchangeRequest() override { std::free(copy); }
+};
+
+template <bool has_empty_status>
+Request& completed(const Completion& result) noexcept {
+  alignas(CompletedRequest) static unsigned char storage[sizeof(CompletedRequest)];  // never destroyed
+  static auto* const request = ::new (storage) CompletedRequest(has_empty_status, result);
+  return *request;
+}
+
+Err start_send(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode, Request** request) noexcept {
+  if (dest == MPI_PROC_NULL ||
+      (mode != protocol::Mode::synchronous &&
+       comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag))) {
+    *request = &completed_send();
+    return Err::ok;
+  }
+  auto* send = new protocol::SendRequest;
+  send->hold(comm);
+  hold_type(*send, data.type);
+  comm.engine->protocol.send(*send, comm, Plane::point_to_point, data, dest, tag, mode);
+  *request = send;
+  return Err::ok;
+}
+
+Err start_exchange(ExchangeRequest* both, const Source& out, int dest, int sendtag, const Target& in, int source,
+                   int recvtag, Comm& comm, Request** request) noexcept {
+  both->send.hold(comm);
+  hold_type(both->send, out.type);
+  both->receive.hold(comm);
+  hold_type(both->receive, in.type);
+  both->comm = &comm;
+  if (source == MPI_PROC_NULL) {
+    both->receive.completion = null_completion();
+    both->receive.finish();
+  } else {
+    comm.engine->protocol.receive(both->receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
+  }
+  if (dest == MPI_PROC_NULL)
+    both->send.finish();
+  else
+    comm.engine->protocol.send(both->send, comm, Plane::point_to_point, out, dest, sendtag, protocol::Mode::standard);
+  if (both->poll() != progress::Pollable::Outcome::finished) comm.engine->add(*both);
+  *request = both;
+  return Err::ok;
+}
+
+}  // namespace
+
+Request& completed_send() noexcept { return completed<true>({}); }
+Request& completed_null_receive() noexcept { return completed<false>(null_completion()); }
+
+Err isend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+          Request** request) noexcept {
+  return start_send(source_of(datatype, buf, count), dest, tag, comm, protocol::Mode::standard, request);
+}
+
+Err irsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+           Request** request) noexcept {
+  return isend(buf, count, datatype, dest, tag, comm, request);
+}
+
+Err issend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+           Request** request) noexcept {
+  return start_send(source_of(datatype, buf, count), dest, tag, comm, protocol::Mode::synchronous, request);
+}
+
+Err ibsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
+           Request** request) noexcept {
+  if (Err error = send_buffered(source_of(datatype, buf, count), dest, tag, comm); error != Err::ok) return error;
+  *request = &completed_send();
+  return Err::ok;
+}
+
+Err irecv(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
+          Request** request) noexcept {
+  if (source == MPI_PROC_NULL) {
+    *request = &completed_null_receive();
+    return Err::ok;
+  }
+  auto* receive = new protocol::ReceiveRequest;
+  const Target data = target_of(datatype, buf, count);
+  receive->hold(comm);
+  hold_type(*receive, data.type);
+  comm.engine->protocol.receive(*receive, comm, Plane::point_to_point, data, source, matching_tag(tag));
+  *request = receive;
+  return Err::ok;
+}
+
+Err isendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag, void* recvbuf,
+              std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag, Comm& comm,
+              Request** request) noexcept {
+  return start_exchange(new ExchangeRequest, source_of(sendtype, sendbuf, sendcount), dest, sendtag,
+                        target_of(recvtype, recvbuf, recvcount), source, recvtag, comm, request);
+}
+
+Err isendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag, int source,
+                      int recvtag, Comm& comm, Request** request) noexcept {
+  const Source data = source_of(datatype, buf, count);
+  auto* copy = static_cast<std::byte*>(std::malloc(data.bytes + 1));
+  if (!copy) return fail(Err::no_mem, "no memory for a copy of the %zu bytes to be replaced", data.bytes);
+  Cursor(data).pack(copy, data.bytes);
+  auto* both = new ExchangeRequest;
+  both->copy = copy;
+  return start_exchange(both, Source{copy, data.bytes}, dest, sendtag, target_of(datatype, buf, count), source, recvtag,
+                        comm, request);
+}
+
+}  // namespace dunlin::pt2pt

@@ -1,0 +1,124 @@
+// Probing: looking at a message before receiving it, with and without taking it out of matching (MPI 5.0, 3.8).
+#include "object/error_origin.hpp"
+#include "object/status.hpp"
+#include "pt2pt/internal.hpp"
+#include "pt2pt/message.hpp"
+
+namespace dunlin::pt2pt {
+namespace {
+
+struct Wanted {
+  Comm& comm;
+  int source, tag;
+  match::Unexpected* find() const noexcept {
+    return comm.engine->protocol.probe(comm, Plane::point_to_point, source, tag);
+  }
+  static bool is_found(const void* self) noexcept { return static_cast<const Wanted*>(self)->find() != nullptr; }
+};
+
+void describe(match::Unexpected& message, MPI_Status* status) noexcept {
+  set_status(status, {.source = message.key.source, .tag = message.key.tag,
+                      .bytes = protocol::Protocol::message_bytes(message)});
+}
+
+match::Unexpected* wait_for(const Wanted& wanted) noexcept {
+  wanted.comm.engine->wait_until(&Wanted::is_found, &wanted, nullptr);
+  return wanted.find();
+}
+
+match::Unexpected* look_for(const Wanted& wanted) noexcept {
+  if (match::Unexpected* message = wanted.find()) return message;
+  wanted.comm.engine->poll();
+  return wanted.find();
+}
+
+void extract(match::Unexpected& found, Comm& comm, MPI_Message* message) noexcept {
+  comm.engine->protocol.extract(found);
+  *message = to_handle<MPI_Message>(*new Message(found, comm));
+}
+
+/// The message of a handle, whose handle becomes null.
+Message* take(MPI_Message* handle) noexcept {
+  Message* const message = from_handle<Message>(*handle);
+  if (message) *handle = MPI_MESSAGE_NULL;
+  return message;
+}
+
+Err no_message() noexcept { return fail(Err::request, "argument message is no message; was it received already?"); }
+
+}  // namespace
+
+Err probe(int source, int tag, Comm& comm, MPI_Status* status) noexcept {
+  if (source == MPI_PROC_NULL) return set_status(status, null_completion()), Err::ok;
+  describe(*wait_for({comm, source, matching_tag(tag)}), status);
+  return Err::ok;
+}
+
+Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) noexcept {
+  *flag = 1;
+  if (source == MPI_PROC_NULL) return set_status(status, null_completion()), Err::ok;
+  match::Unexpected* const found = look_for({comm, source, matching_tag(tag)});
+  *flag = found != nullptr;
+  if (found) describe(*found, status);
+  return Err::ok;
+}
+
+Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) noexcept {
+  int flag = 0;
+  if (source == MPI_PROC_NULL) return improbe(source, tag, comm, &flag, message, status);
+  match::Unexpected* const found = wait_for({comm, source, matching_tag(tag)});
+  describe(*found, status);
+  extract(*found, comm, message);
+  return Err::ok;
+}
+
+Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) noexcept {
+  *flag = 1;
+  if (source == MPI_PROC_NULL) {
+    *message = MPI_MESSAGE_NO_PROC;
+    return set_status(status, null_completion()), Err::ok;
+  }
+  match::Unexpected* const found = look_for({comm, source, matching_tag(tag)});
+  *flag = found != nullptr;
+  if (!found) return Err::ok;
+  describe(*found, status);
+  extract(*found, comm, message);
+  return Err::ok;
+}
+
+Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message, MPI_Status* status) noexcept {
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    return set_status(status, null_completion()), Err::ok;
+  }
+  Message* const taken = take(message);
+  if (!taken) return no_message();
+  const Ref<Message> held = Ref<Message>::adopt(taken);
+  protocol::ReceiveRequest request;
+  progress::Engine& engine = *taken->comm->engine;
+  engine.protocol.receive_matched(request, *taken->comm, *taken->unexpected, target_of(datatype, buf, count));
+  engine.wait(request);
+  set_status(status, request.completion);
+  if (request.completion.error != Err::ok) set_error_origin(taken->comm.get());
+  return request.completion.error;
+}
+
+Err imrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message, Request** request) noexcept {
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    *request = &completed_null_receive();
+    return Err::ok;
+  }
+  Message* const taken = take(message);
+  if (!taken) return no_message();
+  const Ref<Message> held = Ref<Message>::adopt(taken);
+  auto* receive = new protocol::ReceiveRequest;
+  const Target data = target_of(datatype, buf, count);
+  receive->hold(*taken->comm);
+  hold_type(*receive, data.type);
+  taken->comm->engine->protocol.receive_matched(*receive, *taken->comm, *taken->unexpected, data);
+  *request = receive;
+  return Err::ok;
+}
+
+}  // namespace dunlin::pt2pt
