@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "object/attributes.hpp"
 #include "object/errhandler.hpp"
@@ -17,9 +18,18 @@ namespace dunlin {
 
 namespace progress { class Engine; }
 namespace pt2pt { class BufferPool; }
+namespace comm {
+struct Process;
+struct Topology;
+}  // namespace comm
 
 /// Which of a communicator's separate message spaces an envelope belongs to: the low two bits of its context.
-enum class Plane : std::uint64_t { point_to_point = 0, collective = 1, internal = 2 };
+enum class Plane : std::uint64_t {
+  point_to_point = 0,
+  collective = 1,
+  internal = 2,  // creating communicators; tags count the creations (Comm::creation_count)
+  named = 3,     // creating communicators under a tag that the program chose
+};
 
 class Comm final : public Object {
  public:
@@ -40,8 +50,12 @@ class Comm final : public Object {
   Ref<Errhandler> errhandler;
   Ref<Info> info;
   AttributeList attributes;
+  std::shared_ptr<const comm::Topology> topology;  // comm/topology.hpp; shared with duplicates, null where there is none
+  comm::Process* process = nullptr;       // what creating further communicators needs (comm/process.hpp); not owned
   pt2pt::BufferPool* buffer = nullptr;    // MPI_Comm_attach_buffer; owned, see pt2pt/buffered.cpp
+  void (*free_buffer)(pt2pt::BufferPool*) noexcept = nullptr;  // set together with `buffer`
   std::uint32_t collective_count = 0;     // collectives started here: their tag, the same on all members by the standard's rule
+  std::uint32_t creation_count = 0;       // communicators asked for here, counted in the same way
   char name[128] = "";                    // MPI_MAX_OBJECT_NAME
 
   bool is_inter() const noexcept { return bool(remote_group); }

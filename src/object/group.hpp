@@ -2,7 +2,9 @@
 //
 // A process is named by its *peer index*: its place in this process's peer table (protocol/peers.hpp).  The ranks of the
 // job's world are 0..n-1; processes of other jobs (spawn, connect) get the numbers behind.
-// Scale: 4 bytes per member; the identity 0..n-1 (world and its duplicates) is shared, never copied.
+// Scale: 4 bytes per member; the identity 0..n-1 (world and its duplicates) is shared, never copied.  An index by peer of
+// 8 bytes per member is made when members are first looked up in a larger group.
+// Thread safety: the index is made under base/big_lock.hpp; all else never changes.
 #pragma once
 
 #include <span>
@@ -23,12 +25,24 @@ class Group final : public Object {
   int member(int rank) const noexcept { return members_[std::size_t(rank)]; }
   const int* members() const noexcept { return members_.data(); }
   std::span<const int> span() const noexcept { return members_; }
-  /// Rank of a peer index in this group, or -1.  O(size).
+  /// This process's peer index, member or not; -1 for MPI_GROUP_EMPTY, which is the same for everybody.
+  int me() const noexcept { return me_; }
+  /// Rank of a peer index in this group, or -1.  O(1) for 0..n-1, else O(log size) after the first call.
   int rank_of(int peer_index) const noexcept;
 
  private:
+  struct Place { int peer, rank; };
+
   std::vector<int> members_;
+  bool is_identity_;
+  int me_;
+  mutable std::vector<Place> index_;  // by peer; empty until needed
   int rank_;
 };
+
+/// MPI_GROUP_EMPTY.
+Group& empty_group() noexcept;
+/// Gives it its handle; once at start.
+void init_predefined_groups() noexcept;
 
 }  // namespace dunlin

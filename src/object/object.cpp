@@ -24,8 +24,12 @@ struct Free {
 Free* free_lists[kPooledBytesMax / kStepBytes + 1];
 
 std::vector<Object*>& objects_by_int() {
-  static std::vector<Object*> objects;
+  static auto& objects = *new std::vector<Object*>;  // never destroyed: objects are freed until the end of the process
   return objects;
+}
+std::vector<std::size_t>& free_places() {  // of objects_by_int
+  static auto& places = *new std::vector<std::size_t>;
+  return places;
 }
 
 void* take(std::size_t step) noexcept {
@@ -48,7 +52,11 @@ void* take(std::size_t step) noexcept {
 }  // namespace
 
 Object::~Object() {
-  if (integer_ != 0) objects_by_int()[std::size_t(integer_) - kPredefinedHandles] = nullptr;
+  if (integer_ != 0) {
+    const std::size_t place = std::size_t(integer_) - kPredefinedHandles;
+    objects_by_int()[place] = nullptr;
+    free_places().push_back(place);
+  }
   // Volatile, so that the store is not dropped as dead: stale handles are recognised by it.
   *const_cast<volatile Kind*>(&kind_) = Kind::none;
 }
@@ -73,9 +81,13 @@ int Object::to_int() noexcept {
   if (predefined_handle_) return int(predefined_handle_);
   if (integer_ == 0) {
     auto& objects = objects_by_int();
-    std::size_t index = 0;
-    while (index < objects.size() && objects[index]) ++index;  // few objects are ever asked for their int
-    if (index == objects.size()) objects.push_back(nullptr);
+    std::size_t index = objects.size();
+    if (free_places().empty()) {
+      objects.push_back(nullptr);
+    } else {
+      index = free_places().back();
+      free_places().pop_back();
+    }
     objects[index] = this;
     integer_ = int(index + kPredefinedHandles);
   }
@@ -93,6 +105,11 @@ void make_predefined(Object& object, std::uintptr_t handle) noexcept {
   DUNLIN_ASSERT(handle > 0 && handle < kPredefinedHandles);
   object.predefined_handle_ = std::uint32_t(handle);
   predefined_objects[handle] = &object;
+}
+
+void withdraw_predefined(Object& object) noexcept {
+  if (object.predefined_handle_) predefined_objects[object.predefined_handle_] = nullptr;
+  object.predefined_handle_ = 0;
 }
 
 }  // namespace dunlin

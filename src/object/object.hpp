@@ -58,6 +58,7 @@ class Object {
 
  private:
   friend void make_predefined(Object& object, std::uintptr_t handle) noexcept;
+  friend void withdraw_predefined(Object& object) noexcept;
   Kind kind_;
   int references_ = 1;
   std::uint32_t predefined_handle_ = 0;
@@ -67,8 +68,10 @@ class Object {
 inline constexpr std::uintptr_t kPredefinedHandles = 4096;
 extern Object* predefined_objects[kPredefinedHandles];
 
-/// Gives `object` (static storage) the small-integer handle; runtime does this once at start.
+/// Gives `object` the small-integer handle; from then on releasing its last reference does not destroy it.
 void make_predefined(Object& object, std::uintptr_t handle) noexcept;
+/// Takes the handle back (MPI_COMM_WORLD at finalize); an object without one is left alone.
+void withdraw_predefined(Object& object) noexcept;
 
 /// hot path: one compare, one load.  The object behind a handle, or nullptr when it is null, freed or of another kind.
 template <class T, class Handle>

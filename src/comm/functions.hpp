@@ -1,0 +1,42 @@
+// The functions about groups and communicators (MPI 5.0, chapter 7).
+//
+// Called by the generated C bindings, which have checked handles, null pointers and negative counts.  Conventions as in
+// object/functions.hpp: a handle that goes in is a reference, an optional one a pointer; one that comes out is a `T**`, with
+// nullptr for the null handle; `_free` gives up the program's reference.  Outputs are set only on success.
+#pragma once
+
+#include <mpi.h>
+
+#include "base/err.hpp"
+#include "object/comm.hpp"
+#include "object/request.hpp"
+
+namespace dunlin::comm {
+
+// --- groups (7.3).  group_functions.cpp, group_sets.cpp
+Err group_size(const Group& group, int* size) noexcept;
+Err group_rank(const Group& group, int* rank) noexcept;
+Err group_translate_ranks(const Group& group1, int n, const int* ranks1, const Group& group2, int* ranks2) noexcept;
+Err group_compare(const Group& group1, const Group& group2, int* result) noexcept;
+Err group_union(const Group& group1, const Group& group2, Group** new_group) noexcept;
+Err group_intersection(const Group& group1, const Group& group2, Group** new_group) noexcept;
+Err group_difference(const Group& group1, const Group& group2, Group** new_group) noexcept;
+Err group_incl(const Group& group, int n, const int* ranks, Group** new_group) noexcept;
+Err group_excl(const Group& group, int n, const int* ranks, Group** new_group) noexcept;
+/// A range is (first, last, stride).
+Err group_range_incl(const Group& group, int n, const int (*ranges)[3], Group** new_group) noexcept;
+Err group_range_excl(const Group& group, int n, const int (*ranges)[3], Group** new_group) noexcept;
+Err group_free(Group& group) noexcept;
+
+// --- inquiry about communicators (7.4.1, 7.6.2).  inquiry.cpp
+Err comm_size(const Comm& comm, int* size) noexcept;
+Err comm_rank(const Comm& comm, int* rank) noexcept;
+Err comm_compare(const Comm& comm1, const Comm& comm2, int* result) noexcept;
+Err comm_group(const Comm& comm, Group** group) noexcept;
+Err comm_test_inter(const Comm& comm, int* flag) noexcept;
+Err comm_remote_size(const Comm& comm, int* size) noexcept;
+Err comm_remote_group(const Comm& comm, Group** group) noexcept;
+/// nullptr: this job was started by a launcher, not by MPI_Comm_spawn.
+Err comm_get_parent(Comm** parent) noexcept;
+
+}  // namespace dunlin::comm
