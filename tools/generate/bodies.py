@@ -150,7 +150,7 @@ class Body:
             self.check_pointer(p)
             if ENDING.fullmatch(self.name):
                 self.after.append(f"  *{name} = {null};")
-        const = "const " if wanted.startswith("const ") else ""
+        const = "const " if wanted.startswith("const ") and kind != "Comm" else ""
         significant = self.significant(p) if kind == "Datatype" else None
         if significant and wanted.endswith("&"):
             handle = f"{significant} ? {handle} : MPI_BYTE"

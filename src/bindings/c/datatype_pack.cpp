@@ -3,19 +3,18 @@
 #include "bindings/c/check.hpp"  // first: it gives mpi.h's functions their visibility
 
 #include "bindings/functions.hpp"
+#include "object/functions.hpp"
 
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" MPI_Aint PMPI_Aint_add(MPI_Aint, MPI_Aint) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Aint_add");
+extern "C" MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) noexcept {
+  return object::aint_add(base, disp);
 }
 #pragma weak MPI_Aint_add = PMPI_Aint_add
 
-extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint, MPI_Aint) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Aint_diff");
+extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) noexcept {
+  return object::aint_diff(addr1, addr2);
 }
 #pragma weak MPI_Aint_diff = PMPI_Aint_diff
 

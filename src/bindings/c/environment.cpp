@@ -3,6 +3,7 @@
 #include "bindings/c/check.hpp"  // first: it gives mpi.h's functions their visibility
 
 #include "bindings/functions.hpp"
+#include "object/functions.hpp"
 
 using namespace dunlin;
 using namespace dunlin::bindings;
@@ -37,21 +38,34 @@ extern "C" int PMPI_Free_mem(void*) noexcept {
 }
 #pragma weak MPI_Free_mem = PMPI_Free_mem
 
-extern "C" int PMPI_Get_library_version(char*, int*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Get_library_version");
+extern "C" int PMPI_Get_library_version(char* version, int* resultlen) noexcept {
+  constexpr const char* call = "MPI_Get_library_version";
+  if (is_missing(version)) [[unlikely]] return bad_pointer(nullptr, "version", call);
+  if (is_missing(resultlen)) [[unlikely]] return bad_pointer(nullptr, "resultlen", call);
+  const Err error = object::get_library_version(version, resultlen);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Get_library_version = PMPI_Get_library_version
 
-extern "C" int PMPI_Get_processor_name(char*, int*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Get_processor_name");
+extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) noexcept {
+  constexpr const char* call = "MPI_Get_processor_name";
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(name)) [[unlikely]] return bad_pointer(nullptr, "name", call);
+  if (is_missing(resultlen)) [[unlikely]] return bad_pointer(nullptr, "resultlen", call);
+  const Err error = object::get_processor_name(name, resultlen);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Get_processor_name = PMPI_Get_processor_name
 
-extern "C" int PMPI_Get_version(int*, int*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Get_version");
+extern "C" int PMPI_Get_version(int* version, int* subversion) noexcept {
+  constexpr const char* call = "MPI_Get_version";
+  if (is_missing(version)) [[unlikely]] return bad_pointer(nullptr, "version", call);
+  if (is_missing(subversion)) [[unlikely]] return bad_pointer(nullptr, "subversion", call);
+  const Err error = object::get_version(version, subversion);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Get_version = PMPI_Get_version
 
@@ -91,13 +105,11 @@ extern "C" int PMPI_Query_thread(int*) noexcept {
 #pragma weak MPI_Query_thread = PMPI_Query_thread
 
 extern "C" double PMPI_Wtick(void) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Wtick");
+  return object::wtick();
 }
 #pragma weak MPI_Wtick = PMPI_Wtick
 
 extern "C" double PMPI_Wtime(void) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Wtime");
+  return object::wtime();
 }
 #pragma weak MPI_Wtime = PMPI_Wtime

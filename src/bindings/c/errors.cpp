@@ -3,25 +3,37 @@
 #include "bindings/c/check.hpp"  // first: it gives mpi.h's functions their visibility
 
 #include "bindings/functions.hpp"
+#include "object/functions.hpp"
 
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Add_error_class(int*) noexcept {
+extern "C" int PMPI_Add_error_class(int* errorclass) noexcept {
+  constexpr const char* call = "MPI_Add_error_class";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Add_error_class");
+  if (is_missing(errorclass)) [[unlikely]] return bad_pointer(nullptr, "errorclass", call);
+  const Err error = object::add_error_class(errorclass);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Add_error_class = PMPI_Add_error_class
 
-extern "C" int PMPI_Add_error_code(int, int*) noexcept {
+extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) noexcept {
+  constexpr const char* call = "MPI_Add_error_code";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Add_error_code");
+  const Err error = object::add_error_code(errorclass, errorcode);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Add_error_code = PMPI_Add_error_code
 
-extern "C" int PMPI_Add_error_string(int, const char*) noexcept {
+extern "C" int PMPI_Add_error_string(int errorcode, const char* string) noexcept {
+  constexpr const char* call = "MPI_Add_error_string";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Add_error_string");
+  if (is_missing(string)) [[unlikely]] return bad_pointer(nullptr, "string", call);
+  const Err error = object::add_error_string(errorcode, string);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Add_error_string = PMPI_Add_error_string
 
@@ -37,39 +49,81 @@ extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) noexcept 
 }
 #pragma weak MPI_Comm_call_errhandler = PMPI_Comm_call_errhandler
 
-extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function*, MPI_Errhandler*) noexcept {
+extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn,
+    MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_Comm_create_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Comm_create_errhandler");
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
+  Errhandler* errhandler_made = nullptr;
+  const Err error = object::comm_create_errhandler(comm_errhandler_fn, &errhandler_made);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_create_errhandler = PMPI_Comm_create_errhandler
 
-extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler*) noexcept {
+extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_Comm_get_errhandler";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_get_errhandler");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(comm_object, "errhandler", call);
+  Errhandler* errhandler_made = nullptr;
+  const Err error = object::comm_get_errhandler(*comm_object, &errhandler_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_get_errhandler = PMPI_Comm_get_errhandler
 
-extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler) noexcept {
+extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) noexcept {
+  constexpr const char* call = "MPI_Comm_set_errhandler";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_set_errhandler");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
+  if (is_missing(errhandler_object)) [[unlikely]]
+    return bad_handle(comm_object, Err::errhandler, errhandler, "errhandler", call);
+  const Err error = object::comm_set_errhandler(*comm_object, *errhandler_object);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_set_errhandler = PMPI_Comm_set_errhandler
 
-extern "C" int PMPI_Errhandler_free(MPI_Errhandler*) noexcept {
+extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_Errhandler_free";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Errhandler_free");
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
+  Errhandler* const errhandler_object = from_handle<Errhandler>(*errhandler);
+  if (is_missing(errhandler_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::errhandler, *errhandler, "errhandler", call);
+  const Err error = object::errhandler_free(*errhandler_object);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  *errhandler = MPI_ERRHANDLER_NULL;
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Errhandler_free = PMPI_Errhandler_free
 
-extern "C" int PMPI_Error_class(int, int*) noexcept {
+extern "C" int PMPI_Error_class(int errorcode, int* errorclass) noexcept {
+  constexpr const char* call = "MPI_Error_class";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Error_class");
+  if (is_missing(errorclass)) [[unlikely]] return bad_pointer(nullptr, "errorclass", call);
+  const Err error = object::error_class(errorcode, errorclass);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Error_class = PMPI_Error_class
 
-extern "C" int PMPI_Error_string(int, char*, int*) noexcept {
+extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) noexcept {
+  constexpr const char* call = "MPI_Error_string";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Error_string");
+  if (is_missing(string)) [[unlikely]] return bad_pointer(nullptr, "string", call);
+  if (is_missing(resultlen)) [[unlikely]] return bad_pointer(nullptr, "resultlen", call);
+  const Err error = object::error_string(errorcode, string, resultlen);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Error_string = PMPI_Error_string
 
@@ -78,8 +132,16 @@ extern "C" int PMPI_File_call_errhandler(MPI_File, int) noexcept {
 }
 #pragma weak MPI_File_call_errhandler = PMPI_File_call_errhandler
 
-extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function*, MPI_Errhandler*) noexcept {
-  return unsupported_returned("MPI_File_create_errhandler");
+extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn,
+    MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_File_create_errhandler";
+  BigLock::Guard guard;
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
+  Errhandler* errhandler_made = nullptr;
+  const Err error = object::file_create_errhandler(file_errhandler_fn, &errhandler_made);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_File_create_errhandler = PMPI_File_create_errhandler
 
@@ -93,21 +155,30 @@ extern "C" int PMPI_File_set_errhandler(MPI_File, MPI_Errhandler) noexcept {
 }
 #pragma weak MPI_File_set_errhandler = PMPI_File_set_errhandler
 
-extern "C" int PMPI_Remove_error_class(int) noexcept {
+extern "C" int PMPI_Remove_error_class(int errorclass) noexcept {
+  constexpr const char* call = "MPI_Remove_error_class";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Remove_error_class");
+  const Err error = object::remove_error_class(errorclass);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Remove_error_class = PMPI_Remove_error_class
 
-extern "C" int PMPI_Remove_error_code(int) noexcept {
+extern "C" int PMPI_Remove_error_code(int errorcode) noexcept {
+  constexpr const char* call = "MPI_Remove_error_code";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Remove_error_code");
+  const Err error = object::remove_error_code(errorcode);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Remove_error_code = PMPI_Remove_error_code
 
-extern "C" int PMPI_Remove_error_string(int) noexcept {
+extern "C" int PMPI_Remove_error_string(int errorcode) noexcept {
+  constexpr const char* call = "MPI_Remove_error_string";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Remove_error_string");
+  const Err error = object::remove_error_string(errorcode);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Remove_error_string = PMPI_Remove_error_string
 
@@ -117,9 +188,16 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session, int) noexcept {
 }
 #pragma weak MPI_Session_call_errhandler = PMPI_Session_call_errhandler
 
-extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function*, MPI_Errhandler*) noexcept {
+extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn,
+    MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_Session_create_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_create_errhandler");
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
+  Errhandler* errhandler_made = nullptr;
+  const Err error = object::session_create_errhandler(session_errhandler_fn, &errhandler_made);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_create_errhandler = PMPI_Session_create_errhandler
 
@@ -141,9 +219,16 @@ extern "C" int PMPI_Win_call_errhandler(MPI_Win, int) noexcept {
 }
 #pragma weak MPI_Win_call_errhandler = PMPI_Win_call_errhandler
 
-extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function*, MPI_Errhandler*) noexcept {
+extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn,
+    MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_Win_create_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Win_create_errhandler");
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
+  Errhandler* errhandler_made = nullptr;
+  const Err error = object::win_create_errhandler(win_errhandler_fn, &errhandler_made);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Win_create_errhandler = PMPI_Win_create_errhandler
 

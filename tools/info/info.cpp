@@ -1,0 +1,124 @@
+// dunlin-info: what this installation is, can do and is set to.  Run by people; `--list` is for scripts.
+//
+// The table of calls is generated (coverage.hpp); settings are the variables that the library itself defines, which is why
+// the library's objects are linked in.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/variable.hpp"
+#include "coverage.hpp"
+
+namespace {
+
+constexpr int kLineColumns = 100;
+
+struct Chapter {
+  std::string where;
+  int real = 0;
+  std::vector<const char*> real_names, missing_names;
+};
+
+std::vector<Chapter> chapters() {
+  std::vector<Chapter> found;
+  for (const auto& call : kCoverage) {
+    auto place = std::find_if(found.begin(), found.end(), [&](const Chapter& c) { return c.where == call.where; });
+    if (place == found.end()) place = found.insert(found.end(), Chapter{call.where, 0, {}, {}});
+    (call.is_real ? place->real_names : place->missing_names).push_back(call.name);
+  }
+  std::sort(found.begin(), found.end(), [](const Chapter& a, const Chapter& b) { return a.where < b.where; });
+  return found;
+}
+
+void print_names(const char* title, const std::vector<const char*>& names) {
+  if (names.empty()) return;
+  int column = std::printf("    %s", title);
+  for (const char* name : names) {
+    const int width = int(std::strlen(name)) + 1;
+    if (column + width > kLineColumns) column = std::printf("\n      ") - 1;
+    column += std::printf(" %s", name);
+  }
+  std::printf("\n");
+}
+
+void print_coverage() {
+  std::size_t real = 0, all = 0;
+  for (const Chapter& chapter : chapters()) {
+    const std::size_t total = chapter.real_names.size() + chapter.missing_names.size();
+    std::printf("%s: %zu of %zu\n", chapter.where.c_str(), chapter.real_names.size(), total);
+    print_names("works:", chapter.real_names);
+    print_names("not yet:", chapter.missing_names);
+    real += chapter.real_names.size();
+    all += total;
+  }
+  std::printf("\nTogether %zu of %zu calls work.  The others return MPI_ERR_UNSUPPORTED_OPERATION through the error\n"
+              "handler of their communicator.\n", real, all);
+}
+
+void print_list() {
+  for (const auto& call : kCoverage) std::printf("%s %s\n", call.is_real ? "real" : "missing", call.name);
+}
+
+const char* source_name(const dunlin::Variable& variable) {
+  switch (variable.source()) {
+    case dunlin::Variable::Source::environment: return "environment";
+    case dunlin::Variable::Source::program: return "program";
+    default: return "default";
+  }
+}
+
+void print_setting(const dunlin::Variable& variable) {
+  char value[256], preset[256];
+  variable.print_value(value, sizeof value);
+  variable.print_default(preset, sizeof preset);
+  std::printf("DUNLIN_%s = %s", variable.name(), *value ? value : "(empty)");
+  if (*variable.unit()) std::printf(" (%s)", variable.unit());
+  std::printf("\n    %s\n    default %s, now from the %s\n", variable.meaning(), *preset ? preset : "(empty)",
+              std::strcmp(source_name(variable), "default") == 0 ? "built-in default" : source_name(variable));
+}
+
+void print_settings(bool only_changed) {
+  for (auto* each = dunlin::Variable::first(); each; each = each->next())
+    if (!only_changed || each->source() != dunlin::Variable::Source::builtin) print_setting(*each);
+}
+
+void print_version() {
+  std::printf("Dunlin %s, MPI 5.0 with the standard ABI 1.0 (libmpi_abi.so.1)\n", DUNLIN_VERSION);
+}
+
+void print_overview() {
+  print_version();
+  std::size_t real = 0, all = 0, settings = 0, changed = 0;
+  for (const auto& call : kCoverage) real += call.is_real, ++all;
+  for (auto* each = dunlin::Variable::first(); each; each = each->next()) {
+    ++settings;
+    changed += each->source() != dunlin::Variable::Source::builtin;
+  }
+  std::printf("\n%zu of the standard's %zu C functions work           (--coverage lists them)\n", real, all);
+  std::printf("%zu settings, %zu of them changed by the environment   (--settings explains them)\n", settings, changed);
+  if (changed > 0) {
+    std::printf("\nChanged:\n");
+    print_settings(true);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Shows what this installation of Dunlin is, can do and is set to."};
+  bool version = false, coverage = false, list = false, settings = false;
+  app.add_flag("--version", version, "version of the library, the standard and the ABI");
+  app.add_flag("--coverage", coverage, "which calls of MPI work, by chapter of the standard");
+  app.add_flag("--list", list, "the same for scripts: one line 'real MPI_Xxx' or 'missing MPI_Xxx' for each call");
+  app.add_flag("--settings", settings, "every setting with meaning, unit, default, value and where the value is from");
+  CLI11_PARSE(app, argc, argv);
+  if (version) print_version();
+  if (coverage) print_coverage();
+  if (list) print_list();
+  if (settings) print_settings(false);
+  if (!version && !coverage && !list && !settings) print_overview();
+  return 0;
+}
