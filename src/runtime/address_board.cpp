@@ -1,0 +1,51 @@
+#include "runtime/address_board.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/assert.hpp"
+
+namespace dunlin::runtime {
+
+std::size_t AddressBoard::bytes(int node_size) noexcept {
+  const std::size_t page = 4096;
+  return (std::size_t(node_size) * sizeof(Slot) + page - 1) / page * page;
+}
+
+Err AddressBoard::open(int fd, std::size_t offset, int node_size) noexcept {
+  DUNLIN_ASSERT(!slots_);
+  const std::size_t bytes_needed = bytes(node_size);
+  struct stat status;
+  // Growing is idempotent: a rank that finds the file large enough leaves it alone, nobody ever shrinks it.
+  if (::fstat(fd, &status) != 0 ||
+      (std::size_t(status.st_size) < offset + bytes_needed && ::ftruncate(fd, off_t(offset + bytes_needed)) != 0))
+    return fail(Err::no_mem, "the node's shared segment cannot grow: %s", std::strerror(errno));
+  void* mapped = ::mmap(nullptr, bytes_needed, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
+  if (mapped == MAP_FAILED)
+    return fail(Err::no_mem, "the node's shared segment cannot be mapped: %s", std::strerror(errno));
+  slots_ = static_cast<Slot*>(mapped);
+  mapped_bytes_ = bytes_needed;
+  return Err::ok;
+}
+
+AddressBoard::~AddressBoard() {
+  if (slots_) ::munmap(slots_, mapped_bytes_);
+}
+
+void AddressBoard::write(int node_rank, std::span<const std::byte> address) noexcept {
+  DUNLIN_ASSERT(address.size() <= memory::kPublishedBytesMax);
+  Slot& slot = slots_[node_rank];
+  std::memcpy(slot.address, address.data(), address.size());
+  slot.bytes = address.size();
+}
+
+std::span<const std::byte> AddressBoard::read(int node_rank) const noexcept {
+  const Slot& slot = slots_[node_rank];
+  return {slot.address, slot.bytes};
+}
+
+}  // namespace dunlin::runtime

@@ -1,0 +1,43 @@
+// Where the ranks of a node leave how their memory can be reached: one slot each, in the node segment behind the launch page.
+//
+// A rank writes its slot once at init.  A peer reads it when the first large message of that rank arrives, so that the message
+// itself orders the write before the read.
+// Scale: 256 bytes per rank of the node.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/err.hpp"
+#include "memory/peer_memory.hpp"
+
+namespace dunlin::runtime {
+
+class AddressBoard {
+ public:
+  AddressBoard() = default;
+  AddressBoard(const AddressBoard&) = delete;
+  AddressBoard& operator=(const AddressBoard&) = delete;
+  ~AddressBoard();
+
+  /// Bytes of the board, a multiple of the page size.
+  static std::size_t bytes(int node_size) noexcept;
+
+  Err open(int fd, std::size_t offset, int node_size) noexcept;
+  void write(int node_rank, std::span<const std::byte> address) noexcept;
+  std::span<const std::byte> read(int node_rank) const noexcept;
+
+ private:
+  struct Slot {
+    std::uint64_t bytes;  // 0: nothing written
+    std::byte address[memory::kPublishedBytesMax];
+    std::byte padding[256 - 8 - memory::kPublishedBytesMax];
+  };
+  static_assert(sizeof(Slot) == 256);
+
+  Slot* slots_ = nullptr;
+  std::size_t mapped_bytes_ = 0;
+};
+
+}  // namespace dunlin::runtime

@@ -1,0 +1,135 @@
+#include "runtime/instance.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/big_lock.hpp"
+#include "base/log.hpp"
+#include "base/variable.hpp"
+#include "boot/launch_page.hpp"
+#include "boot/node_segment.hpp"
+#include "coll/functions.hpp"
+#include "datatype/datatype.hpp"
+#include "mpi.h"
+#include "object/errhandler.hpp"
+#include "object/life.hpp"
+#include "op/op.hpp"
+#include "os/cpus.hpp"
+
+namespace dunlin::runtime {
+namespace {
+
+/// Handles of predefined objects exist from the first start to the end of the process.
+void make_predefined_objects() noexcept {
+  static bool are_made = false;
+  if (are_made) return;
+  are_made = true;
+  init_predefined_errhandlers();
+  init_predefined_datatypes();
+  init_predefined_ops();
+}
+
+/// Whether the ranks of this node have to share its CPUs.  A launcher that binds ranks has counted before it did.
+bool is_oversubscribed(int node_size, const boot::LaunchPage& page) noexcept {
+  const int cpus = page.cpus_usable > 0 ? int(page.cpus_usable) : os::usable_cpu_count();
+  return node_size > cpus;
+}
+
+}  // namespace
+
+Err Instance::acquire(int thread_level) noexcept {
+  if (!current_) {
+    make_predefined_objects();
+    current_.reset(new Instance);
+    if (Err error = current_->start(); error != Err::ok) {
+      current_.reset();
+      return error;
+    }
+    BigLock::set_needed(thread_level == MPI_THREAD_MULTIPLE);
+  }
+  if (thread_level == MPI_THREAD_MULTIPLE) BigLock::set_needed(true);
+  ++Life::users;
+  return Err::ok;
+}
+
+Err Instance::release() noexcept {
+  DUNLIN_ASSERT(current_ != nullptr);
+  DUNLIN_ASSERT(Life::users > 0);
+  if (Life::users > 1) return --Life::users, Err::ok;
+  const Err error = current_->stop();  // still usable meanwhile: attribute callbacks may call MPI
+  --Life::users;
+  current_.reset();
+  BigLock::set_needed(true);
+  return error;
+}
+
+Err Instance::start() noexcept {
+  auto opened = boot::open();
+  if (!opened) return opened.error();
+  boot_ = std::move(opened.value());
+  log::set_rank(boot_->rank());
+  if (boot_->rank() == 0) Variable::warn_of_unknown();
+  engine_ = std::make_unique<progress::Engine>(boot_->rank(), boot_->size());
+  self_ = std::make_unique<transport::self::Transport>(boot_->rank(), engine_->protocol);
+  if (boot_->node_size() > 1)
+    if (Err error = start_node(); error != Err::ok) return error;
+  engine_->add(*self_);
+  progress::Engine::set_of_process(engine_.get());
+
+  process_.engine = engine_.get();
+  process_.me = boot_->rank();
+  process_.world_size = boot_->size();
+  process_.node_peers.assign(boot_->node_peers().begin(), boot_->node_peers().end());
+  comm::create_world(process_);
+  comm::publish_world(process_);
+  return Err::ok;
+}
+
+/// What the ranks of a node share: the segment with the launch page, the address board and the message transport.
+Err Instance::start_node() noexcept {
+  auto segment = boot::node_segment(*boot_);
+  if (!segment) return segment.error();
+  const int fd = segment.value();
+  const int node_size = boot_->node_size();
+  const std::size_t board_at = boot::launch_page_bytes(node_size);
+  Err error = board_.open(fd, board_at, node_size);
+  if (error == Err::ok) {
+    auto opened = transport::shm::Transport::open({.fd = fd,
+                                                   .offset = board_at + AddressBoard::bytes(node_size),
+                                                   .local_rank = boot_->node_rank(),
+                                                   .node_peers = boot_->node_peers()});
+    if (opened) shm_ = std::move(opened.value()); else error = opened.error();
+  }
+  if (boot::LaunchPage* page = boot::map_launch_page(fd, node_size)) {
+    engine_->set_oversubscribed(is_oversubscribed(node_size, *page));
+    boot::unmap_launch_page(page);
+  }
+  ::close(fd);
+  if (error != Err::ok) return error;
+  board_.write(boot_->node_rank(), memory::published_address());
+  engine_->protocol.set_connect_memory(&connect_memory);
+  engine_->add(*shm_);
+  return Err::ok;
+}
+
+std::unique_ptr<memory::PeerMemory> Instance::connect_memory(int peer) noexcept {
+  const auto node_peers = current_->boot_->node_peers();
+  const auto found = std::lower_bound(node_peers.begin(), node_peers.end(), peer);
+  if (found == node_peers.end() || *found != peer) return nullptr;
+  return memory::connect(current_->board_.read(int(found - node_peers.begin())));
+}
+
+Err Instance::stop() noexcept {
+  const Err error = comm::finish_self(process_);
+  // Everything we hand over must have left, and peers may still read our memory or wait for our answers.
+  engine_->wait_until([](const void* e) noexcept { return static_cast<const progress::Engine*>(e)->protocol.is_idle(); },
+                      engine_.get(), nullptr);
+  if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
+  comm::destroy_world(process_);
+  (void)boot_->finalize();  // the launcher is told; that it is gone already is no error of ours
+  progress::Engine::set_of_process(nullptr);
+  return error;
+}
+
+}  // namespace dunlin::runtime

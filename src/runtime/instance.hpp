@@ -1,0 +1,48 @@
+// The running library of this process: launcher, transports, engine, world.  Made by the first user (MPI_Init or a session),
+// kept until the last one leaves.
+//
+// Thread safety: under base/big_lock.hpp.
+#pragma once
+
+#include <memory>
+
+#include "boot/boot.hpp"
+#include "comm/process.hpp"
+#include "progress/engine.hpp"
+#include "runtime/address_board.hpp"
+#include "transport/self/transport.hpp"
+#include "transport/shm/transport.hpp"
+
+namespace dunlin::runtime {
+
+class Instance {
+ public:
+  /// The instance, or nullptr before the first user and after the last.
+  static Instance* current() noexcept { return current_.get(); }
+
+  /// One more user, who wants at least this thread level (MPI_THREAD_...).  The first one starts everything: a few
+  /// milliseconds; collective over the job only under launchers that hand out no descriptor.
+  static Err acquire(int thread_level) noexcept;
+  /// One user less.  The last one waits for all ranks (barrier), then takes everything down.
+  static Err release() noexcept;
+
+  boot::Boot& boot() noexcept { return *boot_; }
+  comm::Process& process() noexcept { return process_; }
+  progress::Engine& engine() noexcept { return *engine_; }
+
+ private:
+  Err start() noexcept;
+  Err start_node() noexcept;
+  Err stop() noexcept;
+  static std::unique_ptr<memory::PeerMemory> connect_memory(int peer) noexcept;
+
+  static inline std::unique_ptr<Instance> current_;
+  std::unique_ptr<boot::Boot> boot_;
+  std::unique_ptr<progress::Engine> engine_;
+  std::unique_ptr<transport::self::Transport> self_;
+  std::unique_ptr<transport::shm::Transport> shm_;
+  AddressBoard board_;
+  comm::Process process_;
+};
+
+}  // namespace dunlin::runtime
