@@ -1,9 +1,46 @@
-# Short face of the CMake presets; see README.md.
-PRESET ?= release
-.PHONY: all
-all: build
-build/build.ninja:
-	cmake --preset $(PRESET)
-.PHONY: build
-build: build/build.ninja
-	cmake --build --preset $(PRESET)
+# Short face of the CMake presets.  `make run` shows Dunlin at work, `make test` runs everything that must pass.
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
+
+.PHONY: build run test test-fast test-sanitizers install clean dependencies test-dependencies
+
+build: dependencies build/build.ninja
+	cmake --build --preset release -j $(JOBS)
+
+run: build
+	build/bin/mpirun -n 4 build/examples/heat2d
+	bench/show_machine
+
+test: test-dependencies build/build.ninja
+	cmake --build --preset release -j $(JOBS)
+	$(CTEST) --test-dir build
+	$(MAKE) test-sanitizers
+
+# Unit tests, conformance and simulation only: under a minute.
+test-fast: test-dependencies build/build.ninja
+	cmake --build --preset release -j $(JOBS)
+	$(CTEST) --test-dir build -L fast
+
+test-sanitizers:
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	$(CTEST) --test-dir build-asan -L "fast|sanitize"
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS)
+	$(CTEST) --test-dir build-tsan -L "fast|sanitize"
+
+install: build
+	cmake --install build --prefix $(PREFIX)
+
+clean:
+	rm -rf build build-debug build-asan build-tsan
+
+build/build.ninja: | dependencies
+	cmake --preset release
+
+dependencies:
+	@scripts/install-dependencies build
+
+test-dependencies:
+	@scripts/install-dependencies test
