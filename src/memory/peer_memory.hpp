@@ -1,14 +1,15 @@
 // Reaching the memory of one peer process on this node, without its help (docs/memory.md).
 //
-// Called by protocol/ (rendezvous), coll/shared and rma.  The way there: every rank publishes `published_address()`
-// (boot carries the bytes), and makes a PeerMemory of what a peer published with `connect`.  `connect` has really
-// read the peer's memory by every mechanism it kept, so what it returns works; a nullptr means that no mechanism does
-// and bytes go by copy-in/copy-out.  Mechanisms are the files shared_heap_provider, xpmem, cma and knem; registry.cpp
-// lists them in the order of preference; DUNLIN_SHM_COPY chooses one.
+// Called by protocol/ (rendezvous), coll/shared and rma.  The way there: every rank publishes
+// `published_address()` (boot carries the bytes), and makes a PeerMemory of what a peer published with
+// `connect`.  `connect` has really read the peer's memory by every mechanism it kept, so what it returns
+// works; a nullptr means that no mechanism does and bytes go by copy-in/copy-out.  Mechanisms are the files
+// shared_heap_provider, xpmem, cma and knem; registry.cpp lists them in the order of preference;
+// DUNLIN_SHM_COPY chooses one.
 //
-// Every operation may decline for the bytes at hand (a buffer on the stack is not in the shared heap, a kernel may
-// forbid), and says so by its result: the caller then takes its next way for this operation.  Nothing here waits
-// for a peer to do something.
+// Every operation may decline for the bytes at hand (a buffer on the stack is not in the shared heap, a
+// kernel may forbid), and says so by its result: the caller then takes its next way for this operation.
+// Nothing here waits for a peer to do something.
 #pragma once
 
 #include <cstddef>
@@ -54,18 +55,19 @@ class PeerMemory {
   /// Whether `try_read` and `try_write` reach any address of the peer (CMA does, the shared heap does not).
   virtual bool can_copy_anywhere() const noexcept = 0;
 
-  /// A pointer to `bytes` bytes at the peer's address `at`, or a false Mapping.  The pages belong to the peer: the
-  /// pointer may be used only while the peer keeps the buffer (until the transfer is acknowledged).
+  /// A pointer to `bytes` bytes at the peer's address `at`, or a false Mapping.  The pages belong to the
+  /// peer: the pointer may be used only while the peer keeps the buffer (until the transfer is acknowledged).
   virtual Mapping map(std::uint64_t at, std::size_t bytes) noexcept = 0;
 
-  /// To be asked after the last load or store through `mapping` and before the peer is told that the transfer is
-  /// done: false when the peer's memory changed its backing meanwhile (it forked), and then the whole transfer has to
-  /// be done again by another way (`map` will decline; `try_read`/`try_write` work, as does copy-in/copy-out).
+  /// To be asked after the last load or store through `mapping` and before the peer is told that the transfer
+  /// is done: false when the peer's memory changed its backing meanwhile (it forked), and then the whole
+  /// transfer has to be done again by another way (`map` will decline; `try_read`/`try_write` work, as does
+  /// copy-in/copy-out).
   virtual bool is_still_valid(const Mapping& mapping) const noexcept = 0;
 
-  /// Copies from the peer's pieces into ours (both lists in order; the totals must be equal).  False: declined; some
-  /// bytes of `to` may have been written already, and the caller moves all of them by its next way.
-  /// `cookie` is what the peer's `expose` returned for the pieces (0 where none was needed).
+  /// Copies from the peer's pieces into ours (both lists in order; the totals must be equal).  False:
+  /// declined; some bytes of `to` may have been written already, and the caller moves all of them by its next
+  /// way. `cookie` is what the peer's `expose` returned for the pieces (0 where none was needed).
   virtual bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from,
                         std::uint64_t cookie = 0) noexcept = 0;
   /// Copies our pieces into the peer's; as `try_read` otherwise.
@@ -73,24 +75,26 @@ class PeerMemory {
                          std::uint64_t cookie = 0) noexcept = 0;
 };
 
-/// Bytes that describe how to reach this process; constant from the first call on (so: after the process has got the
-/// identity it keeps), at most kPublishedBytesMax.  Also asks the kernel for what the mechanisms need
+/// Bytes that describe how to reach this process; constant from the first call on (so: after the process has
+/// got the identity it keeps), at most kPublishedBytesMax.  Also asks the kernel for what the mechanisms need
 /// (PR_SET_PTRACER).
 inline constexpr std::size_t kPublishedBytesMax = 128;
 std::span<const std::byte> published_address() noexcept;
 
-/// The memory of the peer that published `address`, with every mechanism that a probe just showed to work, the
-/// preferred first; nullptr when there is none, or where DUNLIN_SHM_COPY=cico.  The peer must be in this node's list
-/// of processes; it need not do anything for the probe, but must be alive.
+/// The memory of the peer that published `address`, with every mechanism that a probe just showed to work,
+/// the preferred first; nullptr when there is none, or where DUNLIN_SHM_COPY=cico.  The peer must be in this
+/// node's list of processes; it need not do anything for the probe, but must be alive.
 std::unique_ptr<PeerMemory> connect(std::span<const std::byte> address) noexcept;
 
-/// For mechanisms in which the owner must declare a buffer before a peer may copy (KNEM): a cookie that travels with
-/// the address, or 0 when no mechanism in use needs one.  `writable`: the peer may write too.  Ends by `unexpose`.
+/// For mechanisms in which the owner must declare a buffer before a peer may copy (KNEM): a cookie that
+/// travels with the address, or 0 when no mechanism in use needs one.  `writable`: the peer may write too.
+/// Ends by `unexpose`.
 std::uint64_t expose(std::span<const Piece> pieces, bool writable) noexcept;
 void unexpose(std::uint64_t cookie) noexcept;
 
-/// The blocks behind MPI_Alloc_mem and the library's own large buffers: from the shared heap where it works, so that
-/// peers can map them, else from the C library.  `alignment` is a power of two.  nullptr when memory is short.
+/// The blocks behind MPI_Alloc_mem and the library's own large buffers: from the shared heap where it works,
+/// so that peers can map them, else from the C library.  `alignment` is a power of two.  nullptr when memory
+/// is short.
 void* allocate(std::size_t bytes, std::size_t alignment = 64) noexcept;
 void release(void* block) noexcept;
 
