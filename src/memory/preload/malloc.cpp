@@ -1,0 +1,215 @@
+// The allocator that mpirun preloads (libdunlin_heap.so): large blocks come from the shared heap, so that the
+// node's other ranks can map them; everything else is the C library's.  A program may link it too.
+// docs/memory.md.
+//
+// hot path: a small malloc or free costs one compare and one indirect jump more than without this library.
+//
+// Order at start: the first call of any function, which may be long before main and inside the loader, finds
+// the next allocator and opens the arena; the constructor then registers the fork handlers, which may itself
+// allocate.
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "memory/arena.hpp"
+#include "memory/heap_face.hpp"
+#include "memory/heap_settings.hpp"
+#include "memory/preload/next_allocator.hpp"
+
+extern "C" {
+extern char** environ;
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+}
+
+namespace dunlin {
+void assert_failed(const char* condition, const char*, int) noexcept {
+  memory::fatal(condition);  // the library's own version prints with functions that may allocate
+}
+}  // namespace dunlin
+
+namespace dunlin::memory {
+namespace {
+
+void* first_allocate(std::size_t bytes) noexcept;
+void* first_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept;
+void* first_reallocate(void* block, std::size_t bytes) noexcept;
+void* first_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
+void first_release(void* block) noexcept;
+std::size_t first_usable_bytes(void* block) noexcept;
+
+constinit Arena arena;
+constinit NextAllocator next = {first_allocate,         first_allocate_zeroed, first_reallocate,
+                                first_allocate_aligned, first_release,         first_usable_bytes};
+constinit std::size_t block_bytes_min =
+    SIZE_MAX;  // until the arena is open; and for good where it steps aside
+constinit const char* aside = "the allocator has not started";
+constinit bool moves_static_data = false;
+
+/// Runs once, in the first thread, before any other exists.  While it runs (dlsym may allocate) the C library
+/// serves.
+void start() noexcept {
+  next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_free, nullptr};
+  const int saved_errno = errno;
+  const NextAllocator found = find_next_allocator();
+  const HeapSettings settings = read_heap_settings(environ);
+  aside = settings.is_shared ? why_step_aside(found, reinterpret_cast<const void*>(&malloc), environ)
+                             : "DUNLIN_HEAP=private switches it off";
+  if (!*aside && !arena.open(settings.arena)) aside = arena.why_not();
+  next = found;
+  if (!*aside) {
+    block_bytes_min = settings.block_bytes_min > kPageBytes ? settings.block_bytes_min : kPageBytes;
+    moves_static_data = settings.moves_static_data;
+  }
+  errno = saved_errno;
+}
+
+void* first_allocate(std::size_t bytes) noexcept {
+  start();
+  return malloc(bytes);
+}
+void* first_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
+  start();
+  return calloc(count, bytes);
+}
+void* first_reallocate(void* block, std::size_t bytes) noexcept {
+  start();
+  return realloc(block, bytes);
+}
+void* first_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
+  start();
+  return memalign(alignment, bytes);
+}
+void first_release(void* block) noexcept {
+  start();
+  free(block);
+}
+std::size_t first_usable_bytes(void* block) noexcept {
+  start();
+  return malloc_usable_size(block);
+}
+
+[[gnu::constructor]] void watch() noexcept {
+  if (next.allocate == first_allocate) start();
+  if (!arena.is_open()) return;
+  arena.watch_forks();
+  const char* why = "";
+  if (moves_static_data) arena.adopt_static(&why);
+}
+
+/// Moves a block to where its new size belongs.  nullptr: short of memory, the block is unchanged.
+[[gnu::noinline]] void* move_block(void* block, std::size_t bytes) noexcept {
+  const bool is_ours = arena.owns(block);
+  const std::size_t held = is_ours ? arena.usable_bytes(block) : next.usable_bytes(block);
+  void* moved = bytes >= block_bytes_min ? arena.allocate(bytes, 1, false) : nullptr;
+  if (!moved && !is_ours) return next.reallocate(block, bytes);
+  if (!moved) moved = next.allocate(bytes);
+  if (!moved) return nullptr;
+  memcpy(moved, block, held < bytes ? held : bytes);
+  free(block);
+  return moved;
+}
+
+const char* why_not_malloc() noexcept { return aside; }
+
+}  // namespace
+}  // namespace dunlin::memory
+
+using namespace dunlin::memory;
+#define DUNLIN_EXPORT extern "C" [[gnu::visibility("default")]]
+
+DUNLIN_EXPORT void* malloc(std::size_t bytes) noexcept {
+  if (bytes >= block_bytes_min) [[unlikely]]
+    if (void* block = arena.allocate(bytes, 1, false)) return block;
+  return next.allocate(bytes);
+}
+
+DUNLIN_EXPORT void free(void* block) noexcept {
+  if (arena.owns(block)) [[unlikely]]
+    arena.release(block);
+  else
+    next.release(block);
+}
+
+DUNLIN_EXPORT void* calloc(std::size_t count, std::size_t each) noexcept {
+  std::size_t bytes = 0;
+  if (!__builtin_mul_overflow(count, each, &bytes) && bytes >= block_bytes_min) [[unlikely]]
+    if (void* block = arena.allocate(bytes, 1, true)) return block;
+  return next.allocate_zeroed(count, each);  // sets ENOMEM on overflow
+}
+
+DUNLIN_EXPORT void* realloc(void* block, std::size_t bytes) noexcept {
+  if (!block) return malloc(bytes);
+  const bool is_ours = arena.owns(block);
+  if (!is_ours && bytes < block_bytes_min) return next.reallocate(block, bytes);
+  if (bytes == 0) {
+    free(block);
+    return nullptr;
+  }
+  if (is_ours && bytes >= block_bytes_min && arena.try_resize(block, bytes)) return block;
+  return move_block(block, bytes);
+}
+
+DUNLIN_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t each) noexcept {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, each, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return realloc(block, bytes);
+}
+
+DUNLIN_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  const bool is_power = alignment && (alignment & (alignment - 1)) == 0;
+  if (bytes >= block_bytes_min && is_power) [[unlikely]]
+    if (void* block = arena.allocate(bytes, alignment, false)) return block;
+  return next.allocate_aligned(alignment, bytes);
+}
+
+DUNLIN_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return memalign(alignment, bytes);
+}
+
+DUNLIN_EXPORT int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
+  if (alignment < sizeof(void*) || (alignment & (alignment - 1)) != 0) return EINVAL;
+  const int saved_errno = errno;
+  void* made = memalign(alignment, bytes);
+  errno = saved_errno;
+  if (!made) return ENOMEM;
+  *block = made;
+  return 0;
+}
+
+DUNLIN_EXPORT void* valloc(std::size_t bytes) noexcept { return memalign(kPageBytes, bytes); }
+
+DUNLIN_EXPORT void* pvalloc(std::size_t bytes) noexcept {
+  std::size_t rounded = 0;
+  if (__builtin_add_overflow(bytes, kPageBytes - 1, &rounded)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return memalign(kPageBytes, rounded & ~(kPageBytes - 1));
+}
+
+DUNLIN_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
+  if (!block) return 0;
+  return arena.owns(block) ? arena.usable_bytes(block) : next.usable_bytes(block);
+}
+
+// C23; newer C libraries have them, and would take a block of ours for one of theirs.
+DUNLIN_EXPORT void free_sized(void* block, std::size_t) noexcept { free(block); }
+DUNLIN_EXPORT void free_aligned_sized(void* block, std::size_t, std::size_t) noexcept { free(block); }
+
+/// What the MPI library asks for (memory/heap_face.hpp).
+DUNLIN_EXPORT const HeapFace* dunlin_heap_face(std::uint32_t version) noexcept {
+  static constexpr const HeapFace* kFace = &kHeapFaceOf<arena, why_not_malloc>;
+  return version == HeapFace::kVersion ? kFace : nullptr;
+}
