@@ -1,0 +1,122 @@
+// hot path: one load of the kernel table and two compares before a copy.
+#include "memory/copy.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "base/variable.hpp"
+#include "memory/copy_kernels.hpp"
+
+namespace dunlin::memory {
+namespace {
+
+// Presets: AMD Zen 5, 2 virtual processors, 2 MiB L2, 32 MiB L3; docs/memory.md, "Copying well".
+IntVariable string_bytes_min{"COPY_STRING_BYTES_MIN", 32 << 10, "bytes",
+                             "copies of this size and more use the processor's block move", 0};
+IntVariable stream_bytes_min{
+    "COPY_STREAM_BYTES_MIN", 0, "bytes",
+    "transfers of this size and more bypass the cache; 0: three quarters of the last cache", 0};
+IntVariable share_bytes_min{"COPY_SHARE_BYTES_MIN", 32 << 10, "bytes",
+                            "copies of this size and more are shared by both waiting sides", 0};
+IntVariable share_chunk_bytes{"COPY_SHARE_CHUNK_BYTES", 64 << 10, "bytes",
+                              "largest chunk that one side of a shared copy takes at a time", 4096};
+
+constexpr std::size_t kStreamedBytesMin = 4096;  // shorter pieces: the fence costs more than it saves
+
+const CopyKernels kernels = detect_copy_kernels();
+
+std::size_t last_cache_bytes() noexcept {
+  const long level3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const long level2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  constexpr long kUnknown = 8 << 20;
+  return std::size_t(level3 > 0 ? level3 : level2 > 0 ? level2 : kUnknown);
+}
+const std::size_t last_cache_share = last_cache_bytes() / 4 * 3;
+
+}  // namespace
+
+const char* copy_kernels() noexcept { return kernels.name; }
+
+CopyHint hint_for(std::size_t bytes) noexcept {
+  const auto set = std::size_t(stream_bytes_min.get());
+  return bytes >= (set ? set : last_cache_share) ? CopyHint::off_cache : CopyHint::cached;
+}
+
+void copy(std::byte* to, const std::byte* from, std::size_t bytes, CopyHint hint) noexcept {
+  DUNLIN_DEBUG_ASSERT(to + bytes <= from || from + bytes <= to || bytes == 0);
+  if (hint == CopyHint::off_cache && bytes >= kStreamedBytesMin)
+    kernels.streaming(to, from, bytes);
+  else if (bytes >= std::size_t(string_bytes_min.get()))
+    kernels.string(to, from, bytes);
+  else
+    kernels.plain(to, from, bytes);
+}
+
+std::size_t shared_copy_chunk_bytes(std::size_t bytes) noexcept {
+  if (bytes < std::size_t(share_bytes_min.get())) return 0;
+  // Small ones in two halves (whole lines), larger ones in chunks.
+  const std::size_t half = (bytes / 2 + 63) / 64 * 64;
+  return std::min(half, std::size_t(share_chunk_bytes.get()));
+}
+
+std::size_t SharedCopy::help(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t chunk_bytes,
+                             Side side) noexcept {
+  DUNLIN_ASSERT(chunk_bytes > 0);
+  const auto chunks = std::uint32_t((bytes + chunk_bytes - 1) / chunk_bytes);
+  const CopyHint hint = hint_for(bytes);
+  std::size_t moved = 0;
+  std::uint32_t taken = 0;
+  // Relaxed: a claim only counts; the bytes it stands for are published by `copied` below.  Front and back
+  // never meet before the last chunk, because together they take `chunks` in all.
+  while (claimed.fetch_add(1, std::memory_order_relaxed) < chunks) {
+    const std::uint32_t chunk = side == Side::front ? taken : chunks - 1 - taken;
+    ++taken;
+    const std::size_t offset = std::size_t{chunk} * chunk_bytes;
+    const std::size_t part = std::min(chunk_bytes, bytes - offset);
+    copy(to + offset, from + offset, part, hint);
+    moved += part;
+  }
+  // S1 (pairs with S2 in is_done): the bytes above are visible before they are counted.
+  if (taken) copied.fetch_add(taken, std::memory_order_release);
+  return moved;
+}
+
+bool SharedCopy::is_done(std::size_t bytes, std::size_t chunk_bytes) const noexcept {
+  const auto chunks = std::uint32_t((bytes + chunk_bytes - 1) / chunk_bytes);
+  return copied.load(std::memory_order_acquire) >= chunks;  // S2
+}
+
+bool try_copy_mapped(PeerMemory& peer, std::span<const Piece> local, std::span<const RemotePiece> remote,
+                     Direction direction) noexcept {
+  std::size_t total = 0;
+  for (const RemotePiece& each : remote) total += each.bytes;
+  const CopyHint hint = hint_for(total);
+  std::size_t here = 0;       // index into local
+  std::size_t here_done = 0;  // bytes of local[here] that were copied
+  Mapping last;
+  for (const RemotePiece& piece : remote) {
+    if (piece.bytes == 0) continue;
+    const Mapping mapping = peer.map(piece.at, piece.bytes);
+    if (!mapping) return false;
+    for (std::size_t done = 0; done < piece.bytes;) {
+      while (here < local.size() && here_done == local[here].bytes) ++here, here_done = 0;
+      DUNLIN_ASSERT(here < local.size());  // the totals are equal
+      const std::size_t part = std::min(piece.bytes - done, local[here].bytes - here_done);
+      std::byte* ours = local[here].at + here_done;
+      if (direction == Direction::from_peer)
+        copy(ours, mapping.at + done, part, hint);
+      else
+        copy(mapping.at + done, ours, part, hint);
+      done += part;
+      here_done += part;
+    }
+    if (last && last.generation != mapping.generation) return false;
+    last = mapping;
+  }
+  return !last || peer.is_still_valid(last);
+}
+
+}  // namespace dunlin::memory

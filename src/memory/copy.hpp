@@ -1,0 +1,63 @@
+// Moving large contiguous bytes well: which instructions copy a block of a given size.
+//
+// Called by protocol/ (rendezvous), transport/shm (copy-in/copy-out), coll/shared and the providers here.
+// Kernels are chosen once, at the first use, by what the processor can do (copy_x86_64.cpp, or
+// copy_portable.cpp elsewhere); thresholds are settings.  docs/memory.md, "Copying well".
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "memory/peer_memory.hpp"
+
+namespace dunlin::memory {
+
+/// What is known about the bytes beside their number.
+enum class CopyHint : std::uint8_t {
+  cached,     // the result will be read soon: ordinary stores
+  off_cache,  // source and result are not in the cache, and will not be read soon: stores around the cache
+};
+
+/// Copies disjoint ranges.
+void copy(std::byte* to, const std::byte* from, std::size_t bytes, CopyHint hint = CopyHint::cached) noexcept;
+
+/// The hint for one block of a transfer of `bytes` in all: around the cache when it exceeds its share of the
+/// cache.
+CopyHint hint_for(std::size_t bytes) noexcept;
+
+/// Name of the kernels in use ("avx512", "avx2", "baseline", "portable").
+const char* copy_kernels() noexcept;
+
+/// One large copy shared by the two processes that wait for it.  The state lies in memory of both, zeroed
+/// before the transfer; one side takes chunks from the front, the other from the back, until none is left.
+/// Thread safety: shared between processes.
+/// Invariant: every chunk is claimed once; `copied` counts chunks whose bytes are visible to whoever reads
+/// it.
+struct SharedCopy {
+  std::atomic<std::uint32_t> claimed;  // chunks taken; may exceed the number of chunks
+  std::atomic<std::uint32_t> copied;   // chunks done
+
+  enum class Side : std::uint8_t { front, back };
+
+  /// Copies chunks until all are claimed; returns how many bytes this caller moved.  Both sides pass the same
+  /// `bytes` and `chunk_bytes`.  Cost: one atomic read-modify-write a chunk.
+  std::size_t help(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t chunk_bytes,
+                   Side side) noexcept;
+  /// Whether every byte has arrived.
+  bool is_done(std::size_t bytes, std::size_t chunk_bytes) const noexcept;
+};
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+/// Chunk of a shared copy of `bytes`, by measurement (findings in docs/memory.md); 0: not worth sharing.
+std::size_t shared_copy_chunk_bytes(std::size_t bytes) noexcept;
+
+enum class Direction : std::uint8_t { from_peer, to_peer };
+
+/// Copies between our pieces and pieces of a peer that maps, piece by piece, in order.  False: a piece does
+/// not map, or the peer forked meanwhile.
+bool try_copy_mapped(PeerMemory& peer, std::span<const Piece> local, std::span<const RemotePiece> remote,
+                     Direction direction) noexcept;
+
+}  // namespace dunlin::memory
