@@ -1,14 +1,11 @@
 // A flood of unexpected messages: rank 1 sends --count 8-byte messages before rank 0 receives the first of
 // them.
 //
-// --order=same|reverse|random   in which order of tags rank 0 then receives
-// --tags=N                      distinct tags (default: every message has its own, as far as the library has
-//                               tags)
-// --limit-s=20                  give up after this many seconds (an MPI that searches linearly would take
-//                               hours); the
-//                               sample then extrapolates from what was received, which flatters such an MPI
-//                               Samples: seconds from the first send to the last receive, and the receiver's
-//                               memory per message.
+// --order=same|reverse|random  in which order of tags rank 0 then receives
+// --tags=N       distinct tags (default: every message has its own, as far as the library has tags)
+// --limit-s=20   give up after this many seconds: an MPI that searches linearly would take hours.  The sample
+//                then extrapolates from what was received, which flatters such an MPI.
+// Samples: seconds from the first send to the last receive, and the receiver's memory per message.
 #include <stdlib.h>
 #include <string.h>
 

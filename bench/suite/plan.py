@@ -251,6 +251,13 @@ def programs():
         timeout_s=90,
     )
     yield Experiment(
+        "reduce_local",
+        "MPI_Reduce_local: data read per second",
+        "reduce_local",
+        ("--ops=sum,max",),
+        is_curve=False,
+    )
+    yield Experiment(
         "profiles",
         "Kernels with the message profiles of four applications",
         "profiles",

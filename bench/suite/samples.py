@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 NEAR_NS_MAX = 80.0  # raw cache-line ping-pong below this: the two CPUs are near each other
 FAR_NS_MIN = 130.0  # above this: far; between the two, or two different states: mixed
+FAR_NS_MAX = 1000.0  # above this the two ranks share a CPU or were interrupted
 STATES = ("near", "far", "mixed", "unknown")
 
 
@@ -39,7 +40,7 @@ def state_of(*probes_ns):
         return "unknown"
     if all(probe < NEAR_NS_MAX for probe in known):
         return "near"
-    if all(probe > FAR_NS_MIN for probe in known):
+    if all(FAR_NS_MIN < probe < FAR_NS_MAX for probe in known):
         return "far"
     return "mixed"
 
