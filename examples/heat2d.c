@@ -1,8 +1,8 @@
 // Heat equation on a square plate, in parallel: the program that `make run` shows first.
 //
-// Each rank owns one rectangular tile of the plate and, every time step, swaps the cells along its four edges (its
-// "halo") with its neighbours.  At the end rank 0 collects the tiles and compares them with a solution it computed alone.
-// Runs on any number of ranks: `mpirun -n 6 heat2d [cells per side] [time steps]`.
+// Each rank owns one rectangular tile of the plate and, every time step, swaps the cells along its four edges
+// (its "halo") with its neighbours.  At the end rank 0 collects the tiles and compares them with a solution
+// it computed alone. Runs on any number of ranks: `mpirun -n 6 heat2d [cells per side] [time steps]`.
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -54,8 +54,8 @@ static void heat_disc(Tile* tile, int cells) {
     }
 }
 
-// One explicit step.  Every cell is computed by the same expression however the plate is cut, so that the parallel and
-// the serial result agree to the last bit.
+// One explicit step.  Every cell is computed by the same expression however the plate is cut, so that the
+// parallel and the serial result agree to the last bit.
 static void step(Tile* tile) {
   for (int row = 1; row <= tile->rows; ++row) {
     const double* above = tile->now + at(tile, row - 1, 0);
@@ -63,8 +63,8 @@ static void step(Tile* tile) {
     const double* below = tile->now + at(tile, row + 1, 0);
     double* out = tile->next + at(tile, row, 0);
     for (int column = 1; column <= tile->columns; ++column)
-      out[column] = here[column] + 0.2 * (above[column] + below[column] + here[column - 1] + here[column + 1] -
-                                          4.0 * here[column]);
+      out[column] = here[column] + 0.2 * (above[column] + below[column] + here[column - 1] +
+                                          here[column + 1] - 4.0 * here[column]);
   }
   double* const swap = tile->now;
   tile->now = tile->next;
@@ -102,12 +102,14 @@ static void swap_halos(Tile* tile, const Place* place, double* strips[4]) {
   copy_column(tile, 1, to_left);
   copy_column(tile, tile->columns, to_right);
   double* const grid = tile->now;
-  MPI_Irecv(grid + at(tile, 0, 1), tile->columns, MPI_DOUBLE, place->up, kDown, MPI_COMM_WORLD, &requests[count++]);
+  MPI_Irecv(grid + at(tile, 0, 1), tile->columns, MPI_DOUBLE, place->up, kDown, MPI_COMM_WORLD,
+            &requests[count++]);
   MPI_Irecv(grid + at(tile, tile->rows + 1, 1), tile->columns, MPI_DOUBLE, place->down, kUp, MPI_COMM_WORLD,
             &requests[count++]);
   MPI_Irecv(from_left, tile->rows, MPI_DOUBLE, place->left, kRight, MPI_COMM_WORLD, &requests[count++]);
   MPI_Irecv(from_right, tile->rows, MPI_DOUBLE, place->right, kLeft, MPI_COMM_WORLD, &requests[count++]);
-  MPI_Isend(grid + at(tile, 1, 1), tile->columns, MPI_DOUBLE, place->up, kUp, MPI_COMM_WORLD, &requests[count++]);
+  MPI_Isend(grid + at(tile, 1, 1), tile->columns, MPI_DOUBLE, place->up, kUp, MPI_COMM_WORLD,
+            &requests[count++]);
   MPI_Isend(grid + at(tile, tile->rows, 1), tile->columns, MPI_DOUBLE, place->down, kDown, MPI_COMM_WORLD,
             &requests[count++]);
   MPI_Isend(to_left, tile->rows, MPI_DOUBLE, place->left, kLeft, MPI_COMM_WORLD, &requests[count++]);
@@ -123,7 +125,8 @@ static double* collect(const Tile* tile, int cells, int rank, int ranks, const P
   const int own = tile->rows * tile->columns;
   double* packed = malloc((size_t)cells * cells * sizeof(double));
   for (int row = 0; row < tile->rows; ++row)
-    memcpy(packed + (size_t)row * tile->columns, tile->now + at(tile, row + 1, 1), tile->columns * sizeof(double));
+    memcpy(packed + (size_t)row * tile->columns, tile->now + at(tile, row + 1, 1),
+           tile->columns * sizeof(double));
   if (rank != 0) {
     MPI_Send(packed, own, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD);
     free(packed);
@@ -155,7 +158,8 @@ static double largest_difference(const double* plate, int cells, int steps, doub
   double largest = 0;
   for (int row = 0; row < cells; ++row)
     for (int column = 0; column < cells; ++column)
-      largest = fmax(largest, fabs(plate[(size_t)row * cells + column] - whole.now[at(&whole, row + 1, column + 1)]));
+      largest = fmax(largest,
+                     fabs(plate[(size_t)row * cells + column] - whole.now[at(&whole, row + 1, column + 1)]));
   free(whole.now);
   free(whole.next);
   return largest;
@@ -183,8 +187,10 @@ static int report(const double* plate, int cells, int steps, int ranks, const Pl
   printf("Heat in a plate: %d x %d cells, %d steps, %d rank%s as %d x %d tiles\n", cells, cells, steps, ranks,
          ranks == 1 ? "" : "s", place->ranks_down, place->ranks_across);
   draw(plate, cells);
-  printf("    parallel %.3f s, serial %.3f s: %.2f times as fast\n", seconds, serial_seconds, serial_seconds / seconds);
-  printf("    largest difference from the serial solution: %g -- %s\n", difference, is_right ? "correct" : "WRONG");
+  printf("    parallel %.3f s, serial %.3f s: %.2f times as fast\n", seconds, serial_seconds,
+         serial_seconds / seconds);
+  printf("    largest difference from the serial solution: %g -- %s\n", difference,
+         is_right ? "correct" : "WRONG");
   return is_right;
 }
 
@@ -197,7 +203,8 @@ int main(int argc, char** argv) {
   const int steps = argc > 2 ? atoi(argv[2]) : kDefaultSteps;
   const Place place = find_place(rank, ranks);
   if (cells < ranks || steps < 0) {
-    if (rank == 0) fprintf(stderr, "usage: heat2d [cells per side, at least the number of ranks] [time steps]\n");
+    if (rank == 0)
+      fprintf(stderr, "usage: heat2d [cells per side, at least the number of ranks] [time steps]\n");
     MPI_Finalize();
     return 2;
   }

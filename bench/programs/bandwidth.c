@@ -25,9 +25,11 @@ static void stream(long iterations, void* opaque) {
   for (long i = 0; i < iterations; ++i) {
     int count = 0;
     for (int k = 0; receives && k < context->window; ++k)
-      MPI_Irecv(context->recv, context->bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &context->requests[count++]);
+      MPI_Irecv(context->recv, context->bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD,
+                &context->requests[count++]);
     for (int k = 0; sends && k < context->window; ++k)
-      MPI_Isend(context->send, context->bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &context->requests[count++]);
+      MPI_Isend(context->send, context->bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD,
+                &context->requests[count++]);
     MPI_Waitall(count, context->requests, MPI_STATUSES_IGNORE);
     if (bench_rank == 0)
       MPI_Recv(&token, 1, MPI_CHAR, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

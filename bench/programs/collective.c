@@ -1,5 +1,5 @@
-// Latency of the blocking collectives: mean over ranks of the time in the call, with a barrier between calls (the method
-// of the OSU benchmarks).  Results are checked for every size.
+// Latency of the blocking collectives: mean over ranks of the time in the call, with a barrier between calls
+// (the method of the OSU benchmarks).  Results are checked for every size.
 //
 // --ops=barrier,bcast,...   --sizes=8,1024 or --min, --max, --factor: bytes per rank and destination
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 typedef struct {
   char *send, *recv;
-  int bytes;           // of one block
+  int bytes;             // of one block
   int *counts, *places;  // per rank, for the v-collectives; counts are `bytes`
   MPI_Datatype* types;   // per rank, MPI_BYTE
 } Context;
@@ -53,16 +53,22 @@ static void alltoall(const Context* c) {
   MPI_Alltoall(c->send, c->bytes, MPI_BYTE, c->recv, c->bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 static void alltoallv(const Context* c) {
-  MPI_Alltoallv(c->send, c->counts, c->places, MPI_BYTE, c->recv, c->counts, c->places, MPI_BYTE, MPI_COMM_WORLD);
+  MPI_Alltoallv(c->send, c->counts, c->places, MPI_BYTE, c->recv, c->counts, c->places, MPI_BYTE,
+                MPI_COMM_WORLD);
 }
 static void alltoallw(const Context* c) {
-  MPI_Alltoallw(c->send, c->counts, c->places, c->types, c->recv, c->counts, c->places, c->types, MPI_COMM_WORLD);
+  MPI_Alltoallw(c->send, c->counts, c->places, c->types, c->recv, c->counts, c->places, c->types,
+                MPI_COMM_WORLD);
 }
 static void reduce_scatter_block(const Context* c) {
   MPI_Reduce_scatter_block(c->send, c->recv, c->bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
-static void scan(const Context* c) { MPI_Scan(c->send, c->recv, c->bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }
-static void exscan(const Context* c) { MPI_Exscan(c->send, c->recv, c->bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }
+static void scan(const Context* c) {
+  MPI_Scan(c->send, c->recv, c->bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+static void exscan(const Context* c) {
+  MPI_Exscan(c->send, c->recv, c->bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
 
 static void reduce_scatter(const Context* c) {
   enum { kRanksMax = 1024 };
@@ -109,8 +115,9 @@ static void check_reduction(const Context* c, const char* name) {
   const int is_root_only = strcmp(name, "reduce") == 0, is_scan = strstr(name, "scan") != NULL;
   if (is_root_only && bench_rank != 0) return;
   if (strcmp(name, "exscan") == 0 && bench_rank == 0) return;
-  const int terms = strcmp(name, "exscan") == 0 ? bench_rank : is_scan && !strstr(name, "reduce") ? bench_rank + 1
-                                                                                                  : bench_ranks;
+  const int terms = strcmp(name, "exscan") == 0          ? bench_rank
+                    : is_scan && !strstr(name, "reduce") ? bench_rank + 1
+                                                         : bench_ranks;
   const float expected = (float)terms * (float)(terms + 1) / 2;
   for (int i = 0; i < c->bytes / 4; ++i) bench_expect(((float*)c->recv)[i] == expected, name);
 }

@@ -1,9 +1,10 @@
-// A flood of unexpected messages: rank 1 sends --count 8-byte messages before rank 0 receives the first of them.
+// A flood of unexpected messages: rank 1 sends --count 8-byte messages before rank 0 receives the first of
+// them.
 //
-// --order=same|reverse|random   in which order of tags rank 0 then receives
-// --tags=N                      distinct tags (default: every message has its own, as far as the library has tags)
-// --limit-s=20                  give up after this many seconds (an MPI that searches linearly would take hours); the
-//                               sample then extrapolates from what was received, which flatters such an MPI
+// --order=same|reverse|random  in which order of tags rank 0 then receives
+// --tags=N       distinct tags (default: every message has its own, as far as the library has tags)
+// --limit-s=20   give up after this many seconds: an MPI that searches linearly would take hours.  The sample
+//                then extrapolates from what was received, which flatters such an MPI.
 // Samples: seconds from the first send to the last receive, and the receiver's memory per message.
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,8 @@ static void send_all(const Flood* flood) {
   MPI_Send(NULL, 0, MPI_BYTE, 0, (int)flood->tags, MPI_COMM_WORLD);
 }
 
-// Receives everything; messages of one tag must come in the order they were sent.  Returns how many came in time.
+// Receives everything; messages of one tag must come in the order they were sent.  Returns how many came in
+// time.
 static long receive_all(const Flood* flood, const long* order, double deadline) {
   long* next_of_tag = malloc((size_t)flood->tags * sizeof(long));
   for (long tag = 0; tag < flood->tags; ++tag) next_of_tag[tag] = tag;
@@ -70,7 +72,8 @@ static void measure(const Flood* flood, double limit_s) {
   if (bench_rank == 1) send_all(flood);
   if (bench_rank == 0) {
     long* order = receive_order(flood);
-    const double own = 8.0 * (double)flood->count;  // the array of orders is this program's, not the library's
+    const double own =
+        8.0 * (double)flood->count;  // the array of orders is this program's, not the library's
     MPI_Recv(NULL, 0, MPI_BYTE, 1, (int)flood->tags, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     bytes_per_message = (bench_rss() - memory_before - own) / (double)flood->count;
     const long done = receive_all(flood, order, start + limit_s);

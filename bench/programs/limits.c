@@ -1,10 +1,11 @@
 // The machine's own limits, without MPI: two processes pinned to two CPUs of this program's affinity mask.
 //
-//   limits probe      one line: the raw one-cache-line ping-pong now, and the state of the machine it stands for
-//   limits quick|all  that, memory copies in and out of cache, futex wake, context switches, system call
+//   limits probe      one line: the raw one-cache-line ping-pong now
+//   limits quick|all  that, memory copies in and out of cache, futex wake, context switch, system call
 //
-// The two CPUs of a virtual machine may move on their host, so that the cache-line ping-pong differs by a factor of four
-// from one second to the next: under 80 ns counts as "near", over 130 ns as "far", the rest as "mixed".
+// The two CPUs of a virtual machine may move on their host, so that the cache-line ping-pong differs by a
+// factor of four from one second to the next: under 80 ns counts as "near", over 130 ns as "far", the rest as
+// "mixed".
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -59,8 +60,8 @@ static int choose_cpus(void) {
 static double probe_before_ns, probe_after_ns;  // around the newest sample; 0: not taken
 
 static void print_sample(const char* series, double x, double value, const char* unit) {
-  printf("sample bench=limits series=%s x=%.10g value=%.6g unit=%s ranks=2 probe=%.1f,%.1f check=ok\n", series, x, value,
-         unit, probe_before_ns, probe_after_ns);
+  printf("sample bench=limits series=%s x=%.10g value=%.6g unit=%s ranks=2 probe=%.1f,%.1f check=ok\n",
+         series, x, value, unit, probe_before_ns, probe_after_ns);
   fflush(stdout);
 }
 
@@ -108,8 +109,8 @@ static void* pages(size_t bytes) {
   return memory;
 }
 
-// Reader and writer take turns: the writer fills a buffer, the reader times one memcpy of it.  With a pool the data was
-// written long ago and lies in no cache.
+// Reader and writer take turns: the writer fills a buffer, the reader times one memcpy of it.  With a pool
+// the data was written long ago and lies in no cache.
 static double copy_gbps(size_t bytes, int is_out_of_cache) {
   enum { kRepeatsMax = 400 };
   const size_t pool = is_out_of_cache ? kPoolBytes : bytes;
@@ -134,7 +135,8 @@ static double copy_gbps(size_t bytes, int is_out_of_cache) {
   memset(target, 2, pool);
   double rates[kRepeatsMax];
   for (uint64_t i = 1; i <= (uint64_t)repeats; ++i) {
-    const size_t offset = is_out_of_cache ? (i * ((bytes + 4095) & ~(size_t)4095) * 3) % (pool - bytes) & ~(size_t)4095 : 0;
+    const size_t offset =
+        is_out_of_cache ? (i * ((bytes + 4095) & ~(size_t)4095) * 3) % (pool - bytes) & ~(size_t)4095 : 0;
     while (atomic_load_explicit(&shared->ready, memory_order_acquire) != i) {
     }
     const double start = now_ns();
@@ -223,7 +225,8 @@ int main(int argc, char** argv) {
   const int found = choose_cpus();
   shared = pages(sizeof *shared);
   if (found < 2) {
-    fprintf(stderr, "limits: only one CPU may be used here, so there is no cache-line ping-pong to measure\n");
+    fprintf(stderr,
+            "limits: only one CPU may be used here, so there is no cache-line ping-pong to measure\n");
     if (strcmp(what, "probe") == 0) print_sample("probe", 8, 0, "ns");
   } else {
     double probes[5];

@@ -1,7 +1,8 @@
-// What a long queue costs: 8-byte ping-pong past many posted receives, or past many unexpected messages, that do not
-// match.  The value is us half round trip; x is the depth of the queue on both ranks.
+// What a long queue costs: 8-byte ping-pong past many posted receives, or past many unexpected messages, that
+// do not match.  The value is us half round trip; x is the depth of the queue on both ranks.
 //
-// --kind=posted|unexpected|posted_wild  (wild: the queued receives name any source)   --sizes=0,100 or --max=10000: depths
+// --kind=posted|unexpected|posted_wild  (wild: the queued receives name any source)   --sizes=0,100 or
+//                                       --max=10000: depths
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,8 @@ static void measure_posted(int depth, int source, const char* series) {
     MPI_Send(&value, 8, MPI_BYTE, peer, kQueuedTag + i, MPI_COMM_WORLD);
   }
   MPI_Waitall(depth, requests, MPI_STATUSES_IGNORE);
-  for (int i = 0; i < depth; ++i) bench_expect(values[i] == (uint64_t)i * 3, "a queued receive got another message");
+  for (int i = 0; i < depth; ++i)
+    bench_expect(values[i] == (uint64_t)i * 3, "a queued receive got another message");
   free(values);
   free(requests);
 }

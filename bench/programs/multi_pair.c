@@ -1,5 +1,5 @@
-// Ping-pong of many pairs at once: rank r with rank r + ranks/2.  The value is the mean over pairs, us half round trip.
-// With more ranks than CPUs this measures how well the library shares them.
+// Ping-pong of many pairs at once: rank r with rank r + ranks/2.  The value is the mean over pairs, us half
+// round trip. With more ranks than CPUs this measures how well the library shares them.
 #include "sample.h"
 
 typedef struct {
@@ -13,9 +13,11 @@ static void ping_pong(long iterations, void* opaque) {
   for (long i = 0; i < iterations; ++i) {
     if (bench_rank < half) {
       MPI_Send(context->data, context->bytes, MPI_BYTE, bench_rank + half, 1, MPI_COMM_WORLD);
-      MPI_Recv(context->data, context->bytes, MPI_BYTE, bench_rank + half, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(context->data, context->bytes, MPI_BYTE, bench_rank + half, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
     } else if (bench_rank < 2 * half) {
-      MPI_Recv(context->data, context->bytes, MPI_BYTE, bench_rank - half, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(context->data, context->bytes, MPI_BYTE, bench_rank - half, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
       MPI_Send(context->data, context->bytes, MPI_BYTE, bench_rank - half, 1, MPI_COMM_WORLD);
     }
   }

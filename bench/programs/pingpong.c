@@ -1,7 +1,8 @@
 // Ping-pong of two ranks: half round trip against message size.
 //
 // --mode=clean      nobody touches the data between messages (as OSU's and IMB's latency tests)
-// --mode=fresh      the sender writes the data and the receiver reads it, both inside the time, as real programs do
+// --mode=fresh      the sender writes the data and the receiver reads it, both inside the time, as real
+//                   programs do
 // --mode=off_cache  buffers rotate through a pool far larger than any cache (as IMB's -off_cache)
 // --call=sendrecv   MPI_Sendrecv by both ranks at once; the value is then GB/s of both directions together
 // --sizes=0,8,64    or --min, --max, --factor: sizes in bytes
@@ -71,8 +72,8 @@ static void exchange(long iterations, void* opaque) {
   for (long i = 0; i < iterations; ++i) {
     const size_t offset = next_offset(context);
     if (context->is_fresh) write_all(context->send + offset, context->bytes, (uint64_t)i);
-    MPI_Sendrecv(context->send + offset, bytes, MPI_BYTE, peer, 1, context->recv + offset, bytes, MPI_BYTE, peer, 1,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(context->send + offset, bytes, MPI_BYTE, peer, 1, context->recv + offset, bytes, MPI_BYTE,
+                 peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (context->is_fresh) read_all(context->recv + offset, context->bytes);
   }
 }
@@ -81,8 +82,8 @@ static void exchange(long iterations, void* opaque) {
 static void check(Context* context) {
   const int bytes = (int)context->bytes, peer = 1 - bench_rank;
   bench_fill(context->send, context->bytes, (unsigned)(bytes + bench_rank));
-  MPI_Sendrecv(context->send, bytes, MPI_BYTE, peer, 1, context->recv, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(context->send, bytes, MPI_BYTE, peer, 1, context->recv, bytes, MPI_BYTE, peer, 1,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   bench_verify(context->recv, context->bytes, (unsigned)(bytes + peer));
 }
 

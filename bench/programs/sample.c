@@ -16,8 +16,8 @@ int bench_rank, bench_ranks;
 static const char* bench_name;
 static int argument_count;
 static char** arguments;
-static int is_wrong;                 // set by this rank's checks
-static volatile uint64_t* line;      // shared with the other probing rank; NULL when there is none
+static int is_wrong;             // set by this rank's checks
+static volatile uint64_t* line;  // shared with the other probing rank; NULL when there is none
 static uint64_t probe_generation;
 
 double bench_now(void) {
@@ -53,13 +53,15 @@ int bench_wants(const char* name, const char* word) {
 int bench_sizes(long* sizes, long min, long max, long factor) {
   const char* list = bench_text("sizes", NULL);
   int count = 0;
-  for (const char* item = list; item && count < kBenchSizesMax; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL)
+  for (const char* item = list; item && count < kBenchSizesMax;
+       item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL)
     sizes[count++] = strtol(item, NULL, 0);
   if (list) return count;
   min = bench_option("min", min);
   max = bench_option("max", max);
   factor = bench_option("factor", factor);
-  for (long size = min; size <= max && count < kBenchSizesMax; size = size ? size * factor : 1) sizes[count++] = size;
+  for (long size = min; size <= max && count < kBenchSizesMax; size = size ? size * factor : 1)
+    sizes[count++] = size;
   return count;
 }
 
@@ -182,12 +184,13 @@ void bench_expect(int is_right, const char* what) {
   is_wrong = 1;
 }
 
-void bench_sample_probed(const char* series, double x, double value, const char* unit, double before, double after) {
+void bench_sample_probed(const char* series, double x, double value, const char* unit, double before,
+                         double after) {
   int any_wrong = 0;
   MPI_Reduce(&is_wrong, &any_wrong, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
   if (bench_rank != 0) return;
-  printf("sample bench=%s series=%s x=%.10g value=%.6g unit=%s ranks=%d probe=%.1f,%.1f check=%s\n", bench_name, series,
-         x, value, unit, bench_ranks, before, after, any_wrong ? "wrong" : "ok");
+  printf("sample bench=%s series=%s x=%.10g value=%.6g unit=%s ranks=%d probe=%.1f,%.1f check=%s\n",
+         bench_name, series, x, value, unit, bench_ranks, before, after, any_wrong ? "wrong" : "ok");
   fflush(stdout);
 }
 

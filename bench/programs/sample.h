@@ -1,9 +1,11 @@
-// What the benchmark programs share: options, timing, the machine probe, checks and the line printed per sample.
+// What the benchmark programs share: options, timing, the machine probe, checks and the line printed per
+// sample.
 //
 // Plain MPI C, so that every MPI's compiler takes it.  Each program prints lines such as
-//   sample bench=pingpong series=clean x=8 value=0.0652 unit=us probe=41.2,40.8 check=ok
-// `probe` is the raw one-cache-line ping-pong between ranks 0 and 1 (ns, half round trip) just before and just after the
-// sample, 0 when it could not be taken; `x` is the size, depth or count the sample belongs to.  See docs/benchmarks.md.
+//   sample bench=pingpong series=clean x=8 value=0.0652 unit=us probe=41.2,40.8 check=ok `probe` is the raw
+//   one-cache-line ping-pong between ranks 0 and 1 (ns, half round trip) just before and just after the
+//   sample, 0 when it could not be taken; `x` is the size, depth or count the sample belongs to.  See
+//   docs/benchmarks.md.
 #pragma once
 
 #include <mpi.h>
@@ -22,8 +24,8 @@ const char* bench_text(const char* name, const char* fallback);
 /// Whether the comma separated list in option `name` holds `word`; true when the option is not given.
 int bench_wants(const char* name, const char* word);
 
-/// The sizes to measure: `--sizes=0,8,64` or, when not given, from `--min` to `--max` by `--factor` (defaults given).
-/// Returns how many; `sizes` has room for kBenchSizesMax.
+/// The sizes to measure: `--sizes=0,8,64` or, when not given, from `--min` to `--max` by `--factor` (defaults
+/// given). Returns how many; `sizes` has room for kBenchSizesMax.
 enum { kBenchSizesMax = 64 };
 int bench_sizes(long* sizes, long min, long max, long factor);
 long bench_size_max(const long* sizes, int count);
@@ -45,9 +47,9 @@ void bench_expect(int is_right, const char* what);
 /// A piece of work done `iterations` times by all ranks.
 typedef void (*bench_work)(long iterations, void* context);
 
-/// Times `work` on all ranks and prints `--repeats` samples.  The number of iterations is chosen so that a sample takes
-/// about `--ms` milliseconds, which also warms up.  The value is `scale` x seconds per iteration on rank 0, or, when
-/// `is_rate`, `scale` / seconds per iteration.
+/// Times `work` on all ranks and prints `--repeats` samples.  The number of iterations is chosen so that a
+/// sample takes about `--ms` milliseconds, which also warms up.  The value is `scale` x seconds per iteration
+/// on rank 0, or, when `is_rate`, `scale` / seconds per iteration.
 typedef struct {
   const char* series;
   double x;
@@ -60,7 +62,8 @@ void bench_measure(const bench_point* point, bench_work work, void* context);
 /// Prints one sample measured by the caller (rank 0 only prints; all ranks call).
 void bench_sample(const char* series, double x, double value, const char* unit);
 /// The same with the machine probes the caller took around it.
-void bench_sample_probed(const char* series, double x, double value, const char* unit, double before, double after);
+void bench_sample_probed(const char* series, double x, double value, const char* unit, double before,
+                         double after);
 
 /// Raw cache-line ping-pong of ranks 0 and 1, ns half round trip; all ranks call; 0 when unknown.
 double bench_probe(void);

@@ -1,5 +1,5 @@
-// Start-up: time in MPI_Init, and memory per rank after a barrier.  `bench/compare` also times the whole mpirun of this
-// program with --quiet=1.
+// Start-up: time in MPI_Init, and memory per rank after a barrier.  `bench/compare` also times the whole
+// mpirun of this program with --quiet=1.
 #include "sample.h"
 
 int main(int argc, char** argv) {

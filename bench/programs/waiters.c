@@ -1,7 +1,8 @@
 // What waiting costs others.
 //
-// --mode=compute  ranks 0 and 1 compute while all other ranks wait in MPI_Recv: the percentage of their speed that the
-//                 computing ranks keep, against the same work while the others sleep in the operating system
+// --mode=compute  ranks 0 and 1 compute while all other ranks wait in MPI_Recv: the percentage of their speed
+//                 that the computing ranks keep, against the same work while the others sleep in the
+//                 operating system
 // --mode=idle     rank 1 waits one second in MPI_Recv: how much CPU time that took, percent of the second
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,12 @@
 
 Written by bench/programs/sample.c and limits.c; read by show_machine, compare, reproduce.
 """
+
 from dataclasses import dataclass
 
-NEAR_NS_MAX = 80.0   # raw cache-line ping-pong below this: the two CPUs are near each other
-FAR_NS_MIN = 130.0   # above this: far; between the two, or two different states: mixed
+NEAR_NS_MAX = 80.0  # raw cache-line ping-pong below this: the two CPUs are near each other
+FAR_NS_MIN = 130.0  # above this: far; between the two, or two different states: mixed
+FAR_NS_MAX = 1000.0  # above this the two ranks share a CPU or were interrupted
 STATES = ("near", "far", "mixed", "unknown")
 
 
@@ -17,11 +19,13 @@ class Sample:
     value: float
     unit: str
     ranks: int
-    state: str      # one of STATES
+    state: str  # one of STATES
     probe_ns: float  # mean of the probes around the sample; 0 when there were none
-    is_right: bool   # the program checked its data
-    mpi: str = ""    # filled in by whoever ran the program
+    is_right: bool  # the program checked its data
+    mpi: str = ""  # filled in by whoever ran the program
     round: int = 0
+    experiment: str = ""
+    is_disturbed: bool = False  # other processes used the CPUs meanwhile
 
     @property
     def key(self):
@@ -36,7 +40,7 @@ def state_of(*probes_ns):
         return "unknown"
     if all(probe < NEAR_NS_MAX for probe in known):
         return "near"
-    if all(probe > FAR_NS_MIN for probe in known):
+    if all(FAR_NS_MIN < probe < FAR_NS_MAX for probe in known):
         return "far"
     return "mixed"
 
@@ -50,9 +54,17 @@ def parse(line):
     try:
         probes = [float(text) for text in fields.get("probe", "0").split(",")]
         known = [probe for probe in probes if probe > 0]
-        return Sample(fields["bench"], fields["series"], float(fields["x"]), float(fields["value"]), fields["unit"],
-                      int(fields["ranks"]), state_of(*probes), sum(known) / len(known) if known else 0.0,
-                      fields["check"] == "ok")
+        return Sample(
+            fields["bench"],
+            fields["series"],
+            float(fields["x"]),
+            float(fields["value"]),
+            fields["unit"],
+            int(fields["ranks"]),
+            state_of(*probes),
+            sum(known) / len(known) if known else 0.0,
+            fields["check"] == "ok",
+        )
     except (KeyError, ValueError):
         return None  # a line cut short by a job that died
 

@@ -1,6 +1,6 @@
 // Messages of a process to itself: a send is delivered before it returns.
 //
-// Made by runtime/ for the engine's own peer index; protocol/ sends through it like through any channel. 
+// Made by runtime/ for the engine's own peer index; protocol/ sends through it like through any channel.
 // A send made while a delivery is going on (a control message sent from inside Inbox::arrived) answers
 // `full` and is tried again by the protocol, so that deliveries never nest.
 // Thread safety: all calls under base/big_lock.hpp.

@@ -1,16 +1,21 @@
 // Messages between the ranks of one node through one shared memory segment.
 //
-// The runtime opens one per process at init; progress/ polls it, protocol/ sends through its channels. 
+// The runtime opens one per process at init; progress/ polls it, protocol/ sends through its channels.
 // What lies in the segment: segment.hpp.  The two ways of a message (one inbox per process, then one ring
-// per pair): channel.hpp. How a waiting rank sleeps: sleep.hpp.  Documents: docs/shm.md; Nemesis (rows
-// N1-N3 of docs/sources.md).
+// per pair): channel.hpp.  How a waiting rank sleeps: attention.hpp.  Document: docs/shm.md.
+//
+// Scale: a peer costs 24 bytes until it talks, then about 200 of our own memory and one page of shared
+// memory.
 // Thread safety: all calls under base/big_lock.hpp.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/err.hpp"
+#include "transport/shm/channel.hpp"
+#include "transport/shm/segment.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::transport::shm {
@@ -23,11 +28,59 @@ struct Setup {
 };
 
 /// Reaches the other ranks of the node, not this process itself (transport/self does).
-class Transport : public transport::Transport {
+class Transport final : public transport::Transport {
  public:
-  /// Maps the segment.  No message and no barrier: peers may open before or after us, and may send to us
-  /// before we open.
+  /// Maps the segment.  No message and no barrier: peers may open later than us, or send to us before we do.
   static Result<std::unique_ptr<Transport>> open(const Setup& setup) noexcept;
+
+  const char* name() const noexcept override { return "shm"; }
+  transport::Channel* connect(int peer) noexcept override;
+  int poll(Inbox& inbox) noexcept override;
+  /// hot path: at most one message, so that those behind it are not unexpected by the time they are asked
+  /// for.
+  int poll_peer(int peer, Inbox& inbox) noexcept override {
+    const int sender = local_rank_of(peer);
+    RingReader* reader = sender >= 0 ? readers_[std::size_t(sender)].get() : nullptr;
+    if (!reader) [[unlikely]]
+      return poll_inbox(inbox, 1);
+    return try_read(*reader, peer, inbox);
+  }
+
+  bool can_sleep() const noexcept override { return true; }
+  void announce_sleep() noexcept override { attention().announce(); }
+  void sleep(std::int64_t timeout_ns) noexcept override { attention().sleep(timeout_ns); }
+  void withdraw_sleep() noexcept override { attention().withdraw(); }
+
+ private:
+  Transport(Segment segment, const Setup& setup, bool takes_part_in_barriers) noexcept;
+
+  static int try_read(RingReader& reader, int peer, Inbox& inbox) noexcept {
+    return reader.try_read([&inbox, peer](const Envelope& envelope, const Payload& payload) noexcept {
+      inbox.arrived(peer, envelope, payload);
+    });
+  }
+
+  /// Of the peer with this index, or -1.
+  int local_rank_of(int peer) const noexcept {
+    const auto guess = std::size_t(peer - peers_.front());  // right where the node's ranks are consecutive
+    if (guess < peers_.size() && peers_[guess] == peer) [[likely]]
+      return int(guess);
+    return search_local_rank(peer);
+  }
+  int search_local_rank(int peer) const noexcept;
+  Attention& attention() const noexcept { return segment_.attention(sender_.me); }
+
+  int poll_rings(Inbox& inbox) noexcept;
+  int poll_inbox(Inbox& inbox, int messages_max) noexcept;
+  void start_ring(int sender) noexcept;
+
+  Segment segment_;
+  const std::vector<int> peers_;  // peer index by local rank
+  SenderState sender_;
+  std::vector<std::unique_ptr<Channel>> channels_;    // by local rank; made at first contact
+  std::vector<std::unique_ptr<RingReader>> readers_;  // by local rank; made by the peer's promotion
+  std::vector<int> active_;  // local ranks of peers with a reader, the one used last first
+  InboxReader inbox_reader_;
 };
 
 }  // namespace dunlin::transport::shm

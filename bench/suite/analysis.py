@@ -1,0 +1,186 @@
+"""From samples to figures: medians per state of the machine, spread, ratio to the best peer and to the limit.
+
+Only samples of one state are ever compared.  A sample whose probes disagree ("mixed") is used only where a
+point has no other, and its row then says "any".
+"""
+
+import math
+import statistics
+from dataclasses import dataclass
+
+from suite.samples import is_less_better, size_text
+
+OURS = "dunlin"
+LOWER_SERIES = ("idle_cpu",)  # percentages where less is better
+STATE_ORDER = {"near": 0, "far": 1, "any": 2}
+
+
+@dataclass
+class Cell:
+    median: float
+    spread: float  # interquartile range / median
+    count: int
+
+
+@dataclass
+class Row:
+    experiment: str
+    series: str
+    x: float
+    unit: str
+    state: str
+    cells: dict  # MPI name -> Cell
+    limit: float = 0.0  # of the machine, in the row's unit; 0: none applies
+
+    @property
+    def is_less_better(self):
+        return self.series in LOWER_SERIES or is_less_better(self.unit)
+
+    def best_peer(self):
+        """Name of the best MPI that is not ours, or None."""
+        peers = {name: cell.median for name, cell in self.cells.items() if not name.startswith(OURS)}
+        if not peers:
+            return None
+        return min(peers, key=peers.get) if self.is_less_better else max(peers, key=peers.get)
+
+    def ratio(self, name=OURS):
+        """How many times better than the best peer; above 1 is ahead.  None when one of them is missing."""
+        peer = self.best_peer()
+        if peer is None or name not in self.cells:
+            return None
+        mine, theirs = self.cells[name].median, self.cells[peer].median
+        if mine <= 0 or theirs <= 0:
+            return None
+        return theirs / mine if self.is_less_better else mine / theirs
+
+    def limit_ratio(self, name=OURS):
+        """How many times the limit we take (times), or which part of it we reach (rates)."""
+        if not self.limit or name not in self.cells:
+            return None
+        return self.cells[name].median / self.limit
+
+
+def cell_of(values):
+    middle = statistics.median(values)
+    if len(values) >= 4:
+        low, _, high = statistics.quantiles(values, n=4)
+        width = high - low
+    else:
+        width = max(values) - min(values)
+    return Cell(middle, width / middle if middle else 0.0, len(values))
+
+
+class Limits:
+    """The machine's limits, by state, from the limits program and from the probes around the samples."""
+
+    def __init__(self, found):
+        self.copies, self.lines = {}, {}
+        for sample in found:
+            if sample.state in ("near", "far") and sample.probe_ns:
+                self.lines.setdefault(sample.state, []).append(sample.probe_ns)
+            if sample.bench == "limits" and sample.series.startswith("copy"):
+                for state in ("near", "far") if sample.state == "unknown" else (sample.state,):
+                    self.copies.setdefault((sample.series, state), {}).setdefault(sample.x, []).append(
+                        sample.value
+                    )
+
+    def line_us(self, state):
+        return statistics.median(self.lines[state]) / 1e3 if state in self.lines else 0.0
+
+    def copy_gbps(self, series, state, size):
+        """Median at the nearest size measured, by ratio."""
+        points = self.copies.get((series, state))
+        if not points or size < 1:
+            return 0.0
+        nearest = min(points, key=lambda point: abs(math.log(point / size)))
+        return statistics.median(points[nearest])
+
+    def of(self, kind, state, size, unit):
+        series = "copy_out_of_cache" if "out_of_cache" in kind else "copy_fresh"
+        rate = self.copy_gbps(series, state, size) if size >= 1024 else 0.0
+        if unit == "us" and kind:
+            line = self.line_us(state)
+            if size <= 64:
+                return line
+            return line + size / rate / 1e3 if rate and line else 0.0
+        if unit == "GB/s" and kind and rate:
+            return 2 * rate if kind == "two_copies" else rate
+        return 0.0
+
+
+def rows_of(found, plan):
+    """All rows, in the order of the plan.  `plan` maps names to experiments."""
+    limits = Limits(found)
+    points = {}
+    for sample in found:
+        if sample.experiment in plan:
+            points.setdefault((sample.experiment, sample.series, sample.x, sample.unit), []).append(sample)
+    rows = []
+    for (name, series, x, unit), group in points.items():
+        undisturbed = {sample.mpi for sample in group if not sample.is_disturbed}
+        quiet = [sample for sample in group if not sample.is_disturbed or sample.mpi not in undisturbed]
+        states = {sample.state for sample in quiet} & {"near", "far"}
+        for state in states or {"any"}:
+            cells = {}
+            for sample in quiet:
+                if state in ("any", sample.state):
+                    cells.setdefault(sample.mpi, []).append(sample.value)
+            kept = {mpi: cell_of(values) for mpi, values in cells.items()}
+            rows.append(Row(name, series, x, unit, state, kept, limits.of(plan[name].limit, state, x, unit)))
+    order = {name: index for index, name in enumerate(plan)}
+    series_order = {}
+    for row in rows:
+        series_order.setdefault((row.experiment, row.series), len(series_order))
+    rows.sort(
+        key=lambda row: (
+            order[row.experiment],
+            STATE_ORDER[row.state],
+            series_order[row.experiment, row.series],
+            row.x,
+        )
+    )
+    return rows
+
+
+def geometric_mean(values):
+    values = [value for value in values if value and value > 0]
+    return math.exp(statistics.fmean(map(math.log, values))) if values else None
+
+
+def groups(rows):
+    """(experiment, state) -> rows, in order."""
+    result = {}
+    for row in rows:
+        result.setdefault((row.experiment, row.state), []).append(row)
+    return result
+
+
+def as_json(rows):
+    return [
+        {
+            "experiment": row.experiment,
+            "series": row.series,
+            "x": row.x,
+            "unit": row.unit,
+            "state": row.state,
+            "limit": row.limit,
+            "ratio_to_best_peer": row.ratio(),
+            "medians": {
+                name: {"median": cell.median, "spread": cell.spread, "count": cell.count}
+                for name, cell in row.cells.items()
+            },
+        }
+        for row in rows
+    ]
+
+
+def value_text(value):
+    """Three significant digits without exponents."""
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - int(math.floor(math.log10(abs(value)))))
+    return f"{value:.{min(digits, 4)}f}"
+
+
+def x_text(row, x_label):
+    return size_text(row.x) if "bytes" in x_label else f"{row.x:g}"

@@ -1,0 +1,129 @@
+"""Tables and progress on the terminal."""
+
+import shutil
+import sys
+import time
+
+from suite import analysis
+
+
+def order_of(names):
+    """Ours first, then the peers by name."""
+    return sorted(names, key=lambda name: (not name.startswith(analysis.OURS), name))
+
+
+class Progress:
+    """One line that is written over, with the time left; plain lines when the output is no terminal."""
+
+    def __init__(self, total):
+        self.total, self.done, self.started = total, 0, time.monotonic()
+        self.is_terminal = sys.stderr.isatty()
+        self.title = ""
+
+    def begin(self, title):
+        self.title = title
+        if not self.is_terminal:
+            print(f"[{self.done + 1}/{self.total}] {title}{self.left()}", file=sys.stderr, flush=True)
+
+    def end(self):
+        self.done += 1
+        if self.is_terminal:
+            sys.stderr.write("\r\033[K")
+
+    def left(self):
+        if not self.done:
+            return ""
+        seconds = (time.monotonic() - self.started) / self.done * (self.total - self.done)
+        return f"  ({seconds / 60:.0f} min left)" if seconds >= 90 else f"  ({seconds:.0f} s left)"
+
+    def say(self, text):
+        if self.is_terminal:
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write("\r\033[K" + f"[{self.done + 1}/{self.total}] {text}{self.left()}"[:width])
+            sys.stderr.flush()
+
+
+def table_lines(rows, titles, experiment):
+    """Lines of one experiment in one state of the machine."""
+    names = order_of({name for row in rows for name in row.cells})
+    has_limit, has_series = any(row.limit for row in rows), len({row.series for row in rows}) > 1
+    is_mixed = len({row.unit for row in rows}) > 1
+    has_ratio = any(row.ratio() for row in rows)
+    head = ([("series", -22)] if has_series or is_mixed else []) + [(experiment.x_label[:8], 8)]
+    head += [("limit", 9)] if has_limit else []
+    head += [(titles.get(name, name)[:12], 12) for name in names] + ([("ahead", 8)] if has_ratio else [])
+    lines = [
+        "  " + " ".join(f"{text:<{-width}}" if width < 0 else f"{text:>{width}}" for text, width in head)
+    ]
+    for row in rows:
+        words = (
+            [f"{row.series + (f' [{row.unit}]' if is_mixed else ''):<22}"] if has_series or is_mixed else []
+        )
+        words.append(f"{analysis.x_text(row, experiment.x_label):>8}")
+        if has_limit:
+            words.append(f"{analysis.value_text(row.limit) if row.limit else '':>9}")
+        words += [
+            f"{analysis.value_text(row.cells[name].median) if name in row.cells else '-':>12}"
+            for name in names
+        ]
+        ratio = row.ratio()
+        if has_ratio:
+            words.append(f"{ratio:>7.2f}x" if ratio else f"{'':>8}")
+        lines.append("  " + " ".join(words))
+    return lines
+
+
+def print_experiment(rows, titles, experiment):
+    for (_, state), group in analysis.groups(rows).items():
+        units = "/".join(sorted({row.unit for row in group}))
+        where = "" if state == "any" else f", CPUs {state}"
+        print(f"\n{experiment.title}  ({units}{where})")
+        print("\n".join(table_lines(group, titles, experiment)))
+
+
+def summary_lines(rows, plan, names):
+    """One line per experiment and state: geometric mean of the ratios, points ahead, worst point."""
+    lines = [f"  {'experiment':<24} {'state':<5} {'ahead by':>9} {'points ahead':>13}   worst"]
+    for (name, state), group in analysis.groups(rows).items():
+        ratios = [(row.ratio(), row) for row in group if row.ratio()]
+        if not ratios:
+            continue
+        mean = analysis.geometric_mean([ratio for ratio, _ in ratios])
+        worst, row = min(ratios, key=lambda pair: pair[0])
+        ahead = sum(ratio > 1 for ratio, _ in ratios)
+        place = f"{row.series} {analysis.x_text(row, plan[name].x_label)}"
+        text = f"{worst:.2f}x at {place} ({names.get(row.best_peer())})"
+        lines.append(f"  {name:<24} {state:<5} {mean:>8.2f}x {ahead:>6} of {len(ratios):<3}   {text}")
+    return lines if len(lines) > 1 else []
+
+
+def against_lines(rows, old_rows, old_name):
+    """Before and after of our own figures; `old_rows` as saved by analysis.as_json."""
+    before = {}
+    for row in old_rows:
+        if analysis.OURS in row["medians"]:
+            before[row["experiment"], row["series"], row["x"], row["state"]] = row["medians"][analysis.OURS]
+    lines, ratios = [], []
+    for row in rows:
+        old = before.get((row.experiment, row.series, row.x, row.state))
+        cell = row.cells.get(analysis.OURS)
+        if not old or not cell or not old["median"] or not cell.median:
+            continue
+        factor = old["median"] / cell.median if row.is_less_better else cell.median / old["median"]
+        ratios.append(factor)
+        noise = max(0.03, old["spread"], cell.spread)
+        if abs(factor - 1) > noise:
+            lines.append(
+                f"  {row.experiment:<22} {row.series:<18} {row.x:>10g} {row.state:<5} "
+                f"{analysis.value_text(old['median']):>10} -> {analysis.value_text(cell.median):>10} "
+                f"{row.unit:<5}"
+                f" {factor:.2f}x {'better' if factor > 1 else 'WORSE'}"
+            )
+    mean = analysis.geometric_mean(ratios)
+    if mean is None:
+        return [f"Against {old_name}: no point in common in the same state of the machine"]
+    return [
+        f"Against {old_name}: {len(ratios)} points in common, {mean:.3f}x in the geometric mean; beyond the "
+        "spread:",
+        *(lines or ["  none"]),
+    ]

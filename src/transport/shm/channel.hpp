@@ -1,0 +1,62 @@
+// The sending side of one pair of ranks on a node.
+//
+// The first messages of a pair (DUNLIN_SHM_INBOX_MESSAGES) go through the receiver's inbox (inbox.hpp).
+// Then, or when a message does not fit a cell, or no cell is free, the sender puts a promotion cell into
+// the inbox as its last word there and uses the pair's ring (ring.hpp).  The receiver starts to read the
+// ring when it meets that cell: so the order of the two ways is kept by construction.  Promotion cells
+// are reserved per pair; promoting always succeeds.
+//
+// hot path: try_send of up to 40 contiguous bytes: about 45 instructions, one line written, two of our
+// own read. Called by protocol/.  Thread safety: as transport.hpp.
+#pragma once
+
+#include "transport/shm/segment.hpp"
+#include "transport/transport.hpp"
+
+namespace dunlin::transport::shm {
+
+/// What the channels of one process share.
+struct SenderState {
+  const Segment& segment;
+  CellPool cells;
+  int me;                     // local rank
+  bool must_fence;            // this process takes no part in global barriers
+  Attention always_wanted{};  // never 0: what the hot path looks at when must_fence
+};
+
+class Channel final : public transport::Channel {
+ public:
+  Channel(SenderState& sender, int receiver) noexcept;
+
+  Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
+                const Source& data) noexcept override {
+    const bool is_plain = head.empty() && data.is_contiguous();
+    if (envelope.bytes <= Line::kFirstBytes && is_plain && ring_.has_room()) [[likely]] {
+      ring_.write_short(envelope, data.address);
+      if (watched_->is_wanted()) [[unlikely]]
+        attend();
+      return Sent::yes;
+    }
+    return try_send_slow(envelope, head, data);
+  }
+
+  std::size_t bytes_max() const noexcept override { return bytes_max_; }
+
+ private:
+  [[gnu::noinline]] Sent try_send_slow(const Envelope& envelope, std::span<const std::byte> head,
+                                       const Source& data) noexcept;
+  bool try_send_by_inbox(const Envelope& envelope, std::span<const std::byte> head,
+                         const Source& data) noexcept;
+  void promote() noexcept;
+  [[gnu::noinline]] void attend() noexcept;
+
+  RingWriter ring_;          // has no room until we are promoted
+  Attention* watched_;       // the receiver's, or one that is always wanted
+  int inbox_messages_left_;  // until we promote
+  bool is_promoted_ = false;
+  const int receiver_;  // local rank
+  SenderState& sender_;
+  const std::size_t bytes_max_;
+};
+
+}  // namespace dunlin::transport::shm

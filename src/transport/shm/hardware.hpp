@@ -1,0 +1,36 @@
+// What the lock-free structures of this folder need from the machine, as one type.
+//
+// ring.hpp, inbox.hpp and attention.hpp are templates over it, so that test/unit/transport can run the
+// very same text on a model of the memory that tries all interleavings and store buffers (interleave.hpp
+// there).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "os/cpu.hpp"
+#include "os/futex.hpp"
+#include "os/membarrier.hpp"
+
+namespace dunlin::transport::shm {
+
+struct Hardware {
+  template <class T>
+  using Atomic = std::atomic<T>;
+
+  static void pause() noexcept { os::pause(); }
+  /// Orders an earlier store before a later load in this thread.
+  static void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  /// Keeps the compiler from moving a later load before an earlier store; the processor may still do so.
+  static void compiler_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static bool global_barrier() noexcept { return os::global_barrier(); }
+  static void wait(const Atomic<std::uint32_t>& word, std::uint32_t value, std::int64_t timeout_ns) noexcept {
+    os::futex_wait(word, value, timeout_ns);
+  }
+  static void wake(const Atomic<std::uint32_t>& word) noexcept { os::futex_wake(word, 1); }
+};
+
+static_assert(Hardware::Atomic<std::uint64_t>::is_always_lock_free &&
+              sizeof(Hardware::Atomic<std::uint64_t>) == 8);
+
+}  // namespace dunlin::transport::shm

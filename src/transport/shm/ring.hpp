@@ -1,0 +1,381 @@
+// The ring of one pair of ranks: messages from one sender to one receiver, in order, without locks.
+//
+// Called by channel.hpp (writing) and transport.cpp (reading).  Format and measurements: docs/shm.md.
+//
+//   0       4       8         16      20    24                               64
+//   | flag  | meta  | context | source| tag | payload, up to 40 bytes       |   first line of a message
+//   | flag  | 0     | payload, up to 56 bytes                               |   its further lines
+//   | flag  | meta  | context | source| tag | position in the bulk ring |   |   payload lies there
+//
+// Every line carries its own flag: the low 32 bits of its position + 1.  So a message and its header move
+// in one cache line, and a reader needs no other line to see that it is there.
+//
+// Thread safety: one writer (RingWriter), one reader (RingReader), in different processes.
+// Invariants:
+//  1. Positions count lines (bytes in the bulk ring) from 0, 64 bits wide, and never wrap; a line lies at its
+//     position modulo the ring's size.  All-zero memory is an empty ring.
+//  2. The writer alone writes lines and bulk, the reader alone writes `Credits`.
+//  3. Lines at positions [credit, credit + size) belong to the writer until it stores their flag, then to the
+//     reader until that returns the credit.
+//  4. The writer stores the flags of a message in rising order and never stops in between.
+//  5. Flags lie at the same place in every line, and every line is written anew in each lap: old payload is
+//     never taken for a flag, and an old flag differs from the awaited one by the size of the ring.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "transport/shm/copy.hpp"
+#include "transport/shm/gather.hpp"
+#include "transport/shm/hardware.hpp"
+#include "transport/transport.hpp"
+
+namespace dunlin::transport::shm {
+
+/// One cache line of the ring.
+template <class M>
+struct alignas(64) BasicLine {
+  static constexpr std::size_t kFirstBytes = 40;  // of payload in the first line of a message
+  static constexpr std::size_t kNextBytes = 56;   // and in a further one
+  static constexpr std::size_t kHeaderBytes = kNextBytes - kFirstBytes;
+
+  typename M::template Atomic<std::uint64_t> word;  // flag in the low half, meta in the high half; writer
+  std::byte body[kNextBytes];                       // writer
+
+  std::byte* payload() noexcept { return body + kHeaderBytes; }
+};
+
+/// What the reader gave back.  A line of its own: the reader writes it once every quarter of the ring.
+template <class M>
+struct alignas(64) BasicCredits {
+  typename M::template Atomic<std::uint64_t> lines;  // position behind the last line read; reader
+  typename M::template Atomic<std::uint64_t> bulk;   // position behind the last byte of bulk read; reader
+};
+
+/// `bytes` and `kind` of an envelope in 32 bits, beside the flag.
+struct Meta {
+  static constexpr std::uint32_t kBytesMask = (1u << 24) - 1;
+  static constexpr std::uint32_t kBulk = 1u << 31;  // payload lies in the bulk ring
+  static std::uint32_t pack(const Envelope& envelope) noexcept {
+    return envelope.bytes | std::uint32_t(envelope.kind) << 24;
+  }
+  static std::uint32_t bytes(std::uint32_t meta) noexcept { return meta & kBytesMask; }
+  static MessageKind kind(std::uint32_t meta) noexcept { return MessageKind((meta >> 24) & 0xf); }
+};
+
+/// Where one ring lies and how large it is.
+template <class M>
+struct BasicRingPlace {
+  BasicLine<M>* lines = nullptr;
+  std::byte* bulk = nullptr;
+  BasicCredits<M>* credits = nullptr;
+  std::uint64_t line_count = 0;  // a power of two, at least 4
+  std::uint64_t bulk_bytes = 0;  // a power of two, at least 1024
+
+  /// Largest payload that goes into lines; more goes into bulk.  At most half a ring, so that it always
+  /// fits once the reader has returned all it read but a quarter.
+  std::size_t inline_bytes_max() const noexcept {
+    constexpr std::size_t kLinesMax =
+        10;  // up to 544 bytes lines are faster than bulk (measured: docs/shm.md)
+    const std::size_t lines = std::min<std::size_t>(kLinesMax, line_count / 2);
+    return BasicLine<M>::kFirstBytes + (lines - 1) * BasicLine<M>::kNextBytes;
+  }
+  /// Largest payload that goes into bulk.  At most a quarter: twice that (a record and what is skipped at
+  /// the end before it) and a quarter not yet returned still fit.
+  std::size_t bulk_bytes_max() const noexcept {
+    return std::max<std::size_t>(bulk_bytes / 16, std::min<std::size_t>(bulk_bytes / 4, 4096));
+  }
+  std::size_t bytes_max() const noexcept { return std::max(inline_bytes_max(), bulk_bytes_max()); }
+  static std::uint64_t lines_of(std::size_t bytes) noexcept {
+    if (bytes <= BasicLine<M>::kFirstBytes) return 1;
+    return 1 + (bytes - BasicLine<M>::kFirstBytes + BasicLine<M>::kNextBytes - 1) / BasicLine<M>::kNextBytes;
+  }
+  static std::uint64_t record_of(std::size_t bytes) noexcept { return (bytes + 63) & ~std::uint64_t{63}; }
+};
+
+template <class M>
+class BasicRingWriter {
+ public:
+  using Line = BasicLine<M>;
+  using Place = BasicRingPlace<M>;
+
+  BasicRingWriter() = default;  // has no room
+  explicit BasicRingWriter(const Place& place) noexcept
+      : lines_(place.lines), mask_(place.line_count - 1), limit_(place.line_count), place_(place) {
+    DUNLIN_ASSERT((place.line_count & mask_) == 0);
+    DUNLIN_ASSERT(place.line_count >= 4);
+    DUNLIN_ASSERT((place.bulk_bytes & (place.bulk_bytes - 1)) == 0);
+  }
+
+  /// Whether a message of one line fits, as far as we know without asking the reader.
+  bool has_room() const noexcept { return position_ != limit_; }
+
+  /// Of the next line; changes with every message.
+  std::uint64_t position() const noexcept { return position_; }
+
+  /// hot path: a message of one line; only when has_room().
+  void write_short(const Envelope& envelope, const std::byte* data) noexcept {
+    Line& line = lines_[position_ & mask_];
+    write_header(line, envelope);
+    copy_short(line.payload(), data, envelope.bytes);
+    publish(line, Meta::pack(envelope));
+  }
+
+  /// A message of any size up to bytes_max(); false when there is no room.
+  bool try_write(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept {
+    DUNLIN_ASSERT(envelope.bytes <= place_.bytes_max());
+    if (envelope.bytes > place_.inline_bytes_max()) return try_write_bulk(envelope, head, data);
+    if (!try_reserve_lines(Place::lines_of(envelope.bytes))) return false;
+    if (head.empty() && data.is_contiguous()) {
+      write_run(envelope, data.address);
+    } else {
+      Gather gather(head, data);
+      write_gathered(envelope, gather);
+    }
+    return true;
+  }
+
+ private:
+  static void write_header(Line& line, const Envelope& envelope) noexcept {
+    std::memcpy(line.body, &envelope.context, 8);
+    std::memcpy(line.body + 8, &envelope.source, 4);
+    std::memcpy(line.body + 12, &envelope.tag, 4);
+  }
+
+  void publish(Line& line, std::uint32_t meta) noexcept {
+    // W1 (pairs with R1 in try_read and R2 in is_complete): header and payload above become visible no
+    // later than the flag.  Without it a reader would deliver the payload of the lap before.
+    line.word.store(std::uint64_t{meta} << 32 | std::uint32_t(position_ + 1), std::memory_order_release);
+    ++position_;
+  }
+
+  bool try_reserve_lines(std::uint64_t lines) noexcept {
+    if (limit_ - position_ >= lines) return true;
+    // R3 (pairs with W3 in return_credits): the reader has copied what lay in the lines below this
+    // position, so writing them anew is no race.
+    limit_ = place_.credits->lines.load(std::memory_order_acquire) + place_.line_count;
+    return limit_ - position_ >= lines;
+  }
+
+  /// Payload in one run of memory, through lines.
+  void write_run(const Envelope& envelope, const std::byte* data) noexcept {
+    Line* line = &lines_[position_ & mask_];
+    write_header(*line, envelope);
+    std::size_t left = envelope.bytes;
+    const std::size_t first = std::min(left, Line::kFirstBytes);
+    copy_short(line->payload(), data, first);
+    publish(*line, Meta::pack(envelope));
+    for (data += first, left -= first; left >= Line::kNextBytes;
+         data += Line::kNextBytes, left -= Line::kNextBytes) {
+      line = &lines_[position_ & mask_];
+      std::memcpy(line->body, data, Line::kNextBytes);
+      publish(*line, 0);
+    }
+    if (left == 0) return;
+    line = &lines_[position_ & mask_];
+    copy_short(line->body, data, left);
+    publish(*line, 0);
+  }
+
+  void write_gathered(const Envelope& envelope, Gather& gather) noexcept {
+    Line* line = &lines_[position_ & mask_];
+    write_header(*line, envelope);
+    std::size_t left = envelope.bytes;
+    std::size_t part = std::min(left, Line::kFirstBytes);
+    gather.take(line->payload(), part);
+    publish(*line, Meta::pack(envelope));
+    for (left -= part; left > 0; left -= part) {
+      line = &lines_[position_ & mask_];
+      part = std::min(left, Line::kNextBytes);
+      gather.take(line->body, part);
+      publish(*line, 0);
+    }
+  }
+
+  bool try_write_bulk(const Envelope& envelope, std::span<const std::byte> head,
+                      const Source& data) noexcept {
+    const std::uint64_t size = place_.bulk_bytes;
+    const std::uint64_t record = Place::record_of(envelope.bytes);
+    const std::uint64_t offset = bulk_position_ & (size - 1);
+    const std::uint64_t skipped = offset + record > size ? size - offset : 0;  // records never wrap
+    if (bulk_position_ + skipped + record - bulk_returned_ > size) {
+      // R4 (pairs with W4 in return_credits): as R3, for bulk.
+      bulk_returned_ = place_.credits->bulk.load(std::memory_order_acquire);
+      if (bulk_position_ + skipped + record - bulk_returned_ > size) return false;
+    }
+    if (!try_reserve_lines(1)) return false;
+    const std::uint64_t start = bulk_position_ + skipped;
+    Gather(head, data).take(place_.bulk + (start & (size - 1)), envelope.bytes);
+    Line& line = lines_[position_ & mask_];
+    write_header(line, envelope);
+    std::memcpy(line.payload(), &start, sizeof start);
+    bulk_position_ = start + record;
+    publish(line, Meta::pack(envelope) | Meta::kBulk);
+    return true;
+  }
+
+  Line* lines_ = nullptr;
+  std::uint64_t mask_ = 0;
+  std::uint64_t position_ = 0;       // of the next line to write
+  std::uint64_t limit_ = 0;          // first position that may not be written yet, as far as we know
+  std::uint64_t bulk_position_ = 0;  // of the next record
+  std::uint64_t bulk_returned_ = 0;  // the reader is done below this, as far as we know
+  Place place_{};
+};
+
+/// A payload in one run: in the first line of a message, in bulk or in a cell.
+class RunPayload final : public Payload {
+ public:
+  RunPayload(const std::byte* data, std::size_t bytes) noexcept { first = {data, bytes}; }
+  void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
+    DUNLIN_ASSERT(from + bytes <= first.size());
+    std::memcpy(to, first.data() + from, bytes);
+  }
+};
+
+/// A payload in several lines of a ring.
+template <class M>
+class BasicLinesPayload final : public Payload {
+ public:
+  using Line = BasicLine<M>;
+  BasicLinesPayload(Line* lines, std::uint64_t mask, std::uint64_t position, std::size_t bytes) noexcept
+      : lines_(lines), mask_(mask), position_(position), bytes_(bytes) {
+    DUNLIN_ASSERT(bytes > Line::kFirstBytes);
+    first = {lines[position & mask].payload(), Line::kFirstBytes};
+  }
+  void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
+    DUNLIN_ASSERT(from + bytes <= bytes_);
+    if (from < Line::kFirstBytes) {
+      const std::size_t part = std::min(bytes, Line::kFirstBytes - from);
+      copy_short(to, first.data() + from, part);
+      to += part;
+      from += part;
+      bytes -= part;
+    }
+    if (bytes == 0) return;
+    std::uint64_t position = position_ + 1 + (from - Line::kFirstBytes) / Line::kNextBytes;
+    const std::size_t inside = (from - Line::kFirstBytes) % Line::kNextBytes;
+    if (inside != 0) {
+      const std::size_t part = std::min(bytes, Line::kNextBytes - inside);
+      copy_short(to, lines_[position++ & mask_].body + inside, part);
+      to += part;
+      bytes -= part;
+    }
+    for (; bytes >= Line::kNextBytes; to += Line::kNextBytes, bytes -= Line::kNextBytes) {
+      std::memcpy(to, lines_[position++ & mask_].body, Line::kNextBytes);
+    }
+    if (bytes != 0) copy_short(to, lines_[position & mask_].body, bytes);
+  }
+
+ private:
+  Line* lines_;
+  std::uint64_t mask_;
+  std::uint64_t position_;
+  std::size_t bytes_;
+};
+
+template <class M>
+class BasicRingReader {
+ public:
+  using Line = BasicLine<M>;
+  using Place = BasicRingPlace<M>;
+
+  explicit BasicRingReader(const Place& place) noexcept
+      : lines_(place.lines), mask_(place.line_count - 1), quarter_(place.line_count / 4), place_(place) {}
+
+  /// hot path: hands the next message to `deliver(const Envelope&, const Payload&)`; false when none is
+  /// there.
+  template <class Deliver>
+  bool try_read(Deliver&& deliver) noexcept {
+    Line& line = lines_[position_ & mask_];
+    // R1 (pairs with W1 in publish): the flag seen, header and payload of this line are there.
+    const std::uint64_t word = line.word.load(std::memory_order_acquire);
+    if (std::uint32_t(word) != std::uint32_t(position_ + 1)) return false;
+    const auto meta = std::uint32_t(word >> 32);
+    Envelope envelope;
+    std::memcpy(&envelope.context, line.body, 8);
+    std::memcpy(&envelope.source, line.body + 8, 4);
+    std::memcpy(&envelope.tag, line.body + 12, 4);
+    envelope.bytes = Meta::bytes(meta);
+    envelope.kind = Meta::kind(meta);
+    if ((meta & (Meta::kBulk | Meta::kBytesMask)) > Line::kFirstBytes) [[unlikely]] {
+      return try_read_long(envelope, meta, deliver);
+    }
+    deliver(envelope, RunPayload(line.payload(), envelope.bytes));
+    finish(1);
+    return true;
+  }
+
+ private:
+  template <class Deliver>
+  [[gnu::noinline]] bool try_read_long(const Envelope& envelope, std::uint32_t meta,
+                                       Deliver&& deliver) noexcept {
+    if (meta & Meta::kBulk) {
+      std::uint64_t start = 0;
+      std::memcpy(&start, lines_[position_ & mask_].payload(), sizeof start);
+      DUNLIN_ASSERT(start >= bulk_position_);
+      deliver(envelope, RunPayload(place_.bulk + (start & (place_.bulk_bytes - 1)), envelope.bytes));
+      bulk_position_ = start + Place::record_of(envelope.bytes);
+      finish(1);
+      if (bulk_position_ - bulk_returned_ >= place_.bulk_bytes / 4) return_credits();
+      return true;
+    }
+    const std::uint64_t lines = Place::lines_of(envelope.bytes);
+    if (!is_complete(position_ + lines - 1)) return false;
+    deliver(envelope, BasicLinesPayload<M>(lines_, mask_, position_, envelope.bytes));
+    finish(lines);
+    return true;
+  }
+
+  /// Whether the last line of a message is there.  The writer is filling it, or was put aside by the
+  /// scheduler in the middle: then waiting here would not help it, and a later poll looks again.
+  bool is_complete(std::uint64_t last) const noexcept {
+    constexpr int kPollsMax = 100;
+    for (int polls = 0; polls < kPollsMax; ++polls) {
+      // R2 (pairs with W1 in publish): flags are stored in rising order, so the last one vouches for all
+      // lines.
+      const std::uint64_t word = lines_[last & mask_].word.load(std::memory_order_acquire);
+      if (std::uint32_t(word) == std::uint32_t(last + 1)) return true;
+      M::pause();
+    }
+    return false;
+  }
+
+  void finish(std::uint64_t lines) noexcept {
+    position_ += lines;
+    if (position_ - returned_ >= quarter_) [[unlikely]]
+      return_credits();
+  }
+
+  [[gnu::noinline]] void return_credits() noexcept {
+    returned_ = position_;
+    bulk_returned_ = bulk_position_;
+    // W4 (pairs with R4 in try_write_bulk) and W3 (pairs with R3 in try_reserve_lines): our reads of
+    // these lines and bytes come before the writer's next stores to them.
+    place_.credits->bulk.store(bulk_position_, std::memory_order_release);
+    place_.credits->lines.store(position_, std::memory_order_release);
+  }
+
+  Line* lines_;
+  std::uint64_t mask_;
+  std::uint64_t position_ = 0;  // of the next line to read
+  std::uint64_t returned_ = 0;  // what Credits::lines says
+  std::uint64_t quarter_;
+  std::uint64_t bulk_position_ = 0;  // behind the last record read
+  std::uint64_t bulk_returned_ = 0;  // what Credits::bulk says
+  Place place_;
+};
+
+using Line = BasicLine<Hardware>;
+using Credits = BasicCredits<Hardware>;
+using RingPlace = BasicRingPlace<Hardware>;
+using RingWriter = BasicRingWriter<Hardware>;
+using RingReader = BasicRingReader<Hardware>;
+
+static_assert(sizeof(Line) == 64);
+static_assert(sizeof(Credits) == 64);
+
+}  // namespace dunlin::transport::shm

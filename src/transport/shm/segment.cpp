@@ -1,0 +1,160 @@
+// See segment.hpp.
+#include "transport/shm/segment.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/variable.hpp"
+
+namespace dunlin::transport::shm {
+namespace {
+
+IntVariable ring_lines_setting{
+    "SHM_RING_LINES",
+    256,
+    "lines",
+    "64-byte lines of the ring between two ranks of a node, rounded up to a power of two",
+    4,
+    32768};
+IntVariable bulk_bytes_setting{
+    "SHM_BULK_BYTES",
+    1 << 20,
+    "bytes",
+    "room beside a ring for payloads that are too long for its lines, rounded up to a power of two",
+    1024,
+    1 << 26};
+IntVariable cells_setting{
+    "SHM_CELLS",
+    64,
+    "cells",
+    "cells in which a rank sends its first messages to each peer of the node, rounded up to a power of two",
+    1,
+    65536};
+IntVariable cell_bytes_setting{
+    "SHM_CELL_BYTES", 256, "bytes", "size of such a cell with its 48 bytes of header", 64, 4096};
+
+constexpr std::uint64_t kAgreed = std::uint64_t{0xd1} << 56;  // changes with the layout
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return (bytes + to - 1) / to * to; }
+
+/// Makes the file at least `bytes` long.  Unlike ftruncate this never shrinks it, so that ranks may race;
+/// it costs the page at the end.
+bool try_grow(int fd, std::uint64_t bytes) noexcept {
+  int result = 0;
+  do result = fallocate(fd, 0, off_t(bytes - 1), 1);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+/// The sizes that all ranks use: those of the first to come here.
+Result<Sizes> agree(int fd, std::size_t offset) noexcept {
+  constexpr std::size_t kBytes = 4096;
+  if (!try_grow(fd, offset + kBytes)) {
+    return fail(Err::no_mem, "the node's shared memory cannot be made larger: %s", std::strerror(errno));
+  }
+  void* page = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
+  if (page == MAP_FAILED) {
+    return fail(Err::no_mem, "the node's shared memory cannot be mapped: %s", std::strerror(errno));
+  }
+  auto& word = *static_cast<std::atomic<std::uint64_t>*>(page);
+  std::uint64_t agreed = 0;
+  const std::uint64_t mine = Sizes::wanted().pack();
+  // Relaxed: the word carries all there is to know.
+  if (word.compare_exchange_strong(agreed, mine, std::memory_order_relaxed)) agreed = mine;
+  munmap(page, kBytes);
+  if ((agreed & kAgreed) != kAgreed)
+    return fail(Err::intern, "the node's shared memory is laid out by another version");
+  return Sizes::unpack(agreed);
+}
+
+}  // namespace
+
+Sizes Sizes::wanted() noexcept {
+  return {std::bit_ceil(std::uint64_t(ring_lines_setting.get())),
+          std::bit_ceil(std::uint64_t(bulk_bytes_setting.get())),
+          std::bit_ceil(std::uint64_t(cells_setting.get())),
+          std::bit_ceil(std::uint64_t(cell_bytes_setting.get()))};
+}
+
+std::uint64_t Sizes::pack() const noexcept {
+  const auto log2 = [](std::uint64_t size) { return std::uint64_t(std::countr_zero(size)); };
+  return kAgreed | log2(ring_lines) | log2(bulk_bytes) << 8 | log2(cells) << 16 | log2(cell_bytes) << 24;
+}
+
+Sizes Sizes::unpack(std::uint64_t word) noexcept {
+  const auto size = [word](int shift) { return std::uint64_t{1} << ((word >> shift) & 63); };
+  return {size(0), size(8), size(16), size(24)};
+}
+
+Segment::Segment(const Sizes& sizes, int ranks) noexcept : sizes_(sizes) {
+  front_bytes_ = round_up(kDoorbellsOffset + std::uint64_t(ranks) * sizeof(Doorbell), 64);
+  const std::uint64_t cells_end =
+      front_bytes_ + std::uint64_t(ranks) * kPromotionBytes + sizes.cells * sizes.cell_bytes;
+  pairs_offset_ = round_up(cells_end, kPageBytes);
+  pair_bytes_ = round_up(sizeof(Credits) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
+  region_bytes_ = pairs_offset_ + std::uint64_t(ranks) * pair_bytes_;
+  total_bytes_ = kPageBytes + std::uint64_t(ranks) * region_bytes_;
+}
+
+Result<Segment> Segment::open(int fd, std::size_t offset, int ranks) noexcept {
+  DUNLIN_ASSERT(offset % kPageBytes == 0);
+  DUNLIN_ASSERT(ranks >= 1);
+  Result<Sizes> sizes = agree(fd, offset);
+  if (!sizes) return sizes.error();
+  Segment segment(*sizes, ranks);
+  if (!try_grow(fd, offset + segment.total_bytes_)) {
+    return fail(Err::no_mem, "the node's shared memory cannot grow to %llu bytes: %s",
+                static_cast<unsigned long long>(segment.total_bytes_), std::strerror(errno));
+  }
+  void* base = mmap(nullptr, segment.total_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+                    off_t(offset));
+  if (base == MAP_FAILED) {
+    return fail(Err::no_mem, "%llu bytes of the node's shared memory cannot be mapped: %s",
+                static_cast<unsigned long long>(segment.total_bytes_), std::strerror(errno));
+  }
+  segment.base_ = static_cast<std::byte*>(base);
+  return segment;
+}
+
+Segment::Segment(Segment&& other) noexcept { *this = std::move(other); }
+
+Segment& Segment::operator=(Segment&& other) noexcept {
+  if (this == &other) return *this;
+  if (base_) munmap(base_, total_bytes_);
+  sizes_ = other.sizes_;
+  front_bytes_ = other.front_bytes_;
+  pair_bytes_ = other.pair_bytes_;
+  pairs_offset_ = other.pairs_offset_;
+  region_bytes_ = other.region_bytes_;
+  total_bytes_ = other.total_bytes_;
+  base_ = std::exchange(other.base_, nullptr);
+  return *this;
+}
+
+Segment::~Segment() {
+  if (base_) munmap(base_, total_bytes_);
+}
+
+CellPool Segment::cell_pool(int sender) const noexcept {
+  const std::uint64_t first = pairs_offset_ - sizes_.cells * sizes_.cell_bytes;
+  return {base_, region(sender) + first, sizes_.cell_bytes, sizes_.cells};
+}
+
+RingPlace Segment::ring(int sender, int receiver) const noexcept {
+  const std::uint64_t offset = region(receiver) + pairs_offset_ + std::uint64_t(sender) * pair_bytes_;
+  RingPlace place;
+  place.credits = at<Credits>(offset);
+  place.lines = at<Line>(offset + sizeof(Credits));
+  place.bulk = reinterpret_cast<std::byte*>(place.lines + sizes_.ring_lines);
+  place.line_count = sizes_.ring_lines;
+  place.bulk_bytes = sizes_.bulk_bytes;
+  return place;
+}
+
+}  // namespace dunlin::transport::shm

@@ -1,0 +1,90 @@
+// See transport.hpp.
+#include "transport/shm/transport.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/log.hpp"
+
+namespace dunlin::transport::shm {
+namespace {
+
+/// From one ring before the next is looked at: enough to spread the cost of a round over a stream, few
+/// enough that no peer waits long behind another.
+constexpr int kMessagesPerRing = 8;
+constexpr int kMessagesPerInbox = 16;
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> Transport::open(const Setup& setup) noexcept {
+  DUNLIN_ASSERT(setup.local_rank >= 0);
+  DUNLIN_ASSERT(std::size_t(setup.local_rank) < setup.node_peers.size());
+  DUNLIN_ASSERT(std::is_sorted(setup.node_peers.begin(), setup.node_peers.end()));
+  Result<Segment> segment = Segment::open(setup.fd, setup.offset, int(setup.node_peers.size()));
+  if (!segment) return segment.error();
+  const bool takes_part = os::register_for_global_barrier();
+  if (!takes_part)
+    log::note("the kernel refuses membarrier; every message to a peer of this node pays a fence");
+  return std::unique_ptr<Transport>(new Transport(std::move(*segment), setup, takes_part));
+}
+
+Transport::Transport(Segment segment, const Setup& setup, bool takes_part_in_barriers) noexcept
+    : segment_(std::move(segment)),
+      peers_(setup.node_peers.begin(), setup.node_peers.end()),
+      sender_{segment_, segment_.cell_pool(setup.local_rank), setup.local_rank, !takes_part_in_barriers, {}},
+      channels_(peers_.size()),
+      readers_(peers_.size()),
+      inbox_reader_(segment_.inbox(setup.local_rank), segment_.base()) {
+  sender_.always_wanted.ask_for_fences();
+  if (!takes_part_in_barriers) attention().ask_for_fences();
+}
+
+transport::Channel* Transport::connect(int peer) noexcept {
+  const int receiver = local_rank_of(peer);
+  if (receiver < 0 || receiver == sender_.me) return nullptr;
+  std::unique_ptr<Channel>& channel = channels_[std::size_t(receiver)];
+  if (!channel) channel = std::make_unique<Channel>(sender_, receiver);
+  return channel.get();
+}
+
+int Transport::poll(Inbox& inbox) noexcept {
+  return poll_rings(inbox) + poll_inbox(inbox, kMessagesPerInbox);
+}
+
+int Transport::poll_rings(Inbox& inbox) noexcept {
+  int delivered = 0;
+  for (const int sender : active_) {
+    RingReader& reader = *readers_[std::size_t(sender)];
+    for (int messages = 0; messages < kMessagesPerRing; ++messages) {
+      if (!try_read(reader, peers_[std::size_t(sender)], inbox)) break;
+      ++delivered;
+    }
+  }
+  return delivered;
+}
+
+int Transport::poll_inbox(Inbox& inbox, int messages_max) noexcept {
+  int delivered = 0;
+  const auto deliver = [&](Cell& cell) noexcept {
+    if (cell.is_promotion) return start_ring(int(cell.sender));
+    const Envelope envelope{cell.context, cell.source, cell.tag, cell.bytes, cell.kind};
+    inbox.arrived(peers_[cell.sender], envelope, RunPayload(cell.payload(), cell.bytes));
+    ++delivered;
+  };
+  while (delivered < messages_max && inbox_reader_.try_read(deliver)) {}
+  return delivered;
+}
+
+void Transport::start_ring(int sender) noexcept {
+  DUNLIN_ASSERT(!readers_[std::size_t(sender)]);
+  readers_[std::size_t(sender)] = std::make_unique<RingReader>(segment_.ring(sender, sender_.me));
+  active_.push_back(sender);
+}
+
+int Transport::search_local_rank(int peer) const noexcept {
+  const auto place = std::lower_bound(peers_.begin(), peers_.end(), peer);
+  return place != peers_.end() && *place == peer ? int(place - peers_.begin()) : -1;
+}
+
+}  // namespace dunlin::transport::shm

@@ -1,0 +1,95 @@
+// The registry of the Transport suite: every transport, in the configurations that matter.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <numeric>
+
+#include "base/variable.hpp"
+#include "test/conformance/transport_node.hpp"
+#include "transport/self/transport.hpp"
+#include "transport/shm/transport.hpp"
+
+namespace dunlin::test {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+/// Several ranks of one node: each opens the segment for itself, as processes do.
+class ShmNode final : public Node {
+ public:
+  ShmNode(int ends, const Settings& settings) : Node(ends), transports_(std::size_t(ends)) {
+    for (const auto& [name, value] : settings) setenv(("DUNLIN_" + name).c_str(), value.c_str(), 1);
+    Variable::read_all_again();
+    fd_ = memfd_create("dunlin-test", MFD_CLOEXEC);
+    for (int end = 0; end < ends; ++end) peers_.push_back(100 + 3 * end);  // not consecutive
+    for (int end = 0; end < ends; ++end) connect_all(end);
+    for (const auto& [name, value] : settings) unsetenv(("DUNLIN_" + name).c_str());
+    Variable::read_all_again();
+  }
+  ~ShmNode() override { close(fd_); }
+  transport::Transport& transport(int end) override { return *transports_[std::size_t(end)]; }
+  int peer(int end) const override { return peers_[std::size_t(end)]; }
+
+ private:
+  /// Channels read some settings when they are made.
+  void connect_all(int end) {
+    auto opened = transport::shm::Transport::open({fd_, 8192, end, peers_});
+    if (!opened) std::abort();
+    transports_[std::size_t(end)] = std::move(*opened);
+    for (const int peer : peers_) transports_[std::size_t(end)]->connect(peer);
+  }
+
+  int fd_ = -1;
+  std::vector<int> peers_;
+  std::vector<std::unique_ptr<transport::shm::Transport>> transports_;
+};
+
+class SelfNode final : public Node {
+ public:
+  SelfNode() : Node(1), transport_(7, inbox(0)) {}
+  transport::Transport& transport(int) override { return transport_; }
+  int peer(int) const override { return 7; }
+  bool is_self() const override { return true; }
+
+ private:
+  transport::self::Transport transport_;
+};
+
+NodeKind shm(const std::string& name, int ends, const Settings& settings) {
+  return {"shm_" + name, ends, [settings](int n) { return std::make_unique<ShmNode>(n, settings); }};
+}
+
+}  // namespace
+
+void RecordingInbox::arrived(int peer, const transport::Envelope& envelope,
+                             const transport::Payload& payload) noexcept {
+  Message message{peer, envelope, std::vector<std::byte>(envelope.bytes)};
+  payload.copy_to(message.payload.data(), 0, envelope.bytes);
+  EXPECT_LE(payload.first.size(), envelope.bytes);
+  EXPECT_TRUE(std::equal(payload.first.begin(), payload.first.end(), message.payload.begin()));
+  if (look) look(payload, envelope.bytes);
+  messages.push_back(std::move(message));
+}
+
+const std::vector<NodeKind>& node_kinds() {
+  static const std::vector<NodeKind> kinds = {
+      {"self", 1, [](int) { return std::make_unique<SelfNode>(); }},
+      shm("default", 3, {}),
+      shm("pair", 2, {}),
+      shm("tiny", 3,
+          {{"SHM_RING_LINES", "4"},
+           {"SHM_BULK_BYTES", "1024"},
+           {"SHM_CELLS", "1"},
+           {"SHM_CELL_BYTES", "64"}}),
+      shm("no_inbox", 3, {{"SHM_INBOX_MESSAGES", "0"}, {"SHM_RING_LINES", "8"}}),
+      shm("only_inbox", 3,
+          {{"SHM_INBOX_MESSAGES", "1000000"}, {"SHM_CELL_BYTES", "4096"}, {"SHM_CELLS", "4"}}),
+      shm("crowd", 20, {{"SHM_RING_LINES", "16"}, {"SHM_BULK_BYTES", "4096"}}),
+  };
+  return kinds;
+}
+
+}  // namespace dunlin::test
