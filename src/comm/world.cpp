@@ -17,7 +17,7 @@ Ref<Comm> make(Process& process, Ref<Group> group, std::uint64_t context, const 
   made->size = made->target_size = group->size();
   made->target_members = group->members();
   made->group = std::move(group);
-  made->errhandler = Ref<Errhandler>(&errors_are_fatal());
+  made->errhandler = Ref<Errhandler>(&initial_errhandler());
   std::snprintf(made->name, sizeof made->name, "%s", name);
   DUNLIN_ASSERT(made->rank >= 0);
   return made;
