@@ -27,8 +27,8 @@ HANDLES = {
 }
 COUNTS = {"POLYXFER_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "XFER_NUM_ELEM_NNI", "POLYDTYPE_NUM_ELEM_NNI",
           "POLYNUM_BYTES_NNI", "ARRAY_LENGTH_NNI", "ARRAY_LENGTH"}
-NULL_ALLOWED = {"ARGUMENT_COUNT", "ARGUMENT_LIST", "C_BUFFER", "BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ATTRIBUTE_VAL",
-                "ATTRIBUTE_VAL_10", "STATUS", "FUNCTION", "POLYFUNCTION", "ERROR_CODE", "WEIGHT", "LOGICAL_VOID"}
+NULL_ALLOWED = {"ARGUMENT_COUNT", "ARGUMENT_LIST", "BUFFER", "EXTRA_STATE", "EXTRA_STATE2",
+                "STATUS", "FUNCTION", "POLYFUNCTION", "WEIGHT", "LOGICAL_VOID"}
 ENDING = re.compile(r".*_(free|disconnect|close|finalize|free_keyval)|I?mrecv|Mrecv", re.I)
 
 
@@ -259,7 +259,7 @@ class Body:
         name = p.name
         if p.kind in ("FUNCTION", "POLYFUNCTION") and wanted not in (f"{p.base}*", p.base):
             return f"reinterpret_cast<{self.qualified(wanted)}>({name})"
-        if p.kind == "STATUS" and p.constant:
+        if p.kind in ("F08_STATUS", "F90_STATUS", "STATUS") and (p.constant or self.name.startswith("Status_")):
             self.check(f"is_missing({name})", f"bad_pointer({self.comm}, \"{name}\", call)")
         elif p.direction != "in" or p.kind == "STRING":
             self.check_pointer(p)

@@ -1,6 +1,7 @@
 """Writes the tables: names of error classes, what is real (dunlin-info), and the facts that test/abi compares."""
 
 from files import GENERATED
+from interface import ALIASES_OF_STANDARD
 
 
 def error_names(constants):
@@ -42,8 +43,60 @@ inline constexpr CoveredCall kCoverage[] = {{
 """
 
 
+def constant_checks(constants):
+    """A C program that compares mpi.h with the facts: integers when compiled, addresses and handles when run."""
+    static, rows = [], []
+    for values in [*constants["integer"].values(), *constants["enumeration"].values()]:
+        static += [f'_Static_assert({name} == {value}, "{name}");' for name, value in values.items()]
+        static += [f"_Static_assert(sizeof({name}) == sizeof(int), \"{name}\");" for name in values]
+    for kind in ("handle", "pointer", "offset"):
+        for values in constants[kind].values():
+            rows += [f'    {{"{name}", (intptr_t){name}, {value}}},' for name, value in values.items()]
+    rows += [f'    {{"{name}", (intptr_t){name}, (intptr_t){value}}},' for name, value in constants["alias"].items()]
+    return "\n".join([
+        "/* Every constant of the standard ABI against the table of facts.", " *",
+        " " + GENERATED.replace("//", "*"), " */", "#include <mpi.h>", "#include <stdint.h>", "#include <stdio.h>", "",
+        *static, "", "static const struct {", "  const char* name;", "  intptr_t value, fact;", "} rows[] = {", *rows, "};",
+        "", "int main(void) {", "  int wrong = 0;", "  size_t i;",
+        "  for (i = 0; i < sizeof rows / sizeof *rows; ++i)", "    if (rows[i].value != rows[i].fact) {",
+        '      printf("%s is %ld, the standard says %ld\\n", rows[i].name, (long)rows[i].value, (long)rows[i].fact);',
+        "      ++wrong;", "    }", "  return wrong != 0;", "}", ""])
+
+
+# Calls of no handle that would do something when called with zeros: start, end, wait.
+NOT_CALLED = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort"}
+
+
+def zero(parameter):
+    if parameter.base == "MPI_Comm" and not parameter.stars and not parameter.is_array:
+        return "comm"
+    if parameter.text.startswith("MPI_T_cb_safety "):
+        return "MPI_T_CB_REQUIRE_NONE"
+    return "NULL" if parameter.stars or parameter.is_array or parameter.base.startswith("MPI_") and \
+        parameter.base not in ("MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Fint") else "0"
+
+
+def zero_calls(functions):
+    """Rows of test/abi/coverage.c: every call that answers an error code, with nothing for arguments."""
+    rows = []
+    for function in functions:
+        if function.returns != "int" or function.name in NOT_CALLED or function.name.endswith(("_toint", "_c2f")):
+            continue
+        arguments = ", ".join(zero(p) for p in function.parameters if p.kind != "VARARGS")
+        rows.append(f"CALL({function.name}, ({arguments}))")
+    return "\n".join([GENERATED, *rows, ""])
+
+
+def exports(functions):
+    names = [f.name for f in functions] + [f"{name}_c" for name in ALIASES_OF_STANDARD]
+    return "".join(f"{prefix}{name}\n" for prefix in ("", "P") for name in sorted(names))
+
+
 def texts(functions, constants, bindings):
     return {
         "src/bindings/c/error_names.hpp": error_names(constants),
         "tools/info/coverage.hpp": coverage(bindings),
+        "test/abi/constants.c": constant_checks(constants),
+        "test/abi/calls.inc": zero_calls(functions),
+        "test/static/exports.txt": exports(functions),
     }

@@ -47,6 +47,7 @@ extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribut
   if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(attribute_val)) [[unlikely]] return bad_pointer(comm_object, "attribute_val", call);
   if (is_missing(flag)) [[unlikely]] return bad_pointer(comm_object, "flag", call);
   const Err error = object::comm_get_attr(*comm_object, comm_keyval, attribute_val, flag);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);

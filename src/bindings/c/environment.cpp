@@ -4,13 +4,20 @@
 
 #include "bindings/functions.hpp"
 #include "object/functions.hpp"
+#include "runtime/functions.hpp"
 
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Abort(MPI_Comm comm, int) noexcept {
+extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) noexcept {
+  constexpr const char* call = "MPI_Abort";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Abort");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  const Err error = runtime::abort(*comm_object, errorcode);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Abort = PMPI_Abort
 
@@ -21,14 +28,21 @@ extern "C" int PMPI_Alloc_mem(MPI_Aint, MPI_Info, void*) noexcept {
 #pragma weak MPI_Alloc_mem = PMPI_Alloc_mem
 
 extern "C" int PMPI_Finalize(void) noexcept {
+  constexpr const char* call = "MPI_Finalize";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Finalize");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  const Err error = runtime::finalize();
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Finalize = PMPI_Finalize
 
-extern "C" int PMPI_Finalized(int*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Finalized");
+extern "C" int PMPI_Finalized(int* flag) noexcept {
+  constexpr const char* call = "MPI_Finalized";
+  if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
+  const Err error = runtime::finalized(flag);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Finalized = PMPI_Finalized
 
@@ -69,27 +83,40 @@ extern "C" int PMPI_Get_version(int* version, int* subversion) noexcept {
 }
 #pragma weak MPI_Get_version = PMPI_Get_version
 
-extern "C" int PMPI_Init(int*, char***) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Init");
+extern "C" int PMPI_Init(int* argc, char*** argv) noexcept {
+  constexpr const char* call = "MPI_Init";
+  const Err error = runtime::init(argc, argv);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Init = PMPI_Init
 
-extern "C" int PMPI_Init_thread(int*, char***, int, int*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Init_thread");
+extern "C" int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) noexcept {
+  constexpr const char* call = "MPI_Init_thread";
+  if (is_missing(provided)) [[unlikely]] return bad_pointer(nullptr, "provided", call);
+  const Err error = runtime::init_thread(argc, argv, required, provided);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Init_thread = PMPI_Init_thread
 
-extern "C" int PMPI_Initialized(int*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Initialized");
+extern "C" int PMPI_Initialized(int* flag) noexcept {
+  constexpr const char* call = "MPI_Initialized";
+  if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
+  const Err error = runtime::initialized(flag);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Initialized = PMPI_Initialized
 
-extern "C" int PMPI_Is_thread_main(int*) noexcept {
+extern "C" int PMPI_Is_thread_main(int* flag) noexcept {
+  constexpr const char* call = "MPI_Is_thread_main";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Is_thread_main");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
+  const Err error = runtime::is_thread_main(flag);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Is_thread_main = PMPI_Is_thread_main
 
@@ -98,9 +125,13 @@ extern "C" int PMPI_Pcontrol(const int level, ...) noexcept {
 }
 #pragma weak MPI_Pcontrol = PMPI_Pcontrol
 
-extern "C" int PMPI_Query_thread(int*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Query_thread");
+extern "C" int PMPI_Query_thread(int* provided) noexcept {
+  constexpr const char* call = "MPI_Query_thread";
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(provided)) [[unlikely]] return bad_pointer(nullptr, "provided", call);
+  const Err error = runtime::query_thread(provided);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Query_thread = PMPI_Query_thread
 

@@ -21,6 +21,7 @@ extern "C" int PMPI_Add_error_class(int* errorclass) noexcept {
 extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) noexcept {
   constexpr const char* call = "MPI_Add_error_code";
   BigLock::Guard guard;
+  if (is_missing(errorcode)) [[unlikely]] return bad_pointer(nullptr, "errorcode", call);
   const Err error = object::add_error_code(errorclass, errorcode);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;

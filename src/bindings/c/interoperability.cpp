@@ -122,6 +122,8 @@ extern "C" int PMPI_Status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08
 extern "C" int PMPI_Status_f082c(const MPI_F08_status* f08_status, MPI_Status* c_status) noexcept {
   constexpr const char* call = "MPI_Status_f082c";
   BigLock::Guard guard;
+  if (is_missing(f08_status)) [[unlikely]] return bad_pointer(nullptr, "f08_status", call);
+  if (is_missing(c_status)) [[unlikely]] return bad_pointer(nullptr, "c_status", call);
   const Err error = object::status_f082c(f08_status, c_status);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -131,6 +133,7 @@ extern "C" int PMPI_Status_f082c(const MPI_F08_status* f08_status, MPI_Status* c
 extern "C" int PMPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_status) noexcept {
   constexpr const char* call = "MPI_Status_f082f";
   BigLock::Guard guard;
+  if (is_missing(f08_status)) [[unlikely]] return bad_pointer(nullptr, "f08_status", call);
   if (is_missing(f_status)) [[unlikely]] return bad_pointer(nullptr, "f_status", call);
   const Err error = object::status_f082f(f08_status, f_status);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
@@ -141,6 +144,8 @@ extern "C" int PMPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_s
 extern "C" int PMPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) noexcept {
   constexpr const char* call = "MPI_Status_f2c";
   BigLock::Guard guard;
+  if (is_missing(f_status)) [[unlikely]] return bad_pointer(nullptr, "f_status", call);
+  if (is_missing(c_status)) [[unlikely]] return bad_pointer(nullptr, "c_status", call);
   const Err error = object::status_f2c(f_status, c_status);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -150,6 +155,7 @@ extern "C" int PMPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) n
 extern "C" int PMPI_Status_f2f08(const MPI_Fint* f_status, MPI_F08_status* f08_status) noexcept {
   constexpr const char* call = "MPI_Status_f2f08";
   BigLock::Guard guard;
+  if (is_missing(f_status)) [[unlikely]] return bad_pointer(nullptr, "f_status", call);
   if (is_missing(f08_status)) [[unlikely]] return bad_pointer(nullptr, "f08_status", call);
   const Err error = object::status_f2f08(f_status, f08_status);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);

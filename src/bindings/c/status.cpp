@@ -38,6 +38,7 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
 extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) noexcept {
   constexpr const char* call = "MPI_Status_get_error";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
+  if (is_missing(err)) [[unlikely]] return bad_pointer(nullptr, "err", call);
   const Err error = object::status_get_error(status, err);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -66,6 +67,7 @@ extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) noexcept 
 
 extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) noexcept {
   constexpr const char* call = "MPI_Status_set_cancelled";
+  if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   const Err error = object::status_set_cancelled(status, flag);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -85,6 +87,7 @@ extern "C" int PMPI_Status_set_elements_c(MPI_Status*, MPI_Datatype, MPI_Count) 
 
 extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) noexcept {
   constexpr const char* call = "MPI_Status_set_error";
+  if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   const Err error = object::status_set_error(status, err);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -93,6 +96,7 @@ extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) noexcept {
 
 extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) noexcept {
   constexpr const char* call = "MPI_Status_set_source";
+  if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   const Err error = object::status_set_source(status, source);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -101,6 +105,7 @@ extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) noexcept {
 
 extern "C" int PMPI_Status_set_tag(MPI_Status* status, int tag) noexcept {
   constexpr const char* call = "MPI_Status_set_tag";
+  if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   const Err error = object::status_set_tag(status, tag);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
