@@ -110,6 +110,9 @@ def point_to_point():
         repeats=5,
         quick=("--report=rate", "--sizes=8"),
     )
+
+
+def matching_and_overlap():
     for kind in ("posted", "posted_wild", "unexpected"):
         yield Experiment(
             f"matching_{kind}",
@@ -285,7 +288,7 @@ def programs():
 
 
 def experiments():
-    return [*point_to_point(), *processes(), *collectives(), *programs()]
+    return [*point_to_point(), *matching_and_overlap(), *processes(), *collectives(), *programs()]
 
 
 def choose(only, is_quick, available):
