@@ -22,8 +22,8 @@ namespace dunlin::boot {
 struct Place {
   int rank = 0;
   int size = 1;
-  int node_rank = 0;                  // index of `rank` in node_peers
-  int node = 0;                       // which node of the job, 0 .. nodes-1
+  int node_rank = 0;  // index of `rank` in node_peers
+  int node = 0;       // which node of the job, 0 .. nodes-1
   int nodes = 1;
   std::vector<int> node_peers = {0};  // O(ranks of this node); nothing here grows with the size of the job
   int app_number = 0;                 // MPI_APPNUM: which part of an MPMD command line

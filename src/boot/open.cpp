@@ -20,7 +20,8 @@ Result<std::unique_ptr<Boot>> open() noexcept {
   if (const char* launcher = unspoken_launcher())
     return fail(Err::other,
                 "started by %s, which this library cannot speak to yet: use its own mpirun or a PMI-1 "
-                "launcher such as mpiexec.hydra", launcher);
+                "launcher such as mpiexec.hydra",
+                launcher);
   return std::unique_ptr<Boot>(std::make_unique<SingletonBoot>());
 }
 

@@ -56,7 +56,8 @@ Result<std::unique_ptr<Boot>> OwnLauncherBoot::open() noexcept {
     if (boot->page_->state(place.node_rank) == RankState::initialized) return std::unique_ptr<Boot>();
     return fail(Err::other,
                 "rank %d of this mpirun has already run an MPI program to its end; a script under mpirun "
-                "can run only one per rank (use one mpirun for each)", place.rank);
+                "can run only one per rank (use one mpirun for each)",
+                place.rank);
   }
   if (is_pmi_socket_ours()) {
     const int fd = environment_number("PMI_FD", -1);
@@ -87,7 +88,8 @@ Err OwnLauncherBoot::find_segment() noexcept {
   if (page_) return Err::ok;
   return fail(Err::other,
               "rank %d has lost what mpirun gave it: the wrapper between mpirun and this program must keep "
-              "descriptor %d open", rank(), inherited);
+              "descriptor %d open",
+              rank(), inherited);
 }
 
 Err OwnLauncherBoot::put(std::string_view key, std::string_view value) noexcept {

@@ -106,7 +106,8 @@ Err Pmi1Boot::connect() noexcept {
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
       return fail(Err::other,
                   "PMI_FD=%d is not open in this process: a program started by a rank must have PMI_FD "
-                  "removed from its environment, and a wrapper must let the descriptor through", fd);
+                  "removed from its environment, and a wrapper must let the descriptor through",
+                  fd);
     socket.adopt(fd);
     place_.rank = os::environment_number("PMI_RANK", -1);
     place_.size = os::environment_number("PMI_SIZE", -1);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "comm/process.hpp"
+#include "object/initial_errhandler.hpp"
 
 namespace dunlin::comm {
 namespace {

@@ -189,7 +189,8 @@ Result<int> take_descriptor(std::string_view text, int timeout_ms, bool* by_sock
   if (fd >= 0) ::close(fd);
   return fail(Err::other,
               "cannot take a shared segment from process %ld: %s (ranks of one machine need a common "
-              "network or process namespace, and the same user)", ticket.pid, std::strerror(reason));
+              "network or process namespace, and the same user)",
+              ticket.pid, std::strerror(reason));
 }
 
 }  // namespace dunlin::os

@@ -1,13 +1,12 @@
 #include "runtime/address_board.hpp"
 
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "os/grow_file.hpp"
 
 namespace dunlin::runtime {
 
@@ -19,10 +18,7 @@ std::size_t AddressBoard::bytes(int node_size) noexcept {
 Err AddressBoard::open(int fd, std::size_t offset, int node_size) noexcept {
   DUNLIN_ASSERT(!slots_);
   const std::size_t bytes_needed = bytes(node_size);
-  struct stat status;
-  // Growing is idempotent: a rank that finds the file large enough leaves it alone, nobody ever shrinks it.
-  if (::fstat(fd, &status) != 0 ||
-      (std::size_t(status.st_size) < offset + bytes_needed && ::ftruncate(fd, off_t(offset + bytes_needed)) != 0))
+  if (!os::try_grow_file(fd, offset + bytes_needed))
     return fail(Err::no_mem, "the node's shared segment cannot grow: %s", std::strerror(errno));
   void* mapped = ::mmap(nullptr, bytes_needed, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
   if (mapped == MAP_FAILED)

@@ -5,12 +5,12 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "base/variable.hpp"
+#include "os/grow_file.hpp"
 
 namespace dunlin::transport::shm {
 namespace {
@@ -43,19 +43,10 @@ constexpr std::uint64_t kAgreed = std::uint64_t{0xd1} << 56;  // changes with th
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return (bytes + to - 1) / to * to; }
 
-/// Makes the file at least `bytes` long.  Unlike ftruncate this never shrinks it, so that ranks may race;
-/// it costs the page at the end.
-bool try_grow(int fd, std::uint64_t bytes) noexcept {
-  int result = 0;
-  do result = fallocate(fd, 0, off_t(bytes - 1), 1);
-  while (result != 0 && errno == EINTR);
-  return result == 0;
-}
-
 /// The sizes that all ranks use: those of the first to come here.
 Result<Sizes> agree(int fd, std::size_t offset) noexcept {
   constexpr std::size_t kBytes = 4096;
-  if (!try_grow(fd, offset + kBytes)) {
+  if (!os::try_grow_file(fd, offset + kBytes)) {
     return fail(Err::no_mem, "the node's shared memory cannot be made larger: %s", std::strerror(errno));
   }
   void* page = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
@@ -108,7 +99,7 @@ Result<Segment> Segment::open(int fd, std::size_t offset, int ranks) noexcept {
   Result<Sizes> sizes = agree(fd, offset);
   if (!sizes) return sizes.error();
   Segment segment(*sizes, ranks);
-  if (!try_grow(fd, offset + segment.total_bytes_)) {
+  if (!os::try_grow_file(fd, offset + segment.total_bytes_)) {
     return fail(Err::no_mem, "the node's shared memory cannot grow to %llu bytes: %s",
                 static_cast<unsigned long long>(segment.total_bytes_), std::strerror(errno));
   }

@@ -23,7 +23,9 @@ std::string first_bytes(int fd) {
 }
 
 /// A ticket whose pid cannot be opened, so that only the socket is left.
-std::string without_shortcut(const std::string& ticket) { return "1999999999" + ticket.substr(ticket.find(':')); }
+std::string without_shortcut(const std::string& ticket) {
+  return "1999999999" + ticket.substr(ticket.find(':'));
+}
 
 TEST(DescriptorExchange, Shortcut) {
   const int fd = make_memfd("hello");

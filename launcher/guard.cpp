@@ -1,0 +1,74 @@
+// The guard process; see guard.hpp.
+#include "launcher/guard.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "launcher/descendants.hpp"
+
+namespace dunlin::launcher {
+namespace {
+
+constexpr int kEndMs = 1000;  // a descendant that does not die of SIGKILL in this time is stuck in the kernel
+
+pid_t guard_pid = 0;
+
+/// Passes on what was sent to the guard alone; what a terminal sends, the worker gets itself.
+void pass_on(pid_t worker, const siginfo_t& info) noexcept {
+  if (info.si_code != SI_KERNEL) ::kill(worker, info.si_signo);
+}
+
+[[noreturn]] void guard(pid_t worker, const sigset_t& signals) {
+  for (;;) {
+    siginfo_t info;
+    const int signal = ::sigwaitinfo(&signals, &info);
+    if (signal > 0 && signal != SIGCHLD) pass_on(worker, info);
+    int status = 0;
+    const pid_t ended = ::waitpid(worker, &status, WNOHANG);
+    if (ended == 0) continue;
+    if (ended == worker && WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
+    // The worker was killed: the ranks die with it, what they started is ours now.
+    end_descendants(kEndMs);
+    const int reason = ended == worker && WIFSIGNALED(status) ? WTERMSIG(status) : SIGKILL;
+    std::fprintf(stderr, "mpirun: ended by signal %d (%s), and the job with it\n", reason,
+                 ::strsignal(reason));
+    ::_exit(128 + reason);
+  }
+}
+
+}  // namespace
+
+sigset_t handled_signals() noexcept {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT})
+    sigaddset(&signals, signal);
+  return signals;
+}
+
+void split_into_guard_and_worker() {
+  const sigset_t signals = handled_signals();
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  adopt_orphans();
+  guard_pid = ::getpid();
+  const pid_t worker = ::fork();
+  if (worker < 0) {
+    std::fprintf(stderr, "mpirun: cannot make a process: %s\n", std::strerror(errno));
+    std::exit(1);
+  }
+  if (worker > 0) guard(worker, signals);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (is_guard_dead()) ::_exit(1);  // it died before the line above
+  ::prctl(PR_SET_NAME, "mpirun-worker");
+  adopt_orphans();
+}
+
+bool is_guard_dead() noexcept { return ::getppid() != guard_pid; }
+
+}  // namespace dunlin::launcher

@@ -1,0 +1,82 @@
+// Standard input of rank 0; see input.hpp.
+#include "launcher/input.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace dunlin::launcher {
+
+Input::Input(EventLoop& loop) : loop_(loop) {}
+
+Input::~Input() {
+  if (is_terminal_watched_) loop_.forget(STDIN_FILENO);
+  close_pipe();
+}
+
+int Input::open_for_rank0() {
+  if (::isatty(STDIN_FILENO) != 1) return STDIN_FILENO;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return STDIN_FILENO;
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  pipe_ = ends[1];
+  watch_terminal();
+  return ends[0];
+}
+
+void Input::continued() {
+  if (pipe_ >= 0) watch_terminal();
+}
+
+void Input::watch_terminal() {
+  const bool is_foreground = ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+  if (is_terminal_watched_ || is_at_end_ || !waiting_.empty() || !is_foreground) return;
+  is_terminal_watched_ = loop_.try_watch(STDIN_FILENO, EPOLLIN, [this](std::uint32_t) { read_terminal(); });
+}
+
+void Input::read_terminal() {
+  if (::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) {  // otherwise the read would stop mpirun
+    char block[4096];
+    const ssize_t got = ::read(STDIN_FILENO, block, sizeof block);
+    if (got < 0 && errno == EINTR) return;
+    if (got <= 0) is_at_end_ = true;
+    if (got > 0) waiting_.append(block, std::size_t(got));
+    write_pipe();
+    if (waiting_.empty() && !is_at_end_) return;
+  }
+  loop_.forget(STDIN_FILENO);
+  is_terminal_watched_ = false;
+}
+
+void Input::write_pipe() {
+  while (pipe_ >= 0 && !waiting_.empty()) {
+    const ssize_t out = ::write(pipe_, waiting_.data(), waiting_.size());
+    if (out < 0 && errno == EAGAIN) {
+      if (!is_pipe_watched_)
+        is_pipe_watched_ = loop_.try_watch(pipe_, EPOLLOUT, [this](std::uint32_t) { write_pipe(); });
+      return;
+    }
+    if (out < 0) {  // rank 0 is gone or has closed its input
+      waiting_.clear();
+      is_at_end_ = true;
+      break;
+    }
+    waiting_.erase(0, std::size_t(out));
+  }
+  if (is_at_end_) return close_pipe();
+  if (is_pipe_watched_) loop_.forget(pipe_);
+  is_pipe_watched_ = false;
+  watch_terminal();
+}
+
+void Input::close_pipe() {
+  if (pipe_ < 0) return;
+  loop_.forget(pipe_);
+  is_pipe_watched_ = false;
+  ::close(pipe_);
+  pipe_ = -1;
+}
+
+}  // namespace dunlin::launcher

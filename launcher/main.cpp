@@ -1,0 +1,32 @@
+// mpirun, also called mpiexec: starts the ranks of a job on this machine.  docs/launcher.md tells what it
+// promises.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "launcher/guard.hpp"
+#include "launcher/job.hpp"
+#include "launcher/options.hpp"
+#include "launcher/supervisor.hpp"
+
+namespace {
+
+/// Descriptors 0, 1 and 2 exist, so that no pipe of ours gets one of these numbers.
+void open_standard_descriptors() {
+  int fd;
+  do fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  open_standard_descriptors();
+  dunlin::launcher::Job job;
+  int exit_code = 0;
+  if (!dunlin::launcher::try_parse_command_line(argc, argv, job, exit_code)) return exit_code;
+  ::signal(SIGPIPE, SIG_IGN);
+  dunlin::launcher::split_into_guard_and_worker();
+  return dunlin::launcher::Supervisor(job).run();
+}

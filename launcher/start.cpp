@@ -1,0 +1,217 @@
+// Starting ranks; see start.hpp.
+#include "launcher/start.hpp"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/assert.hpp"
+#include "boot/launch_environment.hpp"
+
+extern char** environ;
+
+namespace dunlin::launcher {
+namespace {
+
+rlimit original_limit{};  // of open descriptors; set by raise_descriptor_limit
+bool is_limit_raised = false;
+
+std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
+/// Variables of launchers around us, which would tell a rank about another job.
+bool is_of_another_launcher(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "PMI_FD",      "PMI_RANK",        "PMI_SIZE",        "PMI_PORT",  "PMI_ID",
+      "PMI_SPAWNED", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMIX_RANK", "PMIX_NAMESPACE"};
+  return name.starts_with(boot::kLaunchPrefix) ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+void set(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
+  std::erase_if(environment, [&name](const std::string& entry) { return name_of(entry) == name; });
+  environment.push_back(name + '=' + value);
+}
+
+std::string value_of(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& entry : environment)
+    if (name_of(entry) == name) return entry.substr(name.size() + 1);
+  return {};
+}
+
+/// Our shared heap beside this program, or "" when it is not there or cannot be named in LD_PRELOAD.
+std::string heap_library() {
+  char self[4096];
+  const ssize_t bytes = ::readlink("/proc/self/exe", self, sizeof self - 1);
+  if (bytes <= 0) return {};
+  std::string path(self, std::size_t(bytes));
+  for (int levels = 0; levels < 2; ++levels) path.erase(std::min(path.rfind('/'), path.size()));
+  path += "/lib/libdunlin_heap.so";
+  const bool is_nameable = path.find_first_of(": ") == std::string::npos;
+  return is_nameable && ::access(path.c_str(), R_OK) == 0 ? path : "";
+}
+
+std::vector<std::string> environment_of(const App& app) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry)
+    if (!is_of_another_launcher(name_of(*entry))) environment.push_back(*entry);
+  for (const auto& [name, value] : app.environment) set(environment, name, value);
+  if (const std::string heap = heap_library();
+      !heap.empty() && value_of(environment, "DUNLIN_HEAP") != "private") {
+    const std::string others = value_of(environment, "LD_PRELOAD");
+    set(environment, "LD_PRELOAD", others.empty() ? heap : others + ':' + heap);
+  }
+  return environment;
+}
+
+/// A program without a slash that is not in PATH but lies in the directory is meant too: "mpirun -n 2 a.out".
+std::string program_of(const App& app) {
+  const std::string& name = app.command[0];
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  for (std::string_view rest = path ? path : "/bin:/usr/bin"; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string file = std::string(rest.substr(0, end)) + '/' + name;
+    if (end > 0 && ::access(file.c_str(), X_OK) == 0) return file;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const std::string directory = app.directory.empty() ? "." : app.directory;
+  return ::access((directory + '/' + name).c_str(), X_OK) == 0 ? "./" + name : name;
+}
+
+/// Everything the child needs, made before it exists: between vfork and exec it may only make system calls.
+struct Child {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  const char* directory;  // null: stay
+  const int* files;
+  const cpu_set_t* mask;  // null: not bound
+  std::size_t mask_bytes;
+  pid_t parent;
+  // Set by the child, which shares our memory until exec: volatile, since the compiler knows of one process
+  // only.
+  volatile int error;
+  const char* volatile step;
+};
+
+[[noreturn]] void give_up(Child& child, const char* step) noexcept {
+  child.error = errno;
+  child.step = step;
+  ::_exit(127);
+}
+
+/// In the child.  Order: die with mpirun before anything else, so that no moment is left unguarded.
+[[noreturn]] void become_rank(Child& child) noexcept {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != child.parent) ::_exit(127);  // mpirun died before the line above
+  ::setpgid(0, 0);
+  for (int i = 0; i < 3; ++i) {
+    // Our descriptors are above 2 or in their place already, so no dup2 overwrites one that is still needed.
+    if (child.files[i] != i && ::dup2(child.files[i], i) < 0)
+      give_up(child, "cannot give it its descriptors");
+  }
+  if (child.mask) ::sched_setaffinity(0, child.mask_bytes, child.mask);  // a refusal costs speed only
+  if (is_limit_raised) ::setrlimit(RLIMIT_NOFILE, &original_limit);
+  if (child.directory && ::chdir(child.directory) != 0) give_up(child, "cannot enter its directory");
+  sigset_t none;
+  sigemptyset(&none);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execvpe(child.program, child.arguments, child.environment);
+  give_up(child, "cannot start it");
+}
+
+/// vfork alone in a function, so that the compiler keeps nothing of a larger frame across its double return.
+[[gnu::noinline]] pid_t launch(Child& child) noexcept {
+  const pid_t pid = ::vfork();
+  if (pid == 0) become_rank(child);
+  return pid;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts)
+    pointers.push_back(const_cast<char*>(text.c_str()));  // exec takes char*
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> variables_of(const RankSetup& setup) {
+  struct stat status {};
+  ::fstat(setup.pmi_fd, &status);
+  const std::string rank = std::to_string(setup.rank), size = std::to_string(setup.size);
+  const auto entry = [](const char* name, const std::string& value) { return name + ('=' + value); };
+  return {entry("PMI_RANK", rank),
+          entry("PMI_SIZE", size),
+          entry("PMI_FD", std::to_string(setup.pmi_fd)),
+          entry("MPI_LOCALRANKID", rank),
+          entry("MPI_LOCALNRANKS", size),
+          entry(boot::kLaunchRank, rank),
+          entry(boot::kLaunchSize, size),
+          entry(boot::kLaunchApp, std::to_string(setup.app)),
+          entry(boot::kLaunchPid, std::to_string(::getpid())),
+          entry(boot::kLaunchNodeFd, std::to_string(setup.node_fd)),
+          entry(boot::kLaunchPmiInode, std::to_string(status.st_ino))};
+}
+
+}  // namespace
+
+Starter::Starter(const Job& job) : job_(job) {
+  for (const App& app : job.apps) {
+    environments_.push_back(environment_of(app));
+    programs_.push_back(program_of(app));
+  }
+}
+
+Started Starter::start(const RankSetup& setup) const {
+  DUNLIN_ASSERT(setup.app >= 0 && setup.app < int(job_.apps.size()));
+  DUNLIN_ASSERT(setup.rank >= 0 && setup.rank < setup.size);
+  const App& app = job_.apps[std::size_t(setup.app)];
+  const std::vector<char*> arguments = pointers_to(app.command);
+  const std::vector<std::string> own = variables_of(setup);
+  std::vector<char*> environment = pointers_to(environments_[std::size_t(setup.app)]);
+  environment.pop_back();
+  const std::vector<char*> own_pointers = pointers_to(own);
+  environment.insert(environment.end(), own_pointers.begin(), own_pointers.end());
+
+  Child child{programs_[std::size_t(setup.app)].c_str(),
+              arguments.data(),
+              environment.data(),
+              nullptr,
+              setup.files,
+              nullptr,
+              0,
+              ::getpid(),
+              0,
+              ""};
+  if (!app.directory.empty()) child.directory = app.directory.c_str();
+  cpu_set_t* mask = nullptr;
+  if (setup.cpus && !setup.cpus->empty()) {
+    const std::size_t count = std::size_t(setup.cpus->back()) + 1;  // ascending
+    mask = CPU_ALLOC(count);
+    child.mask_bytes = CPU_ALLOC_SIZE(count);
+    CPU_ZERO_S(child.mask_bytes, mask);
+    for (const int cpu : *setup.cpus) CPU_SET_S(std::size_t(cpu), child.mask_bytes, mask);
+    child.mask = mask;
+  }
+  const pid_t pid = launch(child);
+  if (mask) CPU_FREE(mask);
+  if (pid < 0) return {-1, errno, "cannot make a process"};
+  return {pid, child.error, child.step};
+}
+
+void raise_descriptor_limit() {
+  if (::getrlimit(RLIMIT_NOFILE, &original_limit) != 0) return;
+  const rlimit raised{original_limit.rlim_max, original_limit.rlim_max};
+  is_limit_raised = ::setrlimit(RLIMIT_NOFILE, &raised) == 0;
+}
+
+}  // namespace dunlin::launcher

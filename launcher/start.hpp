@@ -1,0 +1,51 @@
+// Starts one rank: its environment, descriptors, binding and process group.  Called by supervisor.cpp.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "launcher/job.hpp"
+
+namespace dunlin::launcher {
+
+/// What a rank gets from its launcher.
+struct RankSetup {
+  int rank = 0;
+  int size = 1;
+  int app = 0;
+  int node_fd = -1;
+  int pmi_fd = -1;
+  int files[3] = {0, 1, 2};                // become descriptors 0, 1, 2
+  const std::vector<int>* cpus = nullptr;  // null: not bound
+};
+
+/// The outcome: a pid, or which step failed and its errno.
+struct Started {
+  pid_t pid = -1;
+  int error = 0;
+  const char* step = "";
+};
+
+/// Prepares what all ranks of a job share, once.
+class Starter {
+ public:
+  explicit Starter(const Job& job);
+
+  /// Starts a process in a group of its own that dies when mpirun dies.  mpirun stands still until the
+  /// program is loaded (vfork), which costs no copy of mpirun's memory and makes failures known at once.
+  Started start(const RankSetup& setup) const;
+
+ private:
+  const Job& job_;
+  std::vector<std::vector<std::string>>
+      environments_;                   // of each app, "NAME=VALUE", without what differs by rank
+  std::vector<std::string> programs_;  // of each app, as given to exec
+};
+
+/// Lets mpirun and, on request, nobody else hold as many descriptors as the system permits; ranks get the
+/// old limit.
+void raise_descriptor_limit();
+
+}  // namespace dunlin::launcher

@@ -1,0 +1,306 @@
+// Running a job; see supervisor.hpp.
+#include "launcher/supervisor.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "launcher/descendants.hpp"
+#include "launcher/guard.hpp"
+#include "launcher/start.hpp"
+#include "os/cpus.hpp"
+
+namespace dunlin::launcher {
+namespace {
+
+using boot::RankState;
+
+constexpr int kPoliteMs = 250;        // from the first signal to SIGKILL
+constexpr int kOutsideGraceMs = 400;  // for the others, when a rank failed that was not inside MPI
+constexpr int kCheckMs = 200;         // between looks for ranks that ended without MPI_Init
+constexpr int kOrphanMs = 100;        // for what ranks left behind, after the last rank's end
+constexpr int kEndMs = 500;           // for the kernel to end what got SIGKILL
+constexpr int kSlowReaderMs = 10000;  // for whoever reads our output, after the end
+
+long now_ms() noexcept {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+std::vector<int> apps_of_ranks(const Job& job) {
+  std::vector<int> apps;
+  for (std::size_t app = 0; app < job.apps.size(); ++app)
+    apps.insert(apps.end(), std::size_t(job.apps[app].ranks), int(app));
+  return apps;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const Job& job)
+    : job_(job),
+      output_(loop_, job.size(), job.tags_output),
+      input_(loop_),
+      pmi_(loop_, apps_of_ranks(job)),
+      ranks_(std::size_t(job.size())) {
+  const std::vector<int> apps = apps_of_ranks(job);
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) ranks_[rank].app = apps[rank];
+  pmi_.on_init = [this](int rank) { page_->try_begin(rank); };
+  pmi_.on_finalize = [this](int rank) { page_->set_state(rank, RankState::finalized); };
+  pmi_.on_abort = [this](int rank, int code) { report_abort(rank, code); };
+}
+
+Supervisor::~Supervisor() {
+  boot::unmap_launch_page(page_);
+  for (const int fd : {node_fd_, signal_fd_})
+    if (fd >= 0) ::close(fd);
+}
+
+int Supervisor::run() {
+  if (!try_prepare()) return 1;
+  try_start_all();
+  while (running_ > 0) {
+    const bool happened = loop_.wait(next_wait_ms());
+    if (!happened && output_.has_question()) output_.show_question();
+    check_clock();
+    if (is_guard_dead()) {
+      end_descendants(kEndMs);
+      ::_exit(128 + SIGKILL);  // nobody waits for our output or exit code any more
+    }
+  }
+  finish();
+  return exit_code_;
+}
+
+bool Supervisor::try_prepare() {
+  sigset_t signals = handled_signals();
+  sigaddset(&signals, SIGTSTP);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  loop_.try_watch(signal_fd_, EPOLLIN, [this](std::uint32_t) { on_signal(); });
+  binding_ = plan_binding(job_);
+  if (!binding_.complaint.empty()) output_.say(binding_.complaint);
+  node_fd_ = boot::make_node_segment(job_.size(), binding_.cpus_usable);
+  page_ = boot::map_launch_page(node_fd_, job_.size());
+  if (!page_) {
+    output_.say(std::string("cannot make shared memory for the job: ") + std::strerror(errno));
+    return false;
+  }
+  ::fcntl(node_fd_, F_SETFD, 0);  // every rank inherits it
+  if (job_.timeout_s > 0) timeout_at_ = now_ms() + long(job_.timeout_s * 1000);
+  return true;
+}
+
+bool Supervisor::try_start_all() {
+  raise_descriptor_limit();
+  const Starter starter(job_);
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    if (!try_start(int(rank), starter)) return false;
+  return true;
+}
+
+bool Supervisor::try_start(int rank, const Starter& starter) {
+  Rank& self = ranks_[std::size_t(rank)];
+  RankSetup setup;
+  setup.rank = rank;
+  setup.size = job_.size();
+  setup.app = self.app;
+  setup.node_fd = node_fd_;
+  setup.pmi_fd = pmi_.open_for_rank(rank);
+  setup.files[0] = rank == 0 ? input_.open_for_rank0() : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  setup.files[1] = output_.open_stdout(rank);
+  setup.files[2] = output_.open_stderr(rank);
+  if (!binding_.cpus_of_rank.empty()) setup.cpus = &binding_.cpus_of_rank[std::size_t(rank)];
+  if (setup.cpus && job_.shows_binding)
+    output_.say("rank " + std::to_string(rank) + " may use processors " + os::format_cpu_list(*setup.cpus));
+  const bool has_all = setup.pmi_fd >= 0 && setup.files[0] >= 0 && setup.files[1] >= 0 && setup.files[2] >= 0;
+  Started started{-1, errno, "cannot open its descriptors"};
+  if (has_all) {
+    ::fcntl(setup.pmi_fd, F_SETFD, 0);
+    started = starter.start(setup);
+  }
+  ::close(setup.pmi_fd);
+  for (const int file : setup.files)
+    if (file > STDERR_FILENO) ::close(file);
+  if (started.pid > 0) {
+    self.pid = started.pid;
+    self.is_running = true;
+    rank_of_pid_[started.pid] = rank;
+    ++running_;
+    // Both sides set the group, so that a signal to it never comes too early.
+    ::setpgid(started.pid, started.pid);
+  }
+  if (started.error == 0) return true;
+  fail(started.error == EACCES || started.error == ENOEXEC ? 126 : 127,
+       "rank " + std::to_string(rank) + " (" + job_.apps[std::size_t(self.app)].command[0] +
+           "): " + started.step + ": " + std::strerror(started.error),
+       0);
+  return false;
+}
+
+void Supervisor::on_signal() {
+  signalfd_siginfo info;
+  while (::read(signal_fd_, &info, sizeof info) == ssize_t(sizeof info)) {
+    const int signal = int(info.ssi_signo);
+    if (signal == SIGCHLD) {
+      reap();
+    } else if (signal == SIGUSR1 || signal == SIGUSR2) {
+      for (const Rank& rank : ranks_)
+        if (rank.is_running) ::kill(rank.pid, signal);  // the programs only, not what they started
+    } else if (signal == SIGCONT) {
+      send_to_ranks(SIGCONT);
+      input_.continued();
+    } else if (signal == SIGTSTP) {
+      stop_with_terminal();
+    } else {
+      end_signal_ = signal;
+      fail(128 + signal,
+           std::string("ended by signal ") + std::to_string(signal) + " (" + ::strsignal(signal) + ")", 0);
+    }
+  }
+}
+
+/// Ctrl-Z: the ranks stop first, then mpirun; SIGCONT wakes mpirun, which wakes them.
+void Supervisor::stop_with_terminal() {
+  send_to_ranks(SIGSTOP);
+  ::raise(SIGSTOP);
+}
+
+void Supervisor::reap() {
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    const auto found = rank_of_pid_.find(pid);
+    if (found == rank_of_pid_.end()) continue;  // an orphan of some rank
+    const int rank = found->second;
+    rank_of_pid_.erase(found);
+    ranks_[std::size_t(rank)].is_running = false;
+    --running_;
+    pmi_.drain(rank);
+    output_.drain(rank);
+    rank_ended(rank, status);
+  }
+}
+
+/// Decides whether this end is a failure of the job.
+void Supervisor::rank_ended(int rank, int status) {
+  const RankState state = page_->state(rank);
+  if (page_->is_aborted())
+    return report_abort(page_->abort_rank.load(std::memory_order_relaxed), page_->abort_code);
+  if (is_failed_) return;  // we ended it, or it followed the first
+  const int grace_ms = state == RankState::initialized ? 0 : kOutsideGraceMs;
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    fail(128 + signal,
+         name_of(rank) + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) +
+             (WCOREDUMP(status) ? ", core dumped)" : ")"),
+         grace_ms);
+    return;
+  }
+  const int code = WEXITSTATUS(status);
+  const std::string exited = name_of(rank) + " exited with code " + std::to_string(code);
+  if (state == RankState::initialized)
+    fail(code ? code : 1, exited + " without calling MPI_Finalize", grace_ms);
+  else if (code != 0)
+    fail(code, exited, grace_ms);
+  else if (state == RankState::started && running_ > 0 && check_initialized_at_ == 0)
+    check_initialized_at_ = now_ms() + kCheckMs;
+}
+
+void Supervisor::report_abort(int rank, int code) {
+  std::string text = name_of(rank) + " called MPI_Abort with code " + std::to_string(code);
+  if (page_->is_aborted() && *page_->abort_message) text += std::string(": ") + page_->abort_message;
+  const int exit_code = code & 0xff;
+  fail(exit_code ? exit_code : 1, text, 0);
+}
+
+/// A rank that ended in good order but never called MPI_Init, while another one did: MPI_COMM_WORLD lacks a
+/// member, and the others would wait for it for ever.
+void Supervisor::check_initialized() {
+  int absent = -1, present = -1;
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const RankState state = page_->state(int(rank));
+    if (!ranks_[rank].is_running && state == RankState::started && absent < 0) absent = int(rank);
+    if (ranks_[rank].is_running && state == RankState::initialized && present < 0) present = int(rank);
+  }
+  if (absent >= 0 && present >= 0)
+    fail(1,
+         name_of(absent) + " exited with code 0 without calling MPI_Init, and rank " +
+             std::to_string(present) + " has called it",
+         0);
+}
+
+void Supervisor::check_clock() {
+  const long now = now_ms();
+  if (timeout_at_ != 0 && now >= timeout_at_) {
+    timeout_at_ = 0;
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%g", job_.timeout_s);
+    fail(124, std::string("the job did not end within ") + seconds + " s (--timeout)", 0);
+  }
+  if (check_initialized_at_ != 0 && now >= check_initialized_at_) {
+    check_initialized_at_ = now + kCheckMs;
+    if (!is_failed_) check_initialized();
+  }
+  if (end_at_ != 0 && now >= end_at_) {
+    end_at_ = 0;
+    kill_at_ = now + kPoliteMs;
+    send_to_ranks(end_signal_);
+    send_to_ranks(SIGCONT);  // a stopped process takes no signal
+  }
+  if (kill_at_ != 0 && now >= kill_at_) {
+    kill_at_ = now + kPoliteMs;  // again, should a rank have changed its group meanwhile
+    send_to_ranks(SIGKILL);
+  }
+}
+
+int Supervisor::next_wait_ms() const {
+  long at = 0;
+  for (const long each : {timeout_at_, check_initialized_at_, end_at_, kill_at_})
+    if (each != 0 && (at == 0 || each < at)) at = each;
+  long wait = at == 0 ? -1 : std::max(0L, at - now_ms());
+  if (output_.has_question() && (wait < 0 || wait > Output::kQuestionMs)) wait = Output::kQuestionMs;
+  return int(std::min(wait, 3600L * 1000));
+}
+
+void Supervisor::fail(int exit_code, const std::string& text, int grace_ms) {
+  if (is_failed_) return;
+  is_failed_ = true;
+  exit_code_ = exit_code;
+  output_.say(text);
+  end_at_ = now_ms() + grace_ms;
+}
+
+void Supervisor::send_to_ranks(int signal) {
+  for (const Rank& rank : ranks_) {
+    if (!rank.is_running) continue;
+    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);
+  }
+}
+
+std::string Supervisor::name_of(int rank) const {
+  DUNLIN_ASSERT(rank >= 0 && rank < int(ranks_.size()));
+  const Rank& self = ranks_[std::size_t(rank)];
+  return "rank " + std::to_string(rank) + " (" + job_.apps[std::size_t(self.app)].command[0] + ", process " +
+         std::to_string(self.pid) + ")";
+}
+
+/// All ranks have ended.  What they left running has a moment to write its last words, unless the job failed.
+void Supervisor::finish() {
+  const long limit = now_ms() + kOrphanMs;
+  while (!is_failed_ && !output_.is_over() && now_ms() < limit && !children().empty()) {
+    loop_.wait(10);
+    reap();
+  }
+  end_descendants(kEndMs);
+  output_.finish(kSlowReaderMs);
+}
+
+}  // namespace dunlin::launcher

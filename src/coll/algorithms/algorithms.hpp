@@ -1,0 +1,91 @@
+// All algorithms of collective operations, one file each; what they cost and where they come from is said there.
+//
+// They are tasks over a group of ranks (`Cx`) and know nothing of MPI calls: coll/select.cpp chooses among them, comm/ uses
+// some directly.  Buffers are blocks; sums of block sizes agree between sender and receiver, as the standard demands.
+// Costs use alpha (one message), beta (one byte moved), gamma (one byte reduced), p ranks, n bytes.
+#pragma once
+
+#include <utility>
+
+#include "coll/block.hpp"
+#include "coll/steps.hpp"
+#include "coll/task.hpp"
+#include "op/op.hpp"
+
+namespace dunlin::coll {
+
+/// What a reduction works on: `count` elements at `mine`, which stays unchanged unless it is `result` (in place).
+struct Reduction {
+  const std::byte* mine = nullptr;
+  std::byte* result = nullptr;      // may be null where the rank gets none
+  std::int64_t count = 0;
+  const Datatype* type = nullptr;
+  const Op* op = nullptr;
+
+  static Reduction of(const void* send, void* recv, std::int64_t count, const Datatype& type, const Op& op) noexcept {
+    const void* mine = is_in_place(send) ? recv : send;
+    return {static_cast<const std::byte*>(mine), static_cast<std::byte*>(recv), count, &type, &op};
+  }
+  std::size_t bytes() const noexcept { return std::size_t(count * type->size()); }
+  Block block(const std::byte* at) const noexcept { return {const_cast<std::byte*>(at), count, type}; }
+  /// Elements [first, last) of an array laid out like the buffers.
+  Block part(const std::byte* at, std::int64_t first, std::int64_t last) const noexcept {
+    return {offset(at, first * type->extent()), last - first, type};
+  }
+  /// value = value op other, or other op value; the result may be in either: the pointers are swapped then.
+  void fold(std::byte*& value, std::byte*& other, bool other_is_left) const noexcept {
+    if (other_is_left || op->is_commutative()) return op->combine(other, value, count, *type);
+    op->combine(value, other, count, *type);
+    std::swap(value, other);
+  }
+};
+
+Task nothing(Cx cx);  // ends at once
+
+Task barrier_dissemination(Cx cx);
+Task barrier_linear(Cx cx);
+Task barrier_inter(Cx cx);
+
+Task bcast_binomial(Cx cx, Block block, int root);
+Task bcast_scatter_allgather(Cx cx, Block block, int root);
+Task bcast_linear(Cx cx, Block block, int root);
+Task bcast_inter(Cx cx, Block block, int root);
+
+/// `mine` is ignored at the root where `in_place`; `all` counts at the root only.
+Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place);
+Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place);
+Task gather_inter(Cx cx, Block mine, Blocks all, int root);
+Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place);
+Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place);
+Task scatter_inter(Cx cx, Blocks all, Block mine, int root);
+
+/// Every rank's own block lies in `all` already.
+Task allgather_recursive_doubling(Cx cx, Blocks all);  // p a power of two, equal blocks
+Task allgather_bruck(Cx cx, Blocks all);               // equal blocks
+Task allgather_ring(Cx cx, Blocks all);
+
+Task alltoall_bruck(Cx cx, Blocks send, Blocks recv);  // equal blocks
+Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv);
+Task alltoall_in_place(Cx cx, Blocks blocks);
+/// Exchange with every rank of the remote group: allgather(v) and alltoall(v, w) of inter-communicators.
+Task exchange_inter(Cx cx, Blocks send, Blocks recv);
+
+Task reduce_binomial(Cx cx, Reduction r, int root);
+Task reduce_linear(Cx cx, Reduction r, int root);
+Task reduce_inter(Cx cx, Reduction r, int root);
+
+Task allreduce_recursive_doubling(Cx cx, Reduction r);
+Task allreduce_rabenseifner(Cx cx, Reduction r);       // commutative
+Task allreduce_ring(Cx cx, Reduction r);               // commutative
+Task allreduce_linear(Cx cx, Reduction r);
+Task allreduce_inter(Cx cx, Reduction r);
+
+/// `r.count` elements altogether; `parts` divides them (its base is not used), this rank's part ends in `r.result`.
+Task reduce_scatter_by_reduce(Cx cx, Reduction r, Blocks parts);
+Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts);  // commutative
+Task reduce_scatter_inter(Cx cx, Reduction r, Blocks parts);
+
+Task scan_recursive_doubling(Cx cx, Reduction r);
+Task exscan_recursive_doubling(Cx cx, Reduction r);
+
+}  // namespace dunlin::coll

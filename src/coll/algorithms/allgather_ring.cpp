@@ -1,0 +1,20 @@
+// Allgather of long or unequal blocks: every block goes once round the ring.  Serves allgather and allgatherv.
+//
+// Cost: (p-1) * alpha + (p-1)/p * n beta, n bytes altogether; no copies.  Blocks without data are not sent.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace dunlin::coll {
+
+Task allgather_ring(Cx cx, Blocks all) {
+  const int right = (cx.rank + 1) % cx.size, left = (cx.rank - 1 + cx.size) % cx.size;
+  for (int step = 0; step < cx.size - 1; ++step) {
+    const Block out = all[(cx.rank - step + cx.size) % cx.size];
+    const Block in = all[(cx.rank - step - 1 + cx.size) % cx.size];
+    if (out.bytes() > 0) cx.post_send(out.source(), right);
+    if (in.bytes() > 0) cx.post_recv(in.target(), left);
+    co_await cx.all();
+  }
+  co_return Err::ok;
+}
+
+}  // namespace dunlin::coll

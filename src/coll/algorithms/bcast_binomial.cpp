@@ -1,0 +1,24 @@
+// Broadcast down a binomial tree.
+//
+// Ranks are counted from the root.  A rank hears from the one with its lowest set bit cleared and then tells those that
+// differ from it in a lower bit, the farthest (largest subtree) first.
+// Cost: ceil(lg p) * (alpha + n beta).  Trace for p = 5: 0->4; 0->2; 0->1, 2->3.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace dunlin::coll {
+
+Task bcast_binomial(Cx cx, Block block, int root) {
+  const int place = (cx.rank - root + cx.size) % cx.size;  // distance from the root
+  int bit = 1;
+  for (; bit < cx.size; bit *= 2)
+    if (place & bit) {
+      co_await cx.recv(block.target(), (place - bit + root) % cx.size);
+      break;
+    }
+  for (bit /= 2; bit > 0; bit /= 2)
+    if (place + bit < cx.size) cx.post_send(block.source(), (place + bit + root) % cx.size);
+  co_await cx.all();
+  co_return Err::ok;
+}
+
+}  // namespace dunlin::coll

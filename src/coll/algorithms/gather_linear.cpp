@@ -1,0 +1,26 @@
+// Gather of long or unequal blocks: every rank sends its block straight to its place at the root.
+//
+// Cost: (p-1) * alpha + n beta at the root, n bytes altogether; no copies.  The root posts receives in bunches, which bounds
+// its memory at any p.  Blocks without data are not sent: sender and root agree on sizes.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace dunlin::coll {
+
+Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place) {
+  constexpr int kBunch = 32;
+  if (cx.rank != root) {
+    if (mine.bytes() > 0) co_await cx.send(mine.source(), root);
+    co_return Err::ok;
+  }
+  if (!in_place) copy(mine, all[cx.rank]);
+  for (int step = 1; step < cx.size; ++step) {
+    const int from = (root + step) % cx.size;
+    const Block room = all[from];
+    if (room.bytes() > 0) cx.post_recv(room.target(), from);
+    if (step % kBunch == 0) co_await cx.all();
+  }
+  co_await cx.all();
+  co_return Err::ok;
+}
+
+}  // namespace dunlin::coll

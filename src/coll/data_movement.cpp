@@ -1,0 +1,288 @@
+// Collectives that move data: barrier, bcast, gather, scatter, allgather, alltoall and their v- and w-forms.
+//
+// Each call is an argument struct, whose `start` chooses the algorithm, run in one of three modes (coll/plan.hpp).
+// Called by the generated C bindings.
+#include "coll/functions.hpp"
+#include "coll/plan.hpp"
+#include "coll/select.hpp"
+
+namespace dunlin::coll {
+namespace {
+
+struct Barrier {
+  static constexpr const char* kName = "barrier";
+  Task start(const Cx& cx) const noexcept { return cx.comm->is_inter() ? barrier_inter(cx) : start_barrier(cx); }
+  Held held() const noexcept { return {}; }
+};
+
+struct Bcast {
+  Block block;
+  int root;
+  static constexpr const char* kName = "broadcast";
+  Task start(const Cx& cx) const noexcept {
+    if (cx.comm->is_inter()) return bcast_inter(cx, block, root);
+    if (cx.size == 1 || block.bytes() == 0) return nothing(cx);
+    return start_bcast(cx, block, root);
+  }
+  Held held() const noexcept { return {{block.type}}; }
+};
+
+/// gather and gatherv.
+struct Gather {
+  Block mine;
+  Blocks all;
+  int root;
+  bool in_place;
+  static constexpr const char* kName = "gather";
+  Task start(const Cx& cx) const noexcept {
+    if (cx.comm->is_inter()) return gather_inter(cx, mine, all, root);
+    if (!all.is_equal()) return gather_linear(cx, mine, all, root, in_place);
+    if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
+    return start_gather(cx, mine, all, root, in_place);
+  }
+  Held held() const noexcept { return {{mine.type, all.type}}; }
+};
+
+/// scatter and scatterv.
+struct Scatter {
+  Blocks all;
+  Block mine;
+  int root;
+  bool in_place;
+  static constexpr const char* kName = "scatter";
+  Task start(const Cx& cx) const noexcept {
+    if (cx.comm->is_inter()) return scatter_inter(cx, all, mine, root);
+    if (!all.is_equal()) return scatter_linear(cx, all, mine, root, in_place);
+    if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
+    return start_scatter(cx, all, mine, root, in_place);
+  }
+  Held held() const noexcept { return {{mine.type, all.type}}; }
+};
+
+/// allgather and allgatherv.
+struct Allgather {
+  Block mine;
+  Blocks all;
+  bool in_place;
+  static constexpr const char* kName = "allgather";
+  Task start(const Cx& cx) const noexcept {
+    if (cx.comm->is_inter()) return exchange_inter(cx, Blocks::same(mine), all);
+    if (!in_place) copy(mine, all[cx.rank]);
+    if (!all.is_equal()) return allgather_ring(cx, all);
+    if (cx.size == 1 || all[0].bytes() == 0) return nothing(cx);
+    return start_allgather(cx, all);
+  }
+  Held held() const noexcept { return {{mine.type, all.type}}; }
+};
+
+/// alltoall, alltoallv and alltoallw.
+struct Alltoall {
+  Blocks send;
+  Blocks recv;
+  bool in_place;
+  int ranks;  // that data is exchanged with
+  static constexpr const char* kName = "all-to-all";
+  Task start(const Cx& cx) const noexcept {
+    if (cx.comm->is_inter()) return exchange_inter(cx, send, recv);
+    if (in_place) return alltoall_in_place(cx, recv);
+    if (!recv.is_equal()) return alltoall_pairwise(cx, send, recv);
+    if (recv[0].bytes() == 0) return nothing(cx);
+    return start_alltoall(cx, send, recv);
+  }
+  Held held() const noexcept { return {{send.type, recv.type}, {send.types, recv.types}, ranks}; }
+};
+
+Block block_of(const void* buffer, std::int64_t count, const Datatype* type) noexcept {
+  return {offset(buffer, 0), count, type};
+}
+
+Alltoall mixed(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
+               IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes, const Comm& comm) noexcept {
+  const bool in_place = is_in_place(sendbuf);
+  return {Blocks::mixed(sendbuf, sendcounts, sdispls, in_place ? nullptr : sendtypes),
+          Blocks::mixed(recvbuf, recvcounts, rdispls, recvtypes), in_place, comm.target_size};
+}
+
+}  // namespace
+
+Err barrier(Comm& comm) noexcept {
+  return run(everywhere(comm), Barrier{});
+}
+Err ibarrier(Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), Barrier{}, request);
+}
+Err barrier_init(Comm& comm, Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm), Barrier{}, request);
+}
+
+Err bcast(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm) noexcept {
+  return run(everywhere(comm), Bcast{block_of(buffer, count, &type), root});
+}
+Err ibcast(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm, Request** request)
+           noexcept {
+  return begin(everywhere(comm), Bcast{block_of(buffer, count, &type), root}, request);
+}
+Err bcast_init(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm, Info* info,
+               Request** request) noexcept {
+  return prepare(everywhere(comm), Bcast{block_of(buffer, count, &type), root}, request);
+}
+
+Err gather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
+           recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
+  return run(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount,
+      recvtype), root, is_in_place(sendbuf)});
+}
+Err igather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
+            recvcount, const Datatype* recvtype, int root, Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
+      recvcount, recvtype), root, is_in_place(sendbuf)}, request);
+}
+Err gather_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info, Request**
+                request) noexcept {
+  return prepare(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
+      recvcount, recvtype), root, is_in_place(sendbuf)}, request);
+}
+
+Err gatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
+            recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm) noexcept {
+  return run(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
+      recvcounts, displs, recvtype), root, is_in_place(sendbuf)});
+}
+Err igatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
+             recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm, Request** request)
+             noexcept {
+  return begin(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
+      recvcounts, displs, recvtype), root, is_in_place(sendbuf)}, request);
+}
+Err gatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
+                 recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm, Info* info,
+                 Request** request) noexcept {
+  return prepare(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
+      recvcounts, displs, recvtype), root, is_in_place(sendbuf)}, request);
+}
+
+Err scatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
+            recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
+  return run(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf, recvcount,
+      recvtype), root, is_in_place(recvbuf)});
+}
+Err iscatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
+             recvcount, const Datatype* recvtype, int root, Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf,
+      recvcount, recvtype), root, is_in_place(recvbuf)}, request);
+}
+Err scatter_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                 std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info, Request**
+                 request) noexcept {
+  return prepare(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf,
+      recvcount, recvtype), root, is_in_place(recvbuf)}, request);
+}
+
+Err scatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void* recvbuf,
+             std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
+  return run(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype), block_of(recvbuf,
+      recvcount, recvtype), root, is_in_place(recvbuf)});
+}
+Err iscatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void*
+              recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Request**
+              request) noexcept {
+  return begin(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
+      block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf)}, request);
+}
+Err scatterv_init(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void*
+                  recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
+                  Request** request) noexcept {
+  return prepare(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
+      block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf)}, request);
+}
+
+Err allgather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
+              recvcount, const Datatype& recvtype, Comm& comm) noexcept {
+  return run(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
+      recvcount, &recvtype), is_in_place(sendbuf)});
+}
+Err iallgather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+               std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
+      recvcount, &recvtype), is_in_place(sendbuf)}, request);
+}
+Err allgather_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                   std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Info* info, Request** request)
+                   noexcept {
+  return prepare(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
+      recvcount, &recvtype), is_in_place(sendbuf)}, request);
+}
+
+Err allgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
+               recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm) noexcept {
+  return run(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
+      recvcounts, displs, &recvtype), is_in_place(sendbuf)});
+}
+Err iallgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
+                recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
+      recvcounts, displs, &recvtype), is_in_place(sendbuf)}, request);
+}
+Err allgatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                    IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm, Info* info,
+                    Request** request) noexcept {
+  return prepare(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
+      recvcounts, displs, &recvtype), is_in_place(sendbuf)}, request);
+}
+
+Err alltoall(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
+             recvcount, const Datatype& recvtype, Comm& comm) noexcept {
+  return run(everywhere(comm), Alltoall{Blocks::equal(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
+      recvcount, &recvtype), is_in_place(sendbuf), 0});
+}
+Err ialltoall(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
+              recvcount, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), Alltoall{Blocks::equal(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
+      recvcount, &recvtype), is_in_place(sendbuf), 0}, request);
+}
+Err alltoall_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                  std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Info* info, Request** request)
+                  noexcept {
+  return prepare(everywhere(comm), Alltoall{Blocks::equal(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
+      recvcount, &recvtype), is_in_place(sendbuf), 0}, request);
+}
+
+Err alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype, void*
+              recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm) noexcept {
+  return run(everywhere(comm), Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
+      Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0});
+}
+Err ialltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype, void*
+               recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm, Request**
+               request) noexcept {
+  return begin(everywhere(comm), Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
+      Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0}, request);
+}
+Err alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype, void*
+                   recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm, Info*
+                   info, Request** request) noexcept {
+  return prepare(everywhere(comm), Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
+      Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0}, request);
+}
+
+Err alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes, void*
+              recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes, Comm& comm)
+              noexcept {
+  return run(everywhere(comm), mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+      recvtypes, comm));
+}
+Err ialltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes, void*
+               recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes, Comm& comm,
+               Request** request) noexcept {
+  return begin(everywhere(comm), mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+      recvtypes, comm), request);
+}
+Err alltoallw_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes,
+                   void* recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes, Comm&
+                   comm, Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm), mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+      recvtypes, comm), request);
+}
+
+}  // namespace dunlin::coll

@@ -1,0 +1,73 @@
+// Collectives inside requests; see plan.hpp.
+#include "coll/plan.hpp"
+
+#include <cstdio>
+
+namespace dunlin::coll {
+
+Cx everywhere(Comm& comm) noexcept {
+  constexpr std::uint32_t kTags = 1u << 30;
+  Cx cx;
+  cx.comm = &comm;
+  cx.tag = std::int32_t(comm.collective_count++ % kTags);
+  cx.rank = comm.rank;
+  cx.size = comm.size;
+  return cx;
+}
+
+namespace {
+
+/// Predefined objects count references like others, so no case distinction.
+void retain(const Object* object) noexcept {
+  if (object) const_cast<Object*>(object)->retain();
+}
+void release(const Object* object) noexcept {
+  if (object) const_cast<Object*>(object)->release();
+}
+
+}  // namespace
+
+void Held::retain() const noexcept {
+  for (const Object* each : objects) coll::retain(each);
+  for (const MPI_Datatype* array : types)
+    for (int i = 0; array && i < type_count; ++i) coll::retain(from_handle<Datatype>(array[i]));
+}
+
+void Held::release() const noexcept {
+  for (const Object* each : objects) coll::release(each);
+  for (const MPI_Datatype* array : types)
+    for (int i = 0; array && i < type_count; ++i) coll::release(from_handle<Datatype>(array[i]));
+}
+
+CollectiveRequest::CollectiveRequest(const Cx& cx, const char* name) noexcept
+    : run_(*cx.comm->engine, false, memory_, sizeof memory_), cx_(cx), held_comm_(cx.comm), name_(name) {
+  cx_.run = &run_;
+  comm = cx.comm;
+  has_empty_status = true;
+}
+
+Err CollectiveRequest::start() noexcept {
+  is_active = true;
+  is_complete = false;
+  completion = Completion{};
+  run_.reset();
+  start_task(cx_);
+  if (poll() != Outcome::finished) run_.engine.add(*this);
+  return Err::ok;
+}
+
+progress::Pollable::Outcome CollectiveRequest::poll() noexcept {
+  const Run::Progress progress = run_.advance();
+  if (progress == Run::Progress::idle) return Outcome::idle;
+  if (progress == Run::Progress::advanced) return Outcome::advanced;
+  completion.error = run_.error;
+  finish();  // may be the end of this object
+  return Outcome::finished;
+}
+
+void CollectiveRequest::describe(char* text, int bytes_max) const noexcept {
+  std::snprintf(text, std::size_t(bytes_max), "%s, rank %d of %d, tag %d, at its step in line %d", name_, cx_.rank,
+                cx_.size, cx_.tag, run_.where);
+}
+
+}  // namespace dunlin::coll

@@ -1,0 +1,160 @@
+// Collectives that reduce: reduce, allreduce, reduce_scatter(_block), scan, exscan.
+//
+// Each call is an argument struct, whose `start` chooses the algorithm, run in one of three modes (coll/plan.hpp).
+// Called by the generated C bindings.
+#include "coll/functions.hpp"
+#include "coll/plan.hpp"
+#include "coll/select.hpp"
+
+namespace dunlin::coll {
+namespace {
+
+struct Reduce {
+  Reduction r;
+  int root;
+  static constexpr const char* kName = "reduce";
+  Task start(const Cx& cx) const noexcept {
+    if (cx.comm->is_inter()) return reduce_inter(cx, r, root);
+    if (r.count == 0) return nothing(cx);
+    return start_reduce(cx, r, root);
+  }
+  Held held() const noexcept { return {{r.type, r.op}}; }
+};
+
+struct Allreduce {
+  Reduction r;
+  static constexpr const char* kName = "allreduce";
+  Task start(const Cx& cx) const noexcept {
+    if (cx.comm->is_inter()) return allreduce_inter(cx, r);
+    if (r.count == 0) return nothing(cx);
+    return start_allreduce(cx, r);
+  }
+  Held held() const noexcept { return {{r.type, r.op}}; }
+};
+
+/// reduce_scatter_block (`counts` empty) and reduce_scatter.
+struct ReduceScatter {
+  Reduction r;          // its count is found by `start`
+  std::int64_t count;   // elements for every rank, where `counts` is empty
+  IntArray counts;
+  static constexpr const char* kName = "reduce-scatter";
+  Task start(const Cx& cx) const noexcept {
+    Reduction whole = r;
+    Blocks parts = Blocks::equal(nullptr, count, r.type);
+    whole.count = count * cx.size;
+    if (counts.data) {
+      auto* starts = reinterpret_cast<std::int64_t*>(cx.take(std::size_t(cx.size) * sizeof(std::int64_t)));
+      if (!starts) return nothing(cx);  // the run ends with the error that `take` noted
+      whole.count = 0;
+      for (int i = 0; i < cx.size; ++i) {
+        starts[i] = whole.count;
+        whole.count += counts[i];
+      }
+      parts = Blocks::varied(nullptr, counts, IntArray{starts, true}, r.type);
+    }
+    if (cx.comm->is_inter()) return reduce_scatter_inter(cx, whole, parts);
+    if (whole.count == 0) return nothing(cx);
+    return start_reduce_scatter(cx, whole, parts);
+  }
+  Held held() const noexcept { return {{r.type, r.op}}; }
+};
+
+struct Scan {
+  Reduction r;
+  static constexpr const char* kName = "scan";
+  Task start(const Cx& cx) const noexcept { return r.count == 0 ? nothing(cx) : scan_recursive_doubling(cx, r); }
+  Held held() const noexcept { return {{r.type, r.op}}; }
+};
+
+struct Exscan {
+  Reduction r;
+  static constexpr const char* kName = "exscan";
+  Task start(const Cx& cx) const noexcept { return r.count == 0 ? nothing(cx) : exscan_recursive_doubling(cx, r); }
+  Held held() const noexcept { return {{r.type, r.op}}; }
+};
+
+}  // namespace
+
+Err reduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, int root,
+           Comm& comm) noexcept {
+  return run(everywhere(comm), Reduce{Reduction::of(sendbuf, recvbuf, count, type, op), root});
+}
+Err ireduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, int
+            root, Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), Reduce{Reduction::of(sendbuf, recvbuf, count, type, op), root}, request);
+}
+Err reduce_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, int
+                root, Comm& comm, Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm), Reduce{Reduction::of(sendbuf, recvbuf, count, type, op), root}, request);
+}
+
+Err allreduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
+              comm) noexcept {
+  return run(everywhere(comm), Allreduce{Reduction::of(sendbuf, recvbuf, count, type, op)});
+}
+Err iallreduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
+               comm, Request** request) noexcept {
+  return begin(everywhere(comm), Allreduce{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+}
+Err allreduce_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+                   Comm& comm, Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm), Allreduce{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+}
+
+Err reduce_scatter_block(const void* sendbuf, void* recvbuf, std::int64_t recvcount, const Datatype& type, const
+                         Op& op, Comm& comm) noexcept {
+  return run(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), recvcount, {}});
+}
+Err ireduce_scatter_block(const void* sendbuf, void* recvbuf, std::int64_t recvcount, const Datatype& type,
+                          const Op& op, Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), recvcount, {}},
+      request);
+}
+Err reduce_scatter_block_init(const void* sendbuf, void* recvbuf, std::int64_t recvcount, const Datatype& type,
+                              const Op& op, Comm& comm, Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), recvcount, {}},
+      request);
+}
+
+Err reduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type, const Op& op,
+                   Comm& comm) noexcept {
+  return run(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), 0, recvcounts});
+}
+Err ireduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type, const Op& op,
+                    Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), 0, recvcounts},
+      request);
+}
+Err reduce_scatter_init(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type, const Op&
+                        op, Comm& comm, Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), 0, recvcounts},
+      request);
+}
+
+Err scan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm& comm)
+         noexcept {
+  return run(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)});
+}
+Err iscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
+          comm, Request** request) noexcept {
+  return begin(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+}
+Err scan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
+              comm, Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+}
+
+Err exscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
+           comm) noexcept {
+  return run(everywhere(comm), Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)});
+}
+Err iexscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
+            comm, Request** request) noexcept {
+  return begin(everywhere(comm), Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+}
+Err exscan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+                Comm& comm, Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm), Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+}
+
+}  // namespace dunlin::coll

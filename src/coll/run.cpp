@@ -1,0 +1,136 @@
+// Messages and resumption of a running collective; see run.hpp.
+#include "coll/run.hpp"
+
+#include "progress/engine.hpp"
+
+namespace dunlin::coll {
+
+using protocol::Mode;
+using protocol::ReceiveRequest;
+using protocol::SendRequest;
+
+template <class T>
+Run::Operation<T>* Run::make(Operation<T>*& unused) noexcept {
+  void* memory = unused;
+  if (unused)
+    unused = unused->next;
+  else
+    memory = arena.take(sizeof(Operation<T>));
+  if (!memory) {
+    set_error(Err::no_mem);
+    return nullptr;
+  }
+  return ::new (memory) Operation<T>;
+}
+
+void Run::post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept {
+  DUNLIN_ASSERT(to >= 0 && to < comm.target_size);
+  if (error != Err::ok) return;
+  if (engine.protocol.try_send_now(comm, plane, data, to, tag)) [[likely]] return;
+  Send* send = make(unused_sends_);
+  if (!send) return;
+  send->request.comm = &comm;
+  send->next = sends_;
+  sends_ = send;
+  engine.protocol.send(send->request, comm, plane, data, to, tag, Mode::standard);
+}
+
+void Run::post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept {
+  DUNLIN_ASSERT(from >= 0 && from < comm.target_size);
+  if (error != Err::ok) return;
+  Receive* receive = make(unused_receives_);
+  if (!receive) return;
+  receive->request.comm = &comm;
+  receive->next = receives_;
+  receives_ = receive;
+  engine.protocol.receive(receive->request, comm, plane, data, from, tag);
+}
+
+void Run::receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept {
+  DUNLIN_ASSERT(from >= 0 && from < comm.target_size);
+  if (!is_blocking || sends_ || receives_) return post_receive(comm, plane, data, from, tag);
+  if (error != Err::ok) return;
+  ReceiveRequest request;
+  request.comm = &comm;
+  engine.protocol.receive_and_wait(request, comm, plane, data, from, tag);
+  set_error(request.completion.error);
+}
+
+template <class T>
+void Run::sweep(Operation<T>*& list, Operation<T>*& unused) noexcept {
+  for (Operation<T>** link = &list; *link;) {
+    Operation<T>* each = *link;
+    if (!each->request.is_complete) {
+      link = &each->next;
+      continue;
+    }
+    if (!each->request.completion.is_cancelled) set_error(each->request.completion.error);
+    *link = each->next;
+    each->request.~T();
+    each->next = unused;
+    unused = each;
+  }
+}
+
+bool Run::sweep() noexcept {
+  sweep(sends_, unused_sends_);
+  sweep(receives_, unused_receives_);
+  return !sends_ && !receives_;
+}
+
+void Run::wait() noexcept {
+  while (!is_quiet()) {
+    if (error != Err::ok && !is_cancelled_) cancel_all();
+    // Receives first: their source is the rank to look at; sends finish by the way.
+    const Request& awaited = receives_ ? static_cast<Request&>(receives_->request) : sends_->request;
+    engine.wait(awaited);
+  }
+}
+
+/// After an error nobody may count on the partners any more: takes back what no partner has matched yet.
+void Run::cancel_all() noexcept {
+  is_cancelled_ = true;
+  for (Send* each = sends_; each; each = each->next)
+    if (!each->request.is_complete) engine.protocol.cancel(each->request);
+  for (Receive* each = receives_; each; each = each->next)
+    if (!each->request.is_complete) engine.protocol.cancel(each->request);
+}
+
+Run::Progress Run::advance() noexcept {
+  bool has_moved = false;
+  while (error == Err::ok && leaf) {
+    if (!is_quiet()) {
+      if (error != Err::ok) break;
+      return has_moved ? Progress::advanced : Progress::idle;
+    }
+    if (error != Err::ok) break;
+    has_moved = true;
+    const std::coroutine_handle<> task = leaf;
+    leaf = nullptr;
+    task.resume();
+  }
+  if (error != Err::ok && !is_quiet()) {
+    if (!is_cancelled_) cancel_all();
+    if (!is_quiet()) return Progress::idle;
+  }
+  return Progress::ended;
+}
+
+void Run::reset() noexcept {
+  DUNLIN_ASSERT(!sends_ && !receives_);
+  while (newest) {
+    const std::coroutine_handle<> handle = newest->handle;
+    newest = newest->older;
+    handle.destroy();
+  }
+  leaf = nullptr;
+  unused_sends_ = nullptr;
+  unused_receives_ = nullptr;
+  is_cancelled_ = false;
+  error = Err::ok;
+  arena.rewind();
+}
+
+Run::~Run() { if (newest) reset(); }
+
+}  // namespace dunlin::coll

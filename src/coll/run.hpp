@@ -1,0 +1,103 @@
+// One collective under way in this process: its memory, its outstanding messages, its frames, its error.
+//
+// Made by coll/plan.hpp, used by tasks through `Cx` (coll/steps.hpp).  A run is blocking, then every step waits in place; or
+// parked, then `advance` is called by progress until it answers that the run has ended.
+// Thread safety: used under base/big_lock.hpp, which waits inside a blocking step give up.
+#pragma once
+
+#include <coroutine>
+
+#include "base/err.hpp"
+#include "coll/arena.hpp"
+#include "protocol/requests.hpp"
+
+namespace dunlin::progress { class Engine; }
+
+namespace dunlin::coll {
+
+class Run;
+
+/// The part of a coroutine's promise that needs no coroutine to be understood.
+struct Frame {
+  Frame(Run& run, std::coroutine_handle<> handle) noexcept;
+  Run& run;
+  const std::coroutine_handle<> handle;
+  std::coroutine_handle<> parent;  // who awaits this one; empty until then
+  Frame* const older;              // made before this one and not destroyed yet
+};
+
+/// What awaiting a step waits for: that all messages of the run are through.
+struct Step {
+  Run* run;
+  bool await_ready() const noexcept;
+  void await_suspend(std::coroutine_handle<> task) const noexcept;
+  void await_resume() const noexcept {}
+};
+
+class Run {
+ public:
+  Run(progress::Engine& engine, bool is_blocking, std::byte* memory, std::size_t memory_bytes) noexcept
+      : arena(memory, memory_bytes), engine(engine), is_blocking(is_blocking) {}
+  /// The run must have ended.
+  ~Run();
+
+  Arena arena;
+  progress::Engine& engine;
+  const bool is_blocking;
+  Err error = Err::ok;             // the first one; ends the run
+  int where = 0;                   // source line of the last step, for the report of a hang
+  std::coroutine_handle<> leaf;    // to be resumed when the step is ready
+  Frame* newest = nullptr;         // all frames, youngest first
+
+  void set_error(Err detected) noexcept {
+    if (error == Err::ok) error = detected;
+  }
+
+  /// Starts messages; they are through when `is_quiet`.  Ranks are those of `comm`.
+  void post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept;
+  void post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
+  /// A receive with nothing else outstanding; in a blocking run it needs no queue.
+  void receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
+  /// Whether all messages are through; notes their errors.
+  bool is_quiet() noexcept { return (!sends_ && !receives_) || sweep(); }
+  /// Waits in place until all messages are through.
+  void wait() noexcept;
+
+  enum class Progress : std::uint8_t { idle, advanced, ended };
+  /// Resumes what can be resumed.  After `ended`, `error` is the result, and `reset` may follow.
+  Progress advance() noexcept;
+  /// Destroys all frames and takes all memory back: ready for another round.
+  void reset() noexcept;
+
+ private:
+  template <class T>
+  struct Operation {
+    T request;
+    Operation* next = nullptr;
+  };
+  using Send = Operation<protocol::SendRequest>;
+  using Receive = Operation<protocol::ReceiveRequest>;
+
+  bool sweep() noexcept;
+  void cancel_all() noexcept;
+  template <class T> Operation<T>* make(Operation<T>*& unused) noexcept;
+  template <class T> void sweep(Operation<T>*& list, Operation<T>*& unused) noexcept;
+
+  Send* sends_ = nullptr;          // outstanding
+  Receive* receives_ = nullptr;
+  Send* unused_sends_ = nullptr;   // memory of finished ones
+  Receive* unused_receives_ = nullptr;
+  bool is_cancelled_ = false;      // an error came: what can be taken back has been
+};
+
+inline Frame::Frame(Run& run, std::coroutine_handle<> handle) noexcept : run(run), handle(handle), older(run.newest) {
+  run.newest = this;
+}
+
+inline bool Step::await_ready() const noexcept {
+  if (run->is_blocking) run->wait();
+  return run->is_quiet() && run->error == Err::ok;
+}
+inline void Step::await_suspend(std::coroutine_handle<> task) const noexcept { run->leaf = task; }
+
+}  // namespace dunlin::coll

@@ -1,0 +1,23 @@
+// Which algorithm a collective uses: by its size, the number of ranks and settings (DUNLIN_COLL_...).
+//
+// All ranks of a collective must decide the same: only what the standard makes equal everywhere is looked at (bytes of a
+// message, not counts, where the two sides may use different datatypes), and settings are the job's.
+// Called by coll/functions.cpp.
+#pragma once
+
+#include "coll/algorithms/algorithms.hpp"
+
+namespace dunlin::coll {
+
+Task start_barrier(const Cx& cx) noexcept;
+Task start_bcast(const Cx& cx, Block block, int root) noexcept;
+Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept;
+Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept;
+/// The own block lies in `all`; equal blocks.
+Task start_allgather(const Cx& cx, Blocks all) noexcept;
+Task start_alltoall(const Cx& cx, Blocks send, Blocks recv) noexcept;
+Task start_reduce(const Cx& cx, Reduction r, int root) noexcept;
+Task start_allreduce(const Cx& cx, Reduction r) noexcept;
+Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept;
+
+}  // namespace dunlin::coll

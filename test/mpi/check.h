@@ -1,0 +1,30 @@
+/* For the programs of this folder: a check prints a sentence with rank, file and line, and ends the job. */
+#pragma once
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int check_rank, check_size;
+
+#define CHECK(condition, ...)                                                          \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
+      fprintf(stderr, "rank %d of %d: %s:%d: %s: ", check_rank, check_size, __FILE__, __LINE__, #condition); \
+      fprintf(stderr, "" __VA_ARGS__);                                                 \
+      fputc('\n', stderr);                                                             \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                    \
+    }                                                                                  \
+  } while (0)
+
+static inline void check_start(int* argc, char*** argv) {
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &check_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &check_size);
+}
+
+static inline int check_end(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}

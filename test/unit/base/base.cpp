@@ -1,0 +1,114 @@
+// Settings, pools and the lock.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/big_lock.hpp"
+#include "base/err.hpp"
+#include "base/size_pool.hpp"
+#include "base/variable.hpp"
+
+using namespace dunlin;
+
+namespace {
+
+IntVariable number{"TEST_NUMBER", 7, "things", "a number for this test", 0, 1 << 30};
+WordVariable word{"TEST_WORD", "red", "red|green", "a word for this test"};
+
+std::int64_t number_of(const char* text) {
+  setenv("DUNLIN_TEST_NUMBER", text, 1);
+  Variable::read_all_again();
+  unsetenv("DUNLIN_TEST_NUMBER");
+  return number.get();
+}
+
+TEST(Variable, ReadsNumbersSizesAndSwitches) {
+  EXPECT_EQ(number_of("12"), 12);
+  EXPECT_EQ(number_of("4k"), 4096);
+  EXPECT_EQ(number_of("1M"), 1 << 20);
+  EXPECT_EQ(number_of("on"), 1);
+  EXPECT_EQ(number_of("false"), 0);
+}
+
+TEST(Variable, KeepsTheDefaultForNonsense) {
+  for (const char* text : {"", "many", "12q", "4kk", "-1", "9999999999999999999", "2g"})
+    EXPECT_EQ(number_of(text), 7) << text;
+}
+
+TEST(Variable, TakesOnlyListedWords) {
+  setenv("DUNLIN_TEST_WORD", "green", 1);
+  Variable::read_all_again();
+  EXPECT_STREQ(word.get(), "green");
+  EXPECT_EQ(word.index(), 1);
+  EXPECT_EQ(word.source(), Variable::Source::environment);
+  setenv("DUNLIN_TEST_WORD", "blue", 1);
+  Variable::read_all_again();
+  EXPECT_STREQ(word.get(), "red");
+  unsetenv("DUNLIN_TEST_WORD");
+}
+
+TEST(Variable, NamesTheNearestForUnknownOnes) {
+  setenv("DUNLIN_TEST_NUMBRE", "1", 1);
+  testing::internal::CaptureStderr();
+  Variable::warn_of_unknown();
+  unsetenv("DUNLIN_TEST_NUMBRE");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("did you mean DUNLIN_TEST_NUMBER?"), std::string::npos);
+}
+
+TEST(Err, KeepsTheSentenceOfItsClassPerThread) {
+  EXPECT_EQ(fail(Err::tag, "tag %d", 5), Err::tag);
+  EXPECT_STREQ(error_detail(Err::tag), "tag 5");
+  EXPECT_STREQ(error_detail(Err::rank), "");
+  std::thread([] { EXPECT_STREQ(error_detail(Err::tag), ""); }).join();
+}
+
+TEST(SizePool, GivesDistinctAlignedMemoryAndTakesItBack) {
+  SizePool pool;
+  std::vector<std::pair<void*, std::size_t>> taken;
+  for (std::size_t bytes = 1; bytes < 3000; bytes += 7) {
+    void* at = pool.take(bytes);
+    ASSERT_NE(at, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(at) % 16, 0u);
+    std::memset(at, int(bytes & 0xff), bytes);
+    taken.emplace_back(at, bytes);
+  }
+  for (auto [at, bytes] : taken) {
+    EXPECT_EQ(static_cast<unsigned char*>(at)[bytes - 1], bytes & 0xff);
+    pool.give_back(at, bytes);
+  }
+  void* again = pool.take(100);
+  pool.give_back(again, 100);
+  EXPECT_EQ(pool.take(100), again) << "memory is reused";
+}
+
+TEST(BigLock, KeepsThreadsApartAndIsRecursive) {
+  BigLock::set_needed(true);
+  int counter = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10'000; ++i) {
+        BigLock::Guard outer;
+        BigLock::Guard inner;
+        ++counter;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(counter, 40'000);
+}
+
+TEST(BigLock, GivesUpAllLevelsAtOnce) {
+  BigLock::acquire();
+  BigLock::acquire();
+  const int levels = BigLock::release_all();
+  EXPECT_EQ(levels, 2);
+  std::thread([] { BigLock::Guard guard; }).join();  // would hang if a level were still held
+  BigLock::reacquire(levels);
+  BigLock::release();
+  BigLock::release();
+}
+
+}  // namespace
