@@ -9,7 +9,8 @@
 namespace dunlin::object {
 namespace {
 
-// Told once by the Fortran layer, by MPI 5.0 before or after MPI_Init, from then on the same for the whole process.
+// Told once by the Fortran layer, by MPI 5.0 before or after MPI_Init, from then on the same for the whole
+// process.
 struct Fortran {
   Ref<Info> info;
   int logical_size = 0;  // bytes; 0 until told
@@ -49,7 +50,8 @@ Err abi_set_fortran_info(Info& info) noexcept {
   return Err::ok;
 }
 
-Err abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int* is_set) noexcept {
+Err abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false,
+                             int* is_set) noexcept {
   if (!is_logical_size(logical_size))
     return fail(Err::arg, "logical_size is %d; a Fortran LOGICAL has 1, 2, 4, 8 or 16 bytes", logical_size);
   *is_set = fortran.logical_size == logical_size;
@@ -63,7 +65,8 @@ Err abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical
 Err abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) noexcept {
   if (!is_logical_size(logical_size))
     return fail(Err::arg, "logical_size is %d; a Fortran LOGICAL has 1, 2, 4, 8 or 16 bytes", logical_size);
-  if (fortran.logical_size != 0) return fail(Err::abi, "the Fortran booleans were set before and cannot be changed");
+  if (fortran.logical_size != 0)
+    return fail(Err::abi, "the Fortran booleans were set before and cannot be changed");
   fortran.logical_size = logical_size;
   std::memcpy(fortran.logical_true, logical_true, std::size_t(logical_size));
   std::memcpy(fortran.logical_false, logical_false, std::size_t(logical_size));

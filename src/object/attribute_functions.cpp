@@ -22,10 +22,14 @@ Keyval* find_key(int number, Keyval::On on, Err* error) noexcept {
   Object* object = number == MPI_KEYVAL_INVALID ? nullptr : Object::from_int(number);
   auto* key = object && object->kind() == Kind::keyval ? static_cast<Keyval*>(object) : nullptr;
   if (!key || key->is_freed)
-    *error = fail(Err::keyval, "keyval is %d, which no MPI_%s_create_keyval returned or which was freed", number,
-                  on == Keyval::On::comm ? "Comm" : on == Keyval::On::datatype ? "Type" : "Win");
+    *error =
+        fail(Err::keyval, "keyval is %d, which no MPI_%s_create_keyval returned or which was freed", number,
+             on == Keyval::On::comm       ? "Comm"
+             : on == Keyval::On::datatype ? "Type"
+                                          : "Win");
   else if (key->on != on)
-    *error = fail(Err::keyval, "keyval is %d, which was made for %s, not for %s", number, name_of(key->on), name_of(on));
+    *error = fail(Err::keyval, "keyval is %d, which was made for %s, not for %s", number, name_of(key->on),
+                  name_of(on));
   return *error == Err::ok ? key : nullptr;
 }
 
@@ -46,7 +50,8 @@ Err free(Keyval::On on, int* keyval) noexcept {
   return Err::ok;
 }
 
-/// The place of a predefined attribute's value, or nullptr when it is not set; `known` tells whether there is such a key.
+/// The place of a predefined attribute's value, or nullptr when it is not set; `known` tells whether there is
+/// such a key.
 int* predefined_value(int keyval, bool* known) noexcept {
   PredefinedAttributes& values = predefined_attributes;
   *known = true;

@@ -4,7 +4,8 @@
 
 namespace dunlin {
 
-PredefinedAttributes predefined_attributes{.io = MPI_ANY_SOURCE, .host = MPI_PROC_NULL, .last_used_code = MPI_ERR_LASTCODE};
+PredefinedAttributes predefined_attributes{
+    .io = MPI_ANY_SOURCE, .host = MPI_PROC_NULL, .last_used_code = MPI_ERR_LASTCODE};
 
 namespace {
 

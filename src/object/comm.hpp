@@ -1,8 +1,10 @@
-// MPI_Comm: two groups (one for an intra-communicator), a context that keeps its messages apart, and what hangs on it.
+// MPI_Comm: two groups (one for an intra-communicator), a context that keeps its messages apart, and what
+// hangs on it.
 //
 // The data only; creating communicators is comm/, sending over them pt2pt/.
-// Scale: one communicator costs this struct; groups are shared by reference.  Contexts are 64 bits wide and handed out by
-// the leader of a new group from its own counter, so that millions may live and no agreement over bit masks is needed.
+// Scale: one communicator costs this struct; groups are shared by reference.  Contexts are 64 bits wide and
+// handed out by the leader of a new group from its own counter, so that millions may live and no agreement
+// over bit masks is needed.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +18,12 @@
 
 namespace dunlin {
 
-namespace progress { class Engine; }
-namespace pt2pt { class BufferPool; }
+namespace progress {
+class Engine;
+}
+namespace pt2pt {
+class BufferPool;
+}
 namespace comm {
 struct Process;
 struct Topology;
@@ -37,26 +43,30 @@ class Comm final : public Object {
   Comm() noexcept : Object(Kind::comm) {}
 
   // hot path: read by every send and receive.  Written once at creation.
-  std::uint64_t context = 0;              // multiple of 4; see Plane.  Same on all members
-  progress::Engine* engine = nullptr;     // what moves this communicator's messages
-  const int* target_members = nullptr;    // peer index by destination or source rank: remote group's for an inter-communicator
-  int target_size = 0;                    // how many ranks may be named as destination or source
-  int rank = 0;                           // mine in the local group
-  int size = 0;                           // of the local group
+  std::uint64_t context = 0;           // multiple of 4; see Plane.  Same on all members
+  progress::Engine* engine = nullptr;  // what moves this communicator's messages
+  const int* target_members =
+      nullptr;          // peer index by destination or source rank: remote group's for an inter-communicator
+  int target_size = 0;  // how many ranks may be named as destination or source
+  int rank = 0;         // mine in the local group
+  int size = 0;         // of the local group
 
   Ref<Group> group;
-  Ref<Group> remote_group;                // set only for inter-communicators
-  Ref<Comm> local_comm;                   // inter-communicator: intra-communicator of the local group, for its collectives
+  Ref<Group> remote_group;  // set only for inter-communicators
+  Ref<Comm> local_comm;     // inter-communicator: intra-communicator of the local group, for its collectives
   Ref<Errhandler> errhandler;
   Ref<Info> info;
   AttributeList attributes;
-  std::shared_ptr<const comm::Topology> topology;  // comm/topology.hpp; shared with duplicates, null where there is none
-  comm::Process* process = nullptr;       // what creating further communicators needs (comm/process.hpp); not owned
-  pt2pt::BufferPool* buffer = nullptr;    // MPI_Comm_attach_buffer; owned, see pt2pt/buffered.cpp
+  std::shared_ptr<const comm::Topology>
+      topology;  // comm/topology.hpp; shared with duplicates, null where there is none
+  comm::Process* process =
+      nullptr;  // what creating further communicators needs (comm/process.hpp); not owned
+  pt2pt::BufferPool* buffer = nullptr;  // MPI_Comm_attach_buffer; owned, see pt2pt/buffered.cpp
   void (*free_buffer)(pt2pt::BufferPool*) noexcept = nullptr;  // set together with `buffer`
-  std::uint32_t collective_count = 0;     // collectives started here: their tag, the same on all members by the standard's rule
-  std::uint32_t creation_count = 0;       // communicators asked for here, counted in the same way
-  char name[128] = "";                    // MPI_MAX_OBJECT_NAME
+  std::uint32_t collective_count =
+      0;  // collectives started here: their tag, the same on all members by the standard's rule
+  std::uint32_t creation_count = 0;  // communicators asked for here, counted in the same way
+  char name[128] = "";               // MPI_MAX_OBJECT_NAME
 
   bool is_inter() const noexcept { return bool(remote_group); }
   std::uint64_t context_of(Plane plane) const noexcept { return context | std::uint64_t(plane); }

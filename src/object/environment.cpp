@@ -11,7 +11,8 @@ namespace dunlin::object {
 
 // The name of this machine as the kernel knows it; nothing is looked up, so that it needs no name service.
 Err get_processor_name(char* name, int* length) noexcept {
-  if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0) std::snprintf(name, MPI_MAX_PROCESSOR_NAME, "localhost");
+  if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)
+    std::snprintf(name, MPI_MAX_PROCESSOR_NAME, "localhost");
   name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
   *length = int(std::strlen(name));
   return Err::ok;
@@ -24,8 +25,9 @@ Err get_version(int* version, int* subversion) noexcept {
 }
 
 Err get_library_version(char* version, int* length) noexcept {
-  *length = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Dunlin 0.1.0 (MPI %d.%d, standard ABI %d.%d)", MPI_VERSION,
-                          MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+  *length =
+      std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Dunlin 0.1.0 (MPI %d.%d, standard ABI %d.%d)",
+                    MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
   return Err::ok;
 }
 

@@ -42,7 +42,8 @@ Err errhandler_free(Errhandler& errhandler) noexcept {
 
 Err set_errhandler(Ref<Errhandler>& place, Errhandler::Type kind, Errhandler& errhandler) noexcept {
   if (errhandler.function && errhandler.type != kind)
-    return fail(Err::errhandler, "errhandler was made by %s; use one made by %s", name_of(errhandler.type), name_of(kind));
+    return fail(Err::errhandler, "errhandler was made by %s; use one made by %s", name_of(errhandler.type),
+                name_of(kind));
   place = Ref<Errhandler>(&errhandler);
   return Err::ok;
 }

@@ -1,5 +1,5 @@
-// Classes and codes that programs add (MPI 5.0, 9.5).  Numbers are given out upwards from MPI_ERR_LASTCODE and never twice,
-// so that a removed code is not taken for a later one.  Usable before MPI_Init.
+// Classes and codes that programs add (MPI 5.0, 9.5).  Numbers are given out upwards from MPI_ERR_LASTCODE
+// and never twice, so that a removed code is not taken for a later one.  Usable before MPI_Init.
 #include <mpi.h>
 
 #include <cstdio>
@@ -13,9 +13,9 @@ namespace dunlin::object {
 namespace {
 
 struct Added {
-  int class_number;    // its own number for a class
+  int class_number;  // its own number for a class
   bool is_removed = false;
-  int codes = 0;       // of a class: how many codes of it exist
+  int codes = 0;  // of a class: how many codes of it exist
   std::string text{};
 };
 
@@ -45,9 +45,12 @@ int add(int class_number) noexcept {
 /// The added class or code of that number, or nullptr with the error recorded.
 Added* find_for_change(int number, const char* argument, Err* error) noexcept {
   Added* found = find(number);
-  *error = found ? Err::ok
-                 : fail(Err::arg, "%s is %d, which no MPI_Add_error_class or MPI_Add_error_code returned or which was removed",
-                        argument, number);
+  *error =
+      found
+          ? Err::ok
+          : fail(Err::arg,
+                 "%s is %d, which no MPI_Add_error_class or MPI_Add_error_code returned or which was removed",
+                 argument, number);
   return found;
 }
 
@@ -82,7 +85,8 @@ Err remove_error_class(int error_class) noexcept {
   if (!is_class(error_class, *found))
     return fail(Err::arg, "errorclass is %d, which is an error code; use MPI_Remove_error_code", error_class);
   if (found->codes > 0)
-    return fail(Err::arg, "errorclass is %d, which %d error codes belong to; remove them first", error_class, found->codes);
+    return fail(Err::arg, "errorclass is %d, which %d error codes belong to; remove them first", error_class,
+                found->codes);
   found->is_removed = true;
   return Err::ok;
 }
@@ -112,7 +116,8 @@ Err error_class(int error_code, int* error_class) noexcept {
     *error_class = found->class_number;
     return Err::ok;
   }
-  if (!text_of_class(error_code)) return fail(Err::arg, "errorcode is %d, which is no error code", error_code);
+  if (!text_of_class(error_code))
+    return fail(Err::arg, "errorcode is %d, which is no error code", error_code);
   *error_class = error_code;
   return Err::ok;
 }
@@ -123,7 +128,8 @@ Err error_string(int error_code, char* string, int* length) noexcept {
   if (!text) return fail(Err::arg, "errorcode is %d, which is no error code", error_code);
   const char* detail = error_detail(Err(error_code));
   if (error_code == MPI_SUCCESS) detail = "";
-  const int bytes = std::snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, *text && *detail ? ": " : "", detail);
+  const int bytes =
+      std::snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, *text && *detail ? ": " : "", detail);
   *length = std::min(bytes, MPI_MAX_ERROR_STRING - 1);
   return Err::ok;
 }

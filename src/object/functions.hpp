@@ -1,8 +1,9 @@
-// The functions about objects that need no communication: info, attributes, error handlers, error classes and codes,
-// statuses, names, versions and clocks (MPI 5.0, 3.2.5, 7.7, 7.8, 9.1 to 9.6, 10, 20).
+// The functions about objects that need no communication: info, attributes, error handlers, error classes and
+// codes, statuses, names, versions and clocks (MPI 5.0, 3.2.5, 7.7, 7.8, 9.1 to 9.6, 10, 20).
 //
-// Called by the generated C bindings, which have checked handles, null pointers and negative counts.  Conventions: a handle
-// that goes in is a reference, an optional one a pointer; one that comes out is a `T**` and a reference of the caller's;
+// Called by the generated C bindings, which have checked handles, null pointers and negative counts.
+// Conventions: a handle that goes in is a reference, an optional one a pointer; one that comes out is a `T**`
+// and a reference of the caller's;
 // `_free` gives up the program's reference.  Outputs are set only on success.
 #pragma once
 
@@ -62,7 +63,8 @@ Err session_create_errhandler(MPI_Session_errhandler_function* function, Errhand
 Err errhandler_free(Errhandler& errhandler) noexcept;
 Err comm_set_errhandler(Comm& comm, Errhandler& errhandler) noexcept;
 Err comm_get_errhandler(Comm& comm, Errhandler** errhandler) noexcept;
-/// Puts `errhandler` into the place an object keeps its handler in; refuses one made for another kind of object.
+/// Puts `errhandler` into the place an object keeps its handler in; refuses one made for another kind of
+/// object.
 Err set_errhandler(Ref<Errhandler>& place, Errhandler::Type kind, Errhandler& errhandler) noexcept;
 
 // --- error classes, codes and strings (9.4, 9.5).  error_classes.cpp, error_texts.cpp

@@ -19,7 +19,10 @@ bool is_identity(const std::vector<int>& members) noexcept {
 }  // namespace
 
 Group::Group(std::vector<int> members, int my_peer_index) noexcept
-    : Object(Kind::group), members_(std::move(members)), is_identity_(is_identity(members_)), me_(my_peer_index),
+    : Object(Kind::group),
+      members_(std::move(members)),
+      is_identity_(is_identity(members_)),
+      me_(my_peer_index),
       rank_(rank_of(my_peer_index)) {}
 
 int Group::rank_of(int peer_index) const noexcept {
@@ -39,7 +42,8 @@ int Group::rank_of(int peer_index) const noexcept {
 }
 
 Group& empty_group() noexcept {
-  alignas(Group) static unsigned char storage[sizeof(Group)];  // never destroyed: used until the end of the process
+  alignas(Group) static unsigned char
+      storage[sizeof(Group)];  // never destroyed: used until the end of the process
   static Group* const group = ::new (storage) Group({}, -1);
   return *group;
 }

@@ -1,10 +1,10 @@
 // MPI_Group: an ordered list of processes (MPI 5.0, 7.2.1 and 7.3).
 //
-// A process is named by its *peer index*: its place in this process's peer table (protocol/peers.hpp).  The ranks of the
-// job's world are 0..n-1; processes of other jobs (spawn, connect) get the numbers behind.
-// Scale: 4 bytes per member; the identity 0..n-1 (world and its duplicates) is shared, never copied.  An index by peer of
-// 8 bytes per member is made when members are first looked up in a larger group.
-// Thread safety: the index is made under base/big_lock.hpp; all else never changes.
+// A process is named by its *peer index*: its place in this process's peer table (protocol/peers.hpp).  The
+// ranks of the job's world are 0..n-1; processes of other jobs (spawn, connect) get the numbers behind.
+// Scale: 4 bytes per member; the identity 0..n-1 (world and its duplicates) is shared, never copied.  An
+// index by peer of 8 bytes per member is made when members are first looked up in a larger group. Thread
+// safety: the index is made under base/big_lock.hpp; all else never changes.
 #pragma once
 
 #include <span>
@@ -31,7 +31,9 @@ class Group final : public Object {
   int rank_of(int peer_index) const noexcept;
 
  private:
-  struct Place { int peer, rank; };
+  struct Place {
+    int peer, rank;
+  };
 
   std::vector<int> members_;
   bool is_identity_;

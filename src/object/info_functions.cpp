@@ -11,23 +11,26 @@
 namespace dunlin::object {
 namespace {
 
-constexpr std::size_t kKeyBytesMax = MPI_MAX_INFO_KEY - 1;    // the ABI's constants count the NUL
+constexpr std::size_t kKeyBytesMax = MPI_MAX_INFO_KEY - 1;  // the ABI's constants count the NUL
 constexpr std::size_t kValueBytesMax = MPI_MAX_INFO_VAL - 1;
 
 Err check_key(const char* key) noexcept {
   const std::size_t bytes = std::strlen(key);
   if (bytes == 0) return fail(Err::info_key, "key is empty; give it at least one character");
   if (bytes > kKeyBytesMax)
-    return fail(Err::info_key, "key has %zu characters; at most MPI_MAX_INFO_KEY-1 = %zu are allowed", bytes, kKeyBytesMax);
+    return fail(Err::info_key, "key has %zu characters; at most MPI_MAX_INFO_KEY-1 = %zu are allowed", bytes,
+                kKeyBytesMax);
   return Err::ok;
 }
 
 Err check_changeable(const Info& info) noexcept {
-  if (info.is_predefined()) return fail(Err::info, "info is MPI_INFO_ENV, which cannot be changed or freed; use MPI_Info_dup");
+  if (info.is_predefined())
+    return fail(Err::info, "info is MPI_INFO_ENV, which cannot be changed or freed; use MPI_Info_dup");
   return Err::ok;
 }
 
-/// The command line as the kernel shows it, so that MPI_Info_create_env needs no arguments and gives the same every time.
+/// The command line as the kernel shows it, so that MPI_Info_create_env needs no arguments and gives the same
+/// every time.
 std::vector<std::string> command_line() {
   std::vector<std::string> words;
   std::FILE* file = std::fopen("/proc/self/cmdline", "r");
@@ -90,7 +93,8 @@ Err info_set(Info& info, const char* key, const char* value) noexcept {
   if (Err e = check_key(key); e != Err::ok) return e;
   const std::size_t bytes = std::strlen(value);
   if (bytes > kValueBytesMax)
-    return fail(Err::info_value, "value of key \"%s\" has %zu characters; at most MPI_MAX_INFO_VAL-1 = %zu are allowed", key,
+    return fail(Err::info_value,
+                "value of key \"%s\" has %zu characters; at most MPI_MAX_INFO_VAL-1 = %zu are allowed", key,
                 bytes, kValueBytesMax);
   info.set(key, value);
   return Err::ok;
@@ -105,7 +109,8 @@ Err info_delete(Info& info, const char* key) noexcept {
 
 Err info_get(const Info& info, const char* key, int value_length, char* value, int* flag) noexcept {
   if (Err e = check_key(key); e != Err::ok) return e;
-  if (value_length < 0) return fail(Err::arg, "valuelen is %d; give the room in value without its NUL", value_length);
+  if (value_length < 0)
+    return fail(Err::arg, "valuelen is %d; give the room in value without its NUL", value_length);
   const std::string* found = info.find(key);
   *flag = found != nullptr;
   if (!found) return Err::ok;
@@ -125,7 +130,8 @@ Err info_get_valuelen(const Info& info, const char* key, int* value_length, int*
 
 Err info_get_string(const Info& info, const char* key, int* buffer_length, char* value, int* flag) noexcept {
   if (Err e = check_key(key); e != Err::ok) return e;
-  if (*buffer_length < 0) return fail(Err::arg, "buflen is %d; give the room in value with its NUL, or 0", *buffer_length);
+  if (*buffer_length < 0)
+    return fail(Err::arg, "buflen is %d; give the room in value with its NUL, or 0", *buffer_length);
   const std::string* found = info.find(key);
   *flag = found != nullptr;
   if (!found) return Err::ok;
@@ -145,7 +151,8 @@ Err info_get_nkeys(const Info& info, int* keys) noexcept {
 
 Err info_get_nthkey(const Info& info, int n, char* key) noexcept {
   if (n < 0 || n >= info.size())
-    return fail(Err::arg, "n is %d; info has %d keys, so that n must be from 0 to %d", n, info.size(), info.size() - 1);
+    return fail(Err::arg, "n is %d; info has %d keys, so that n must be from 0 to %d", n, info.size(),
+                info.size() - 1);
   const std::string& found = info.at(n).first;
   std::memcpy(key, found.c_str(), found.size() + 1);
   return Err::ok;

@@ -15,12 +15,30 @@ Err copy(const void* from, void* to) noexcept {
 
 }  // namespace
 
-Err status_get_source(const MPI_Status* status, int* source) noexcept { *source = status->MPI_SOURCE; return Err::ok; }
-Err status_get_tag(const MPI_Status* status, int* tag) noexcept { *tag = status->MPI_TAG; return Err::ok; }
-Err status_get_error(const MPI_Status* status, int* error) noexcept { *error = status->MPI_ERROR; return Err::ok; }
-Err status_set_source(MPI_Status* status, int source) noexcept { status->MPI_SOURCE = source; return Err::ok; }
-Err status_set_tag(MPI_Status* status, int tag) noexcept { status->MPI_TAG = tag; return Err::ok; }
-Err status_set_error(MPI_Status* status, int error) noexcept { status->MPI_ERROR = error; return Err::ok; }
+Err status_get_source(const MPI_Status* status, int* source) noexcept {
+  *source = status->MPI_SOURCE;
+  return Err::ok;
+}
+Err status_get_tag(const MPI_Status* status, int* tag) noexcept {
+  *tag = status->MPI_TAG;
+  return Err::ok;
+}
+Err status_get_error(const MPI_Status* status, int* error) noexcept {
+  *error = status->MPI_ERROR;
+  return Err::ok;
+}
+Err status_set_source(MPI_Status* status, int source) noexcept {
+  status->MPI_SOURCE = source;
+  return Err::ok;
+}
+Err status_set_tag(MPI_Status* status, int tag) noexcept {
+  status->MPI_TAG = tag;
+  return Err::ok;
+}
+Err status_set_error(MPI_Status* status, int error) noexcept {
+  status->MPI_ERROR = error;
+  return Err::ok;
+}
 
 Err status_set_cancelled(MPI_Status* status, int flag) noexcept {
   set_status_cancelled(*status, flag != 0);
