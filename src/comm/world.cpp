@@ -37,13 +37,16 @@ void create_world(Process& process) noexcept {
   std::iota(everybody.begin(), everybody.end(), 0);
   // The context of world must be the same everywhere, so it is the one that rank 0 would give out first.
   const std::uint64_t world_context = std::uint64_t(process.job) << 56;
-  process.world = make(process, Ref<Group>::adopt(new Group(std::move(everybody), process.me)), world_context, "MPI_COMM_WORLD");
-  process.self = make(process, Ref<Group>::adopt(new Group({process.me}, process.me)), process.context(1), "MPI_COMM_SELF");
+  process.world = make(process, Ref<Group>::adopt(new Group(std::move(everybody), process.me)), world_context,
+                       "MPI_COMM_WORLD");
+  process.self = make(process, Ref<Group>::adopt(new Group({process.me}, process.me)), process.context(1),
+                      "MPI_COMM_SELF");
 }
 
 void publish_world(Process& process) noexcept {
   make_predefined(*process.world, reinterpret_cast<std::uintptr_t>(MPI_COMM_WORLD));
   make_predefined(*process.self, reinterpret_cast<std::uintptr_t>(MPI_COMM_SELF));
+  Process::set_of_process(&process);
 }
 
 Err finish_self(Process& process) noexcept { return process.self->attributes.erase_all(*process.self); }
@@ -52,6 +55,7 @@ void destroy_world(Process& process) noexcept {
   (void)process.world->attributes.erase_all(*process.world);
   withdraw(process.self);
   withdraw(process.world);
+  if (Process::of_process() == &process) Process::set_of_process(nullptr);
 }
 
 }  // namespace dunlin::comm

@@ -1,0 +1,30 @@
+#include "comm/functions.hpp"
+#include "progress/engine.hpp"
+
+namespace dunlin::comm {
+namespace {
+
+bool is_idle(const void* engine) noexcept {
+  return static_cast<const progress::Engine*>(engine)->protocol.is_idle();
+}
+
+}  // namespace
+
+// Operations under way hold references (object/request.hpp): the communicator goes when the last has come to
+// its end.
+Err comm_free(Comm& comm) noexcept {
+  if (comm.is_predefined())
+    return fail(Err::comm, "comm is MPI_COMM_WORLD or MPI_COMM_SELF, which cannot be freed");
+  if (Err e = comm.attributes.erase_all(comm); e != Err::ok) return e;
+  comm.release();
+  return Err::ok;
+}
+
+Err comm_disconnect(Comm& comm) noexcept {
+  if (comm.is_predefined())
+    return fail(Err::comm, "comm is MPI_COMM_WORLD or MPI_COMM_SELF, which cannot be disconnected");
+  comm.engine->wait_until(&is_idle, comm.engine, nullptr);
+  return comm_free(comm);
+}
+
+}  // namespace dunlin::comm
