@@ -1,14 +1,16 @@
 // The functions about groups and communicators (MPI 5.0, chapter 7).
 //
-// Called by the generated C bindings, which have checked handles, null pointers and negative counts.  Conventions as in
-// object/functions.hpp: a handle that goes in is a reference, an optional one a pointer; one that comes out is a `T**`, with
-// nullptr for the null handle; `_free` gives up the program's reference.  Outputs are set only on success.
+// Called by the generated C bindings, which have checked handles, null pointers and negative counts.
+// Conventions as in object/functions.hpp: a handle that goes in is a reference, an optional one a pointer;
+// one that comes out is a `T**`, with nullptr for the null handle; `_free` gives up the program's reference.
+// Outputs are set only on success.
 #pragma once
 
 #include <mpi.h>
 
 #include "base/err.hpp"
 #include "object/comm.hpp"
+#include "object/info.hpp"
 #include "object/request.hpp"
 
 namespace dunlin::comm {
@@ -16,7 +18,8 @@ namespace dunlin::comm {
 // --- groups (7.3).  group_functions.cpp, group_sets.cpp
 Err group_size(const Group& group, int* size) noexcept;
 Err group_rank(const Group& group, int* rank) noexcept;
-Err group_translate_ranks(const Group& group1, int n, const int* ranks1, const Group& group2, int* ranks2) noexcept;
+Err group_translate_ranks(const Group& group1, int n, const int* ranks1, const Group& group2,
+                          int* ranks2) noexcept;
 Err group_compare(const Group& group1, const Group& group2, int* result) noexcept;
 Err group_union(const Group& group1, const Group& group2, Group** new_group) noexcept;
 Err group_intersection(const Group& group1, const Group& group2, Group** new_group) noexcept;
@@ -38,5 +41,35 @@ Err comm_remote_size(const Comm& comm, int* size) noexcept;
 Err comm_remote_group(const Comm& comm, Group** group) noexcept;
 /// nullptr: this job was started by a launcher, not by MPI_Comm_spawn.
 Err comm_get_parent(Comm** parent) noexcept;
+
+// --- new communicators (7.4.2).  dup.cpp, split.cpp, split_type.cpp, create_comm.cpp
+Err comm_dup(Comm& comm, Comm** newcomm) noexcept;
+Err comm_dup_with_info(Comm& comm, Info* info, Comm** newcomm) noexcept;
+Err comm_idup(Comm& comm, Comm** newcomm, Request** request) noexcept;
+Err comm_idup_with_info(Comm& comm, Info* info, Comm** newcomm, Request** request) noexcept;
+Err comm_split(Comm& comm, int color, int key, Comm** newcomm) noexcept;
+/// `info` may be written (MPI_COMM_TYPE_HW_UNGUIDED).
+Err comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm** newcomm) noexcept;
+Err comm_create(Comm& comm, Group& group, Comm** newcomm) noexcept;
+Err comm_create_group(Comm& comm, Group& group, int tag, Comm** newcomm) noexcept;
+/// From a group alone; `stringtag` tells creations of the same members apart.  from_group.cpp
+Err comm_create_from_group(Group& group, const char* stringtag, Info* info, Errhandler& errhandler,
+                           Comm** newcomm) noexcept;
+Err get_hw_resource_info(Info** info) noexcept;
+
+// --- inter-communicators (7.6.2).  intercomm.cpp, from_group.cpp
+/// `peer_comm` counts at the leader only; elsewhere it may be null.
+Err intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
+                     Comm** newintercomm) noexcept;
+Err intercomm_create_from_groups(Group& local_group, int local_leader, Group& remote_group, int remote_leader,
+                                 const char* stringtag, Info* info, Errhandler& errhandler,
+                                 Comm** newintercomm) noexcept;
+Err intercomm_merge(Comm& intercomm, int high, Comm** newintracomm) noexcept;
+
+// --- end and hints (7.4.3, 7.4.4, 11.10.4).  free.cpp, hints.cpp
+Err comm_free(Comm& comm) noexcept;
+Err comm_disconnect(Comm& comm) noexcept;
+Err comm_set_info(Comm& comm, Info* info) noexcept;
+Err comm_get_info(Comm& comm, Info** info_used) noexcept;
 
 }  // namespace dunlin::comm

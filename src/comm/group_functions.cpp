@@ -22,7 +22,8 @@ Err group_rank(const Group& group, int* rank) noexcept {
   return Err::ok;
 }
 
-Err group_translate_ranks(const Group& group1, int n, const int* ranks1, const Group& group2, int* ranks2) noexcept {
+Err group_translate_ranks(const Group& group1, int n, const int* ranks1, const Group& group2,
+                          int* ranks2) noexcept {
   for (int i = 0; i < n; ++i)
     if (ranks1[i] != MPI_PROC_NULL && (ranks1[i] < 0 || ranks1[i] >= group1.size()))
       return fail(Err::rank, "ranks1[%d] is %d; the group has %d members", i, ranks1[i], group1.size());

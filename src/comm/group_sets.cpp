@@ -14,7 +14,9 @@ Err make(std::vector<int> members, int me, Group** new_group) noexcept {
   return Err::ok;
 }
 
-int me_of(const Group& group1, const Group& group2) noexcept { return group1.me() >= 0 ? group1.me() : group2.me(); }
+int me_of(const Group& group1, const Group& group2) noexcept {
+  return group1.me() >= 0 ? group1.me() : group2.me();
+}
 
 /// Members of `group1` that are (or are not) in `group2`, in the order of `group1`.
 std::vector<int> members_by(const Group& group1, const Group& group2, bool in_group2) noexcept {
@@ -31,9 +33,11 @@ class Choice {
 
   Err add(int rank, const char* argument, int i) noexcept {
     if (rank < 0 || rank >= group_.size())
-      return fail(Err::rank, "%s[%d] gives rank %d; the group has %d members", argument, i, rank, group_.size());
+      return fail(Err::rank, "%s[%d] gives rank %d; the group has %d members", argument, i, rank,
+                  group_.size());
     if (is_chosen_[std::size_t(rank)])
-      return fail(Err::rank, "%s[%d] gives rank %d, which was given before; name each rank once", argument, i, rank);
+      return fail(Err::rank, "%s[%d] gives rank %d, which was given before; name each rank once", argument, i,
+                  rank);
     is_chosen_[std::size_t(rank)] = true;
     members_.push_back(group_.member(rank));
     return Err::ok;
@@ -50,8 +54,8 @@ class Choice {
       const std::int64_t first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
       if (stride == 0) return fail(Err::arg, "ranges[%d] has stride 0; a range is (first, last, stride)", i);
       if (stride > 0 ? first > last : first < last)
-        return fail(Err::arg, "ranges[%d] goes from %d to %d, but its stride is %d", i, ranges[i][0], ranges[i][1],
-                    ranges[i][2]);
+        return fail(Err::arg, "ranges[%d] goes from %d to %d, but its stride is %d", i, ranges[i][0],
+                    ranges[i][1], ranges[i][2]);
       for (std::int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += stride)
         if (Err e = add(int(rank), "ranges", i); e != Err::ok) return e;
     }

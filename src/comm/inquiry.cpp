@@ -36,7 +36,8 @@ Err comm_compare(const Comm& comm1, const Comm& comm2, int* result) noexcept {
   if (comm1.is_inter())
     if (Err e = group_compare(*comm1.remote_group, *comm2.remote_group, &remote); e != Err::ok) return e;
   static_assert(MPI_IDENT < MPI_CONGRUENT && MPI_CONGRUENT < MPI_SIMILAR && MPI_SIMILAR < MPI_UNEQUAL);
-  *result = std::max({int(MPI_CONGRUENT), local, remote});  // the least alike decides; same groups, other context: congruent
+  *result = std::max(
+      {int(MPI_CONGRUENT), local, remote});  // the least alike decides; same groups, other context: congruent
   return Err::ok;
 }
 

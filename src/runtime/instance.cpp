@@ -13,6 +13,7 @@
 #include "datatype/datatype.hpp"
 #include "mpi.h"
 #include "object/errhandler.hpp"
+#include "object/functions.hpp"
 #include "object/life.hpp"
 #include "op/op.hpp"
 #include "os/cpus.hpp"
@@ -26,6 +27,8 @@ void make_predefined_objects() noexcept {
   if (are_made) return;
   are_made = true;
   init_predefined_errhandlers();
+  init_predefined_groups();
+  object::init_predefined_info();
   init_predefined_datatypes();
   init_predefined_ops();
 }
