@@ -23,39 +23,100 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) no
 }
 #pragma weak MPI_Comm_compare = PMPI_Comm_compare
 
-extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) noexcept {
+  constexpr const char* call = "MPI_Comm_create";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_create");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  Group* const group_object = from_handle<Group>(group);
+  if (is_missing(group_object)) [[unlikely]] return bad_handle(comm_object, Err::group, group, "group", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  const Err error = comm::comm_create(*comm_object, *group_object, &newcomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_create = PMPI_Comm_create
 
-extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group, int, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) noexcept {
+  constexpr const char* call = "MPI_Comm_create_group";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_create_group");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  Group* const group_object = from_handle<Group>(group);
+  if (is_missing(group_object)) [[unlikely]] return bad_handle(comm_object, Err::group, group, "group", call);
+  if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  const Err error = comm::comm_create_group(*comm_object, *group_object, tag, &newcomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_create_group = PMPI_Comm_create_group
 
-extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) noexcept {
+  constexpr const char* call = "MPI_Comm_dup";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_dup");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  const Err error = comm::comm_dup(*comm_object, &newcomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_dup = PMPI_Comm_dup
 
-extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) noexcept {
+  constexpr const char* call = "MPI_Comm_dup_with_info";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_dup_with_info");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(comm_object, Err::info, info, "info", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  const Err error = comm::comm_dup_with_info(*comm_object, info_object, &newcomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_dup_with_info = PMPI_Comm_dup_with_info
 
-extern "C" int PMPI_Comm_free(MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_free(MPI_Comm* comm) noexcept {
+  constexpr const char* call = "MPI_Comm_free";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Comm_free");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(comm)) [[unlikely]] return bad_pointer(nullptr, "comm", call);
+  Comm* const comm_object = from_handle<Comm>(*comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, *comm, "comm", call);
+  const Err error = comm::comm_free(*comm_object);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  *comm = MPI_COMM_NULL;
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_free = PMPI_Comm_free
 
-extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info*) noexcept {
+extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) noexcept {
+  constexpr const char* call = "MPI_Comm_get_info";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_get_info");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(info_used)) [[unlikely]] return bad_pointer(comm_object, "info_used", call);
+  Info* info_used_made = nullptr;
+  const Err error = comm::comm_get_info(*comm_object, &info_used_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(info_used, info_used_made, MPI_INFO_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_get_info = PMPI_Comm_get_info
 
@@ -88,15 +149,43 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) noexcept {
 }
 #pragma weak MPI_Comm_group = PMPI_Comm_group
 
-extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm*, MPI_Request*) noexcept {
+extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) noexcept {
+  constexpr const char* call = "MPI_Comm_idup";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_idup");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
+  Request* request_made = nullptr;
+  const Err error = comm::comm_idup(*comm_object, &newcomm_made, &request_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  set_handle(request, request_made, MPI_REQUEST_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_idup = PMPI_Comm_idup
 
-extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm*, MPI_Request*) noexcept {
+extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
+    MPI_Request* request) noexcept {
+  constexpr const char* call = "MPI_Comm_idup_with_info";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_idup_with_info");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(comm_object, Err::info, info, "info", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
+  Request* request_made = nullptr;
+  const Err error = comm::comm_idup_with_info(*comm_object, info_object, &newcomm_made, &request_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  set_handle(request, request_made, MPI_REQUEST_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_idup_with_info = PMPI_Comm_idup_with_info
 
@@ -141,9 +230,18 @@ extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) noexcept {
 }
 #pragma weak MPI_Comm_remote_size = PMPI_Comm_remote_size
 
-extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info) noexcept {
+extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) noexcept {
+  constexpr const char* call = "MPI_Comm_set_info";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_set_info");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(comm_object, Err::info, info, "info", call);
+  const Err error = comm::comm_set_info(*comm_object, info_object);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_set_info = PMPI_Comm_set_info
 
@@ -173,15 +271,37 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) noexcept {
 }
 #pragma weak MPI_Comm_size = PMPI_Comm_size
 
-extern "C" int PMPI_Comm_split(MPI_Comm comm, int, int, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) noexcept {
+  constexpr const char* call = "MPI_Comm_split";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_split");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  const Err error = comm::comm_split(*comm_object, color, key, &newcomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_split = PMPI_Comm_split
 
-extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int, int, MPI_Info, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
+    MPI_Comm* newcomm) noexcept {
+  constexpr const char* call = "MPI_Comm_split_type";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Comm_split_type");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(comm_object, Err::info, info, "info", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  const Err error = comm::comm_split_type(*comm_object, split_type, key, info_object, &newcomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
 
@@ -198,14 +318,40 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) noexcept {
 }
 #pragma weak MPI_Comm_test_inter = PMPI_Comm_test_inter
 
-extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int, MPI_Comm, int, int, MPI_Comm*) noexcept {
+extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
+    int remote_leader, int tag, MPI_Comm* newintercomm) noexcept {
+  constexpr const char* call = "MPI_Intercomm_create";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(local_comm), "MPI_Intercomm_create");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const local_comm_object = from_handle<Comm>(local_comm);
+  if (is_missing(local_comm_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::comm, local_comm, "local_comm", call);
+  Comm* const peer_comm_object = from_handle<Comm>(peer_comm);
+  if (is_bad_optional(peer_comm_object, peer_comm, MPI_COMM_NULL)) [[unlikely]]
+    return bad_handle(local_comm_object, Err::comm, peer_comm, "peer_comm", call);
+  if (is_bad_tag(tag)) [[unlikely]] return bad_tag(local_comm_object, tag, "tag", call);
+  if (is_missing(newintercomm)) [[unlikely]] return bad_pointer(local_comm_object, "newintercomm", call);
+  Comm* newintercomm_made = nullptr;
+  const Err error = comm::intercomm_create(*local_comm_object, local_leader, peer_comm_object, remote_leader,
+            tag, &newintercomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(local_comm_object, error, call);
+  set_handle(newintercomm, newintercomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Intercomm_create = PMPI_Intercomm_create
 
-extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int, MPI_Comm*) noexcept {
+extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) noexcept {
+  constexpr const char* call = "MPI_Intercomm_merge";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(intercomm), "MPI_Intercomm_merge");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const intercomm_object = from_handle<Comm>(intercomm);
+  if (is_missing(intercomm_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::comm, intercomm, "intercomm", call);
+  if (is_missing(newintracomm)) [[unlikely]] return bad_pointer(intercomm_object, "newintracomm", call);
+  Comm* newintracomm_made = nullptr;
+  const Err error = comm::intercomm_merge(*intercomm_object, high, &newintracomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(intercomm_object, error, call);
+  set_handle(newintracomm, newintracomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Intercomm_merge = PMPI_Intercomm_merge

@@ -25,9 +25,17 @@ extern "C" int PMPI_Comm_connect(const char*, MPI_Info, int, MPI_Comm comm, MPI_
 }
 #pragma weak MPI_Comm_connect = PMPI_Comm_connect
 
-extern "C" int PMPI_Comm_disconnect(MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) noexcept {
+  constexpr const char* call = "MPI_Comm_disconnect";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Comm_disconnect");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(comm)) [[unlikely]] return bad_pointer(nullptr, "comm", call);
+  Comm* const comm_object = from_handle<Comm>(*comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, *comm, "comm", call);
+  const Err error = comm::comm_disconnect(*comm_object);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  *comm = MPI_COMM_NULL;
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
 
