@@ -16,6 +16,7 @@ enum class Basic : std::uint8_t {
   wide_text,  // MPI_WCHAR
   i8, i16, i32, i64, i128,
   u8, u16, u32, u64,
+  long_int, unsigned_long_int,  // C's long: half as long in external32, otherwise like i64 and u64
   f32, f64, long_double, f128,
   c32, c64, c_long_double, c128,  // complex; the number is the size of one of the two parts in bits
   logical8, logical16, logical32, logical64, logical128,  // Fortran's

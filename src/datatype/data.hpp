@@ -1,7 +1,8 @@
 // A program's buffer with its layout: what is sent from (`Source`) and what is received into (`Target`).
 //
-// `bytes` is the packed size of the data.  `type` is nullptr when the data is one contiguous run at `address`: then no
-// transport or protocol needs to know datatypes.  Otherwise pieces come from `datatype/cursor.hpp`.
+// `bytes` is the packed size of the data.  `type` is nullptr when the data is one contiguous run at
+// `address`: then no transport or protocol needs to know datatypes.  Otherwise pieces come from
+// `datatype/cursor.hpp`.
 #pragma once
 
 #include <cstddef>

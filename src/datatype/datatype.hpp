@@ -13,6 +13,7 @@
 
 #include "datatype/basic.hpp"
 #include "datatype/data.hpp"
+#include "object/attributes.hpp"
 #include "object/object.hpp"
 
 namespace dunlin {
@@ -42,6 +43,11 @@ class Datatype final : public Object {
   bool is_run() const noexcept { return is_run_; }
   bool is_committed() const noexcept { return is_committed_; }
   void set_committed() noexcept { is_committed_ = true; }
+  /// For constructors: the largest alignment among the elements; whether MPI_Type_create_resized set the
+  /// bounds of this type or of a member; whether there is neither an element nor such a bound.
+  std::int64_t alignment() const noexcept { return alignment_; }
+  bool has_explicit_bounds() const noexcept { return has_explicit_bounds_; }
+  bool is_empty() const noexcept { return is_empty_; }
   /// False for optional predefined types that this platform lacks (MPI_REAL2): no size, no data, no
   /// operations.
   bool is_available() const noexcept { return is_available_; }
@@ -59,13 +65,18 @@ class Datatype final : public Object {
   /// How it was made; nullptr for predefined types.
   const datatype::Recipe* recipe() const noexcept { return recipe_; }
 
+  AttributeList& attributes() noexcept { return attributes_; }
+  const AttributeList& attributes() const noexcept { return attributes_; }
+
   const char* name() const noexcept { return name_ ? name_ : default_name_; }
   void set_name(const char* name) noexcept;
 
   /// Takes over what `shape` holds; `recipe` is owned from here on.
   Datatype(const datatype::Shape& shape, datatype::Recipe* recipe) noexcept;
-  /// A predefined type; `name` is static text.
-  Datatype(const datatype::Shape& shape, Basic basic, const char* name, bool is_available) noexcept;
+  /// A predefined type; `name` is static text.  Its signature is itself.
+  Datatype(const datatype::Shape& shape, Basic basic, const char* name) noexcept;
+  /// A duplicate of a predefined type still has its element kind.
+  void set_basic(Basic basic) noexcept { basic_ = basic; }
 
  private:
   ~Datatype() override;
@@ -79,12 +90,16 @@ class Datatype final : public Object {
   bool is_run_ = false;
   bool is_committed_ = false;
   bool is_available_ = true;
+  bool has_explicit_bounds_ = false;
+  bool is_empty_ = false;
   Basic basic_ = Basic::none;
+  std::int64_t alignment_ = 1;  // bytes
   const datatype::Layout* layout_ = nullptr;        // one reference held
   const datatype::Signature* signature_ = nullptr;  // one reference held
   datatype::Recipe* recipe_ = nullptr;              // owned
   const char* default_name_ = "";                   // static text
   char* name_ = nullptr;                            // owned; nullptr: never set
+  AttributeList attributes_;                        // the program's
 };
 
 /// Registers every predefined type of the standard ABI under its handle; once, before any other use.

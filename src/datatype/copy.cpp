@@ -1,0 +1,194 @@
+// Copies straight from one layout to another (cursor.hpp, `copy`), without packing.
+//
+// Four cases: one side contiguous (then it is a pack or an unpack); both sides of one layout and in step (one
+// walk moves both); else both layouts are listed as strips, rows of equal blocks, and the two lists are
+// merged.
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "base/assert.hpp"
+#include "datatype/cursor.hpp"
+#include "datatype/datatype.hpp"
+#include "datatype/move.hpp"
+#include "datatype/walk.hpp"
+
+namespace dunlin {
+
+namespace datatype {
+
+namespace {
+
+/// A row of n equal blocks of one side, and how far the merge has come in it.
+struct Strip {
+  std::byte* address;   // of the current block
+  std::int64_t block;   // bytes
+  std::int64_t n;       // blocks left, the current one included
+  std::int64_t stride;  // bytes
+  std::int64_t done;    // bytes of the current block already copied
+};
+
+/// Visitor that lists strips until the room is used up.
+struct StripList {
+  static constexpr std::size_t kStripsMax = 128;
+  std::byte* buffer;
+  std::size_t used = 0;
+  std::int64_t bytes = 0;
+  Strip strips[kStripsMax];
+
+  explicit StripList(std::byte* address) noexcept : buffer(address) {}
+
+  bool strip(std::int64_t offset, std::int64_t block, std::int64_t n, std::int64_t stride) noexcept {
+    if (used == kStripsMax) return false;
+    strips[used++] = {moved(buffer, offset), block, n, stride, 0};
+    bytes += block * n;
+    return true;
+  }
+  bool run(std::int64_t offset, std::int64_t bytes) noexcept { return strip(offset, bytes, 1, 0); }
+  bool grid(std::int64_t offset, std::int64_t block, Dimension columns, Dimension rows) noexcept {
+    for (std::int64_t j = 0; j < rows.count; ++j)
+      if (!strip(offset + j * rows.stride, block, columns.count, columns.stride)) return false;
+    return true;
+  }
+  bool indexed(std::int64_t offset, const std::int64_t* offsets, std::int64_t n,
+               std::int64_t block) noexcept {
+    for (std::int64_t i = 0; i < n; ++i)
+      if (!run(offset + offsets[i], block)) return false;
+    return true;
+  }
+  bool blocks(std::int64_t offset, const Block* blocks, std::int64_t n) noexcept {
+    for (std::int64_t i = 0; i < n; ++i)
+      if (!run(offset + blocks[i].offset, blocks[i].bytes)) return false;
+    return true;
+  }
+  bool records(std::int64_t offset, std::int64_t n, std::int64_t stride, const Layout& layout) noexcept {
+    for (std::int64_t i = 0; i < n; ++i, offset += stride) {
+      for (const Block& block : layout.blocks)
+        if (!run(offset + block.offset, block.bytes)) return false;
+      for (std::int64_t at : layout.offsets)
+        if (!run(offset + at, layout.strided.block)) return false;
+    }
+    return true;
+  }
+};
+
+/// Moves a strip forward by `blocks` whole blocks; false when it is used up.
+bool advance_blocks(Strip& strip, std::int64_t blocks) noexcept {
+  strip.n -= blocks;
+  if (strip.n == 0) return false;
+  strip.address += blocks * strip.stride;
+  return true;
+}
+
+/// Moves a strip forward by bytes within its current block; false when it is used up.
+bool advance_bytes(Strip& strip, std::int64_t bytes) noexcept {
+  strip.done += bytes;
+  DUNLIN_ASSERT(strip.done <= strip.block);
+  if (strip.done < strip.block) return true;
+  strip.done = 0;
+  return advance_blocks(strip, 1);
+}
+
+struct Left {
+  bool to, from;  // something is left of the strip
+};
+
+void copy_row(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride,
+              std::int64_t n, std::int64_t block) noexcept {
+  grid_kernel(block)(to, Grid{{to_stride, 0}}, from, Grid{{from_stride, 0}}, n, 1, block);
+}
+
+/// Copies as much of two strips as one kernel can.
+Left merge(Strip& to, Strip& from) noexcept {
+  const bool are_whole = to.done == 0 && from.done == 0;
+  if (are_whole && to.block == from.block) {
+    const std::int64_t n = std::min(to.n, from.n);
+    copy_row(to.address, to.stride, from.address, from.stride, n, to.block);
+    return {advance_blocks(to, n), advance_blocks(from, n)};
+  }
+  if (from.done == 0 && from.n > 1 && from.block <= to.block - to.done) {  // several blocks fit into one
+    const std::int64_t block = from.block, n = std::min(from.n, (to.block - to.done) / block);
+    copy_row(to.address + to.done, block, from.address, from.stride, n, block);
+    return {advance_bytes(to, n * block), advance_blocks(from, n)};
+  }
+  if (to.done == 0 && to.n > 1 && to.block <= from.block - from.done) {
+    const std::int64_t block = to.block, n = std::min(to.n, (from.block - from.done) / block);
+    copy_row(to.address, to.stride, from.address + from.done, block, n, block);
+    return {advance_blocks(to, n), advance_bytes(from, n * block)};
+  }
+  const std::int64_t bytes = std::min(to.block - to.done, from.block - from.done);
+  copy_run(to.address + to.done, from.address + from.done, bytes);
+  return {advance_bytes(to, bytes), advance_bytes(from, bytes)};
+}
+
+/// Copies until one of the lists is used up; returns the bytes copied.
+std::int64_t merge_lists(StripList& to, StripList& from) noexcept {
+  const std::int64_t bytes = std::min(to.bytes, from.bytes);
+  Strip* t = to.strips;
+  Strip* f = from.strips;
+  while (t != to.strips + to.used && f != from.strips + from.used) {
+    const Left left = merge(*t, *f);
+    if (!left.to) ++t;
+    if (!left.from) ++f;
+  }
+  return bytes;
+}
+
+Range range_at(std::size_t position, std::size_t bytes) noexcept {
+  return {static_cast<std::int64_t>(position), static_cast<std::int64_t>(position + bytes)};
+}
+
+}  // namespace
+
+}  // namespace datatype
+
+std::size_t copy(Cursor& to, Cursor& from, std::size_t bytes_max) noexcept {
+  using namespace datatype;
+  const std::size_t bytes = std::min({bytes_max, to.remaining(), from.remaining()});
+  if (bytes == 0) return 0;
+  if (!from.type_) {
+    to.unpack(from.buffer_ + from.position_, bytes);
+    from.position_ += bytes;
+    return bytes;
+  }
+  if (!to.type_) {
+    from.pack(to.buffer_ + to.position_, bytes);
+    to.position_ += bytes;
+    return bytes;
+  }
+  const Layout& layout = from.type_->layout();
+  if (to.position_ == from.position_ && to.type_->extent() == from.type_->extent() &&
+      is_same(to.type_->layout(), layout)) {
+    Copier copier{to.buffer_, from.buffer_};
+    Walk<Copier>(copier).elements(layout, std::min(to.count_, from.count_), from.type_->extent(),
+                                  range_at(from.position_, bytes));
+    to.position_ += bytes;
+    from.position_ += bytes;
+    return bytes;
+  }
+  for (std::size_t left = bytes; left > 0;) {
+    StripList to_list(to.buffer_), from_list(from.buffer_);
+    Walk<StripList>(to_list).elements(to.type_->layout(), to.count_, to.type_->extent(),
+                                      range_at(to.position_, left));
+    Walk<StripList>(from_list).elements(layout, from.count_, from.type_->extent(),
+                                        range_at(from.position_, left));
+    const auto copied = static_cast<std::size_t>(merge_lists(to_list, from_list));
+    DUNLIN_ASSERT(copied > 0 && copied <= left);
+    to.position_ += copied;
+    from.position_ += copied;
+    left -= copied;
+  }
+  return bytes;
+}
+
+std::size_t copy(const Source& from, const Target& to) noexcept {
+  if (from.is_contiguous() && to.is_contiguous()) {
+    const std::size_t bytes = std::min(from.bytes, to.bytes);
+    if (bytes > 0) std::memcpy(to.address, from.address, bytes);
+    return bytes;
+  }
+  Cursor to_cursor(to), from_cursor(from);
+  return copy(to_cursor, from_cursor, std::min(from.bytes, to.bytes));
+}
+
+}  // namespace dunlin

@@ -1,0 +1,106 @@
+// The normal form of a type's layout: which bytes lie where, in packed order, without element kinds.
+//
+// Constructors build it bottom up from the old type's layout, so that no walk is ever deeper than the form
+// that came out, however deep the program nested its types.  Regular things end as one `strided` (up to three
+// nested strides over one block), irregular ones as a list of blocks; only what is neither is a tree of
+// `repeat` and `sequence`. Walked by datatype/walk.hpp; described in docs/datatypes.md.
+//
+// Thread safety: immutable once built; the reference count is atomic.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "object/object.hpp"
+
+namespace dunlin::datatype {
+
+struct Dimension {
+  std::int64_t count = 1;
+  std::int64_t stride = 0;  // bytes; may be zero or negative
+  bool operator==(const Dimension&) const = default;
+};
+
+/// Equal blocks at equal distances, in up to three nested loops.  dimension[0] is the innermost.
+struct Strided {
+  static constexpr int kDimensionsMax = 3;
+  std::int64_t offset = 0;  // bytes, of the first block
+  std::int64_t block = 0;   // bytes
+  std::int64_t bytes = 0;   // block * all counts
+  int dimensions = 0;       // 0: one block
+  Dimension dimension[kDimensionsMax];
+
+  bool operator==(const Strided&) const = default;
+  /// Lays `count` copies `stride` bytes apart; false when that takes one dimension too many.
+  bool try_repeat(std::int64_t count, std::int64_t stride) noexcept;
+};
+
+struct Block {
+  std::int64_t offset;    // bytes
+  std::int64_t bytes;
+  std::int64_t position;  // packed bytes before it
+  bool operator==(const Block&) const = default;
+};
+
+struct Layout;
+using LayoutRef = Ref<const Layout>;
+
+struct Part {
+  std::int64_t offset;    // bytes
+  std::int64_t position;  // packed bytes before it
+  LayoutRef layout;
+};
+
+struct Layout {
+  enum class Form : std::uint8_t {
+    strided,   // `strided`
+    indexed,   // `offsets`, all of strided.block bytes
+    blocks,    // `blocks`, of any sizes, no two adjacent in order touch
+    repeat,    // `parts[0].layout` `dimension.count` times, from parts[0].offset on
+    sequence,  // `parts`
+  };
+
+  Form form = Form::strided;
+  int depth = 0;            // nested `repeat` and `sequence` below
+  std::int64_t bytes = 0;   // packed
+  std::int64_t runs = 0;    // contiguous runs; saturates at INT64_MAX
+  Strided strided;
+  Dimension dimension;
+  std::vector<std::int64_t> offsets;
+  std::vector<Block> blocks;
+  std::vector<Part> parts;
+
+  bool is_run() const noexcept { return form == Form::strided && strided.dimensions == 0; }
+  /// Few runs, so that many repetitions are best moved run by run (walk.hpp, `records`).
+  bool is_record() const noexcept {
+    return (form == Form::blocks || form == Form::indexed) && runs <= kRecordRunsMax;
+  }
+  static constexpr std::int64_t kRecordRunsMax = 64;
+
+  // relaxed: whoever adds a reference already holds one.
+  void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() const noexcept {
+    // acq_rel: the destroyer must see everything that other holders did before they let go.
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  mutable std::atomic<int> references_{1};
+};
+
+/// One run of `bytes` at `offset`.
+LayoutRef make_run(std::int64_t offset, std::int64_t bytes) noexcept;
+/// `count` copies, `stride` bytes apart.
+LayoutRef make_repeat(const LayoutRef& layout, std::int64_t count, std::int64_t stride) noexcept;
+/// Blocks in the given order; positions are filled in here, neighbours that touch are joined.
+LayoutRef make_blocks(std::vector<Block> blocks) noexcept;
+/// Parts one behind the other in packed order; positions are filled in here.
+LayoutRef make_sequence(std::vector<Part> parts) noexcept;
+
+/// Whether both hold the same bytes in the same order by the same form (the same constructors give the same
+/// form).
+bool is_same(const Layout& a, const Layout& b) noexcept;
+
+}  // namespace dunlin::datatype
