@@ -77,7 +77,8 @@ void withdraw_predefined(Object& object) noexcept;
 template <class T, class Handle>
 inline T* from_handle(Handle handle) noexcept {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
-  Object* object = value < kPredefinedHandles ? predefined_objects[value] : reinterpret_cast<Object*>(value);
+  const bool is_small = __builtin_expect(value < kPredefinedHandles, true);
+  Object* object = is_small ? predefined_objects[value] : reinterpret_cast<Object*>(value);
   if (!object || object->kind() != T::kKind) [[unlikely]] return nullptr;
   return static_cast<T*>(object);
 }
