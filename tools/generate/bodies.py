@@ -44,6 +44,7 @@ class Body:
         self.model = large or narrow                 # the longer parameter list
         self.name = self.model.name[4:-2] if self.model.is_large else self.model.name[4:]
         self.is_shared = bool(narrow and large)
+        self.is_hot = self.name in RULES["hot"]["always_inline"]
         self.lines, self.after, self.arguments = [], [], []
         self.comm = "nullptr"
         self.by_name = {p.name: p for p in self.model.parameters}
@@ -92,9 +93,11 @@ class Body:
 
     def build(self):
         name, declaration = self.name, self.declaration
-        if not matches(RULES["lock"]["never"], name):
+        if not matches(RULES["lock"]["never"], name) and not self.is_hot:
             self.lines.append("  BigLock::Guard guard;")
-        if not matches(RULES["usable"]["always"], name):
+        # A hot call finds out by its communicator: the predefined ones have no handle before init and after finalize.
+        finds_out = self.is_hot and any(argument.type == "Comm&" for argument in declaration.arguments)
+        if not matches(RULES["usable"]["always"], name) and not finds_out:
             self.lines.append("  if (is_unusable()) [[unlikely]] return not_usable(call);")
         wanted = list(declaration.arguments)
         pairs, index = [], 0
@@ -199,7 +202,7 @@ class Body:
         if buffer and buffer.name == "recvbuf" and self.forbids_in_place():
             self.check(f"{guard}is_in_place(recvbuf)", f"bad_in_place({self.comm}, \"recvbuf\", call)")
         if buffer:
-            self.check(f"{guard}is_missing({buffer.name}) && {count.name} > 0 && {p.name}_object->is_predefined()",
+            self.check(f"{guard}is_bad_buffer({buffer.name}, {count.name}, *{p.name}_object)",
                        f"bad_buffer({self.comm}, \"{buffer.name}\", call)")
 
     def forbids_in_place(self):

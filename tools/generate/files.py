@@ -131,29 +131,48 @@ class Bindings:
             return body.lines + [f"  return {call};"]
         lines = body.lines + [f"  const Err error = {call};",
                               f"  if (error != Err::ok) [[unlikely]] return raise({body.comm}, error, call);"]
-        return [wrap_code(line) for line in lines + body.after + ["  return MPI_SUCCESS;"]]
+        return lines + body.after + ["  return MPI_SUCCESS;"]
 
     def alone(self, file, function, declaration):
         self.files[file]["headers"].add(declaration.header)
         body = Body(None if function.is_large else function, function if function.is_large else None, declaration).build()
-        inside = [line for line in self.inside(body, declaration)]
-        if any("call)" in line or "call);" in line for line in inside):
+        inside = self.inside(body, declaration)
+        if body.is_hot:
+            types = ", ".join(p.text for p in body.model.parameters)
+            names = ", ".join(p.name for p in body.model.parameters)
+            return self.hot_body(function.key, types, names, inside) + self.hot_call(function, function.key, names)
+        if any("call)" in line for line in inside):
             inside.insert(0, f'  constexpr const char* call = "{function.name}";')
-        return [self.head(function)] + [wrap_code(line) for line in inside] + ["}"]
+        return [self.head(function)] + [wrap(line) for line in inside] + ["}"]
+
+    def hot_body(self, key, types, names, inside):
+        """The body in line, and once more with the lock for programs with several threads."""
+        return [wrap(f"[[gnu::always_inline]] inline static int {key}_body(const char* call, {types}) noexcept {{"),
+                *[wrap(line) for line in inside], "}",
+                wrap(f"[[gnu::noinline]] static int {key}_locked(const char* call, {types}) noexcept {{"),
+                "  BigLock::Guard guard;", wrap(f"  return {key}_body(call, {names});"), "}"]
+
+    def hot_call(self, function, key, passed):
+        name = function.name
+        return [self.head(function), "  if (BigLock::is_needed()) [[unlikely]]",
+                wrap(f'    return {key}_locked("{name}", {passed});'), wrap(f'  return {key}_body("{name}", {passed});'), "}"]
 
     def shared(self, file, narrow, large, declaration):
         self.files[file]["headers"].add(declaration.header)
         body = Body(narrow, large, declaration).build()
-        name = narrow.key + "_body"
         types = ", ".join(body.shared_type(p) for p in body.model.parameters)
         inside = self.inside(body, declaration)
+        calls = {f.name: ", ".join(body.passed(p, f) for p in body.model.parameters) for f in (narrow, large)}
+        if body.is_hot:
+            names = ", ".join(p.name for p in body.model.parameters)
+            lines = self.hot_body(narrow.key, types, names, inside)
+            return lines + [line for f in (narrow, large) for line in self.hot_call(f, narrow.key, calls[f.name])]
         flag = ", bool large" if any(re.search(r"\blarge\b", line) for line in inside) else ""
-        hot = "[[gnu::always_inline]] inline " if base_name(narrow) in RULES["hot"]["always_inline"] else ""
-        lines = [wrap(f"{hot or ''}static int {name}(const char* call{flag}, {types}) noexcept {{")] + inside + ["}"]
-        for function in (narrow, large):
-            passed = ", ".join(body.passed(p, function) for p in body.model.parameters)
-            large_text = f", {'true' if function.is_large else 'false'}" if flag else ""
-            lines += [self.head(function), wrap_code(f'  return {name}("{function.name}"{large_text}, {passed});'), "}"]
+        lines = [wrap(f"static int {narrow.key}_body(const char* call{flag}, {types}) noexcept {{"),
+                 *[wrap(line) for line in inside], "}"]
+        for f in (narrow, large):
+            large_text = f", {'true' if f.is_large else 'false'}" if flag else ""
+            lines += [self.head(f), wrap(f'  return {narrow.key}_body("{f.name}"{large_text}, {calls[f.name]});'), "}"]
         return lines
 
     # --- results ---------------------------------------------------------------------------------------------------
@@ -177,8 +196,3 @@ class Bindings:
             function = self.functions[name[4:]]
             rows.append((name, titles()[file_of(function)], real))
         return sorted(rows, key=lambda row: row[0].lower())
-
-
-def wrap_code(line):
-    """A statement that is longer than a line goes on four columns further right."""
-    return wrap(line)

@@ -29,6 +29,13 @@ inline bool is_missing(const void* object_or_pointer) noexcept { return kChecked
 inline bool is_in_place(const void* buffer) noexcept { return kChecked && buffer == MPI_IN_PLACE; }
 inline bool is_bad_count(std::int64_t count) noexcept { return kChecked && count < 0; }
 
+/// A null buffer is right with no elements, or where a derived datatype holds absolute addresses (MPI_BOTTOM is null).
+template <class Datatype>
+inline bool is_bad_buffer(const void* buffer, std::int64_t count, const Datatype& datatype) noexcept {
+  if (!kChecked || buffer) [[likely]] return false;
+  return count > 0 && datatype.is_predefined();
+}
+
 /// Optional handles: the null handle of the kind is allowed, everything else must be an object.
 template <class Handle>
 inline bool is_bad_optional(const void* object, Handle handle, Handle null_handle) noexcept {

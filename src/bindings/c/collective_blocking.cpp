@@ -22,7 +22,7 @@ static int allgather_body(const char* call, const void* sendbuf, std::int64_t se
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -31,7 +31,7 @@ static int allgather_body(const char* call, const void* sendbuf, std::int64_t se
     return uncommitted(comm_object, "recvtype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   const Err error = coll::allgather(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, *recvtype_object,
       *comm_object);
@@ -64,7 +64,7 @@ static int allgatherv_body(const char* call, const void* sendbuf, std::int64_t s
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -104,7 +104,7 @@ static int alltoall_body(const char* call, const void* sendbuf, std::int64_t sen
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -113,7 +113,7 @@ static int alltoall_body(const char* call, const void* sendbuf, std::int64_t sen
     return uncommitted(comm_object, "recvtype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   const Err error = coll::alltoall(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, *recvtype_object,
       *comm_object);
@@ -222,7 +222,7 @@ static int bcast_body(const char* call, void* buffer, std::int64_t count, MPI_Da
   if (kChecked && uses_buffer && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (uses_buffer && is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (uses_buffer && is_missing(buffer) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
+  if (uses_buffer && is_bad_buffer(buffer, count, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "buffer", call);
   const Err error = coll::bcast(buffer, count, *datatype_object, root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -253,7 +253,7 @@ static int gather_body(const char* call, const void* sendbuf, std::int64_t sendc
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = is_root(*comm_object, root);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -264,7 +264,7 @@ static int gather_body(const char* call, const void* sendbuf, std::int64_t sendc
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
   if (uses_recvbuf && is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   const Err error = coll::gather(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, recvtype_object,
       root, *comm_object);
@@ -298,7 +298,7 @@ static int gatherv_body(const char* call, const void* sendbuf, std::int64_t send
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = is_root(*comm_object, root);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -340,7 +340,7 @@ static int scatter_body(const char* call, const void* sendbuf, std::int64_t send
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = !is_idle(*comm_object, root) && recvbuf != MPI_IN_PLACE;
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -350,7 +350,7 @@ static int scatter_body(const char* call, const void* sendbuf, std::int64_t send
     return uncommitted(comm_object, "recvtype", call);
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   const Err error = coll::scatter(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, recvtype_object,
       root, *comm_object);
@@ -391,7 +391,7 @@ static int scatterv_body(const char* call, const void* sendbuf, IntArray sendcou
     return uncommitted(comm_object, "recvtype", call);
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   const Err error = coll::scatterv(sendbuf, sendcounts, displs, sendtype_object, recvbuf, recvcount,
       recvtype_object, root, *comm_object);

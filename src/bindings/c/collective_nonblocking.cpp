@@ -22,7 +22,7 @@ static int iallgather_body(const char* call, const void* sendbuf, std::int64_t s
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -31,7 +31,7 @@ static int iallgather_body(const char* call, const void* sendbuf, std::int64_t s
     return uncommitted(comm_object, "recvtype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
@@ -69,7 +69,7 @@ static int iallgatherv_body(const char* call, const void* sendbuf, std::int64_t 
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -114,7 +114,7 @@ static int ialltoall_body(const char* call, const void* sendbuf, std::int64_t se
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -123,7 +123,7 @@ static int ialltoall_body(const char* call, const void* sendbuf, std::int64_t se
     return uncommitted(comm_object, "recvtype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
@@ -246,7 +246,7 @@ static int ibcast_body(const char* call, void* buffer, std::int64_t count, MPI_D
   if (kChecked && uses_buffer && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (uses_buffer && is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (uses_buffer && is_missing(buffer) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
+  if (uses_buffer && is_bad_buffer(buffer, count, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "buffer", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
@@ -282,7 +282,7 @@ static int igather_body(const char* call, const void* sendbuf, std::int64_t send
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = is_root(*comm_object, root);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -293,7 +293,7 @@ static int igather_body(const char* call, const void* sendbuf, std::int64_t send
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
   if (uses_recvbuf && is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
@@ -332,7 +332,7 @@ static int igatherv_body(const char* call, const void* sendbuf, std::int64_t sen
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = is_root(*comm_object, root);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -379,7 +379,7 @@ static int iscatter_body(const char* call, const void* sendbuf, std::int64_t sen
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = !is_idle(*comm_object, root) && recvbuf != MPI_IN_PLACE;
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -389,7 +389,7 @@ static int iscatter_body(const char* call, const void* sendbuf, std::int64_t sen
     return uncommitted(comm_object, "recvtype", call);
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
@@ -434,7 +434,7 @@ static int iscatterv_body(const char* call, const void* sendbuf, IntArray sendco
     return uncommitted(comm_object, "recvtype", call);
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;

@@ -22,7 +22,7 @@ static int allgather_init_body(const char* call, const void* sendbuf, std::int64
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -31,7 +31,7 @@ static int allgather_init_body(const char* call, const void* sendbuf, std::int64
     return uncommitted(comm_object, "recvtype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
@@ -73,7 +73,7 @@ static int allgatherv_init_body(const char* call, const void* sendbuf, std::int6
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -121,7 +121,7 @@ static int alltoall_init_body(const char* call, const void* sendbuf, std::int64_
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
   if (is_missing(recvtype_object)) [[unlikely]]
@@ -130,7 +130,7 @@ static int alltoall_init_body(const char* call, const void* sendbuf, std::int64_
     return uncommitted(comm_object, "recvtype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
@@ -272,7 +272,7 @@ static int bcast_init_body(const char* call, void* buffer, std::int64_t count, M
   if (kChecked && uses_buffer && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (uses_buffer && is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (uses_buffer && is_missing(buffer) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
+  if (uses_buffer && is_bad_buffer(buffer, count, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "buffer", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
@@ -312,7 +312,7 @@ static int gather_init_body(const char* call, const void* sendbuf, std::int64_t 
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = is_root(*comm_object, root);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -323,7 +323,7 @@ static int gather_init_body(const char* call, const void* sendbuf, std::int64_t 
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
   if (uses_recvbuf && is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
@@ -367,7 +367,7 @@ static int gatherv_init_body(const char* call, const void* sendbuf, std::int64_t
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = is_root(*comm_object, root);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -417,7 +417,7 @@ static int scatter_init_body(const char* call, const void* sendbuf, std::int64_t
     return uncommitted(comm_object, "sendtype", call);
   if (uses_sendbuf && is_bad_count(sendcount)) [[unlikely]]
     return bad_count(comm_object, sendcount, "sendcount", call);
-  if (uses_sendbuf && is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (uses_sendbuf && is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   const bool uses_recvbuf = !is_idle(*comm_object, root) && recvbuf != MPI_IN_PLACE;
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -427,7 +427,7 @@ static int scatter_init_body(const char* call, const void* sendbuf, std::int64_t
     return uncommitted(comm_object, "recvtype", call);
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
@@ -477,7 +477,7 @@ static int scatterv_init_body(const char* call, const void* sendbuf, IntArray se
     return uncommitted(comm_object, "recvtype", call);
   if (uses_recvbuf && is_bad_count(recvcount)) [[unlikely]]
     return bad_count(comm_object, recvcount, "recvcount", call);
-  if (uses_recvbuf && is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]

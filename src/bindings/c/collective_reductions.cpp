@@ -20,7 +20,7 @@ static int allreduce_body(const char* call, const void* sendbuf, void* recvbuf, 
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, count, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
@@ -143,7 +143,7 @@ static int reduce_scatter_block_body(const char* call, const void* sendbuf, void
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && datatype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
@@ -178,7 +178,7 @@ static int scan_body(const char* call, const void* sendbuf, void* recvbuf, std::
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, count, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);

@@ -333,7 +333,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
   if (is_missing(newintercomm)) [[unlikely]] return bad_pointer(local_comm_object, "newintercomm", call);
   Comm* newintercomm_made = nullptr;
   const Err error = comm::intercomm_create(*local_comm_object, local_leader, peer_comm_object, remote_leader,
-            tag, &newintercomm_made);
+      tag, &newintercomm_made);
   if (error != Err::ok) [[unlikely]] return raise(local_comm_object, error, call);
   set_handle(newintercomm, newintercomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;

@@ -3,6 +3,7 @@
 #include "bindings/c/check.hpp"  // first: it gives mpi.h's functions their visibility
 
 #include "bindings/functions.hpp"
+#include "datatype/functions.hpp"
 #include "object/functions.hpp"
 
 using namespace dunlin;
@@ -27,14 +28,37 @@ extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) noexcep
 }
 #pragma weak MPI_Get_address = PMPI_Get_address
 
-extern "C" int PMPI_Pack(const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm comm) noexcept {
+static int pack_body(const char* call, const void* inbuf, std::int64_t incount, MPI_Datatype datatype,
+    void* outbuf, std::int64_t outsize, CountOut position, MPI_Comm comm) noexcept {
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Pack");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  const Datatype* const datatype_object = from_handle<Datatype>(datatype);
+  if (is_missing(datatype_object)) [[unlikely]]
+    return bad_handle(comm_object, Err::type, datatype, "datatype", call);
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+    return uncommitted(comm_object, "datatype", call);
+  if (is_bad_count(incount)) [[unlikely]] return bad_count(comm_object, incount, "incount", call);
+  if (is_bad_buffer(inbuf, incount, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, "inbuf", call);
+  if (is_bad_count(outsize)) [[unlikely]] return bad_count(comm_object, outsize, "outsize", call);
+  if (is_missing(position.place)) [[unlikely]] return bad_pointer(comm_object, "position", call);
+  std::int64_t position_value = load(position);
+  const Err error = datatype::pack(inbuf, incount, *datatype_object, outbuf, outsize, &position_value);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  if (!fits(position, position_value)) [[unlikely]]
+    return too_large(comm_object, position_value, "position", call);
+  store(position, position_value);
+  return MPI_SUCCESS;
 }
-extern "C" int PMPI_Pack_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*,
-    MPI_Comm comm) noexcept {
-  BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Pack_c");
+extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize,
+    int* position, MPI_Comm comm) noexcept {
+  return pack_body("MPI_Pack", inbuf, incount, datatype, outbuf, outsize, CountOut{position, false}, comm);
+}
+extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+    MPI_Count outsize, MPI_Count* position, MPI_Comm comm) noexcept {
+  return pack_body("MPI_Pack_c", inbuf, incount, datatype, outbuf, outsize, CountOut{position, true}, comm);
 }
 #pragma weak MPI_Pack = PMPI_Pack
 #pragma weak MPI_Pack_c = PMPI_Pack_c
@@ -63,25 +87,65 @@ extern "C" int PMPI_Pack_external_size_c(const char [], MPI_Count, MPI_Datatype,
 #pragma weak MPI_Pack_external_size = PMPI_Pack_external_size
 #pragma weak MPI_Pack_external_size_c = PMPI_Pack_external_size_c
 
-extern "C" int PMPI_Pack_size(int, MPI_Datatype, MPI_Comm comm, int*) noexcept {
+static int pack_size_body(const char* call, std::int64_t incount, MPI_Datatype datatype, MPI_Comm comm,
+    CountOut size) noexcept {
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Pack_size");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  const Datatype* const datatype_object = from_handle<Datatype>(datatype);
+  if (is_missing(datatype_object)) [[unlikely]]
+    return bad_handle(comm_object, Err::type, datatype, "datatype", call);
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+    return uncommitted(comm_object, "datatype", call);
+  if (is_bad_count(incount)) [[unlikely]] return bad_count(comm_object, incount, "incount", call);
+  if (is_missing(size.place)) [[unlikely]] return bad_pointer(comm_object, "size", call);
+  std::int64_t size_value = 0;
+  const Err error = datatype::pack_size(incount, *datatype_object, &size_value);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  store(size, fits(size, size_value) ? size_value : MPI_UNDEFINED);
+  return MPI_SUCCESS;
 }
-extern "C" int PMPI_Pack_size_c(MPI_Count, MPI_Datatype, MPI_Comm comm, MPI_Count*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Pack_size_c");
+extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) noexcept {
+  return pack_size_body("MPI_Pack_size", incount, datatype, comm, CountOut{size, false});
+}
+extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
+    MPI_Count* size) noexcept {
+  return pack_size_body("MPI_Pack_size_c", incount, datatype, comm, CountOut{size, true});
 }
 #pragma weak MPI_Pack_size = PMPI_Pack_size
 #pragma weak MPI_Pack_size_c = PMPI_Pack_size_c
 
-extern "C" int PMPI_Unpack(const void*, int, int*, void*, int, MPI_Datatype, MPI_Comm comm) noexcept {
+static int unpack_body(const char* call, const void* inbuf, std::int64_t insize, CountOut position,
+    void* outbuf, std::int64_t outcount, MPI_Datatype datatype, MPI_Comm comm) noexcept {
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Unpack");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_bad_count(insize)) [[unlikely]] return bad_count(comm_object, insize, "insize", call);
+  if (is_missing(position.place)) [[unlikely]] return bad_pointer(comm_object, "position", call);
+  std::int64_t position_value = load(position);
+  const Datatype* const datatype_object = from_handle<Datatype>(datatype);
+  if (is_missing(datatype_object)) [[unlikely]]
+    return bad_handle(comm_object, Err::type, datatype, "datatype", call);
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+    return uncommitted(comm_object, "datatype", call);
+  const Err error = datatype::unpack(inbuf, insize, &position_value, outbuf, outcount, *datatype_object);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  if (!fits(position, position_value)) [[unlikely]]
+    return too_large(comm_object, position_value, "position", call);
+  store(position, position_value);
+  return MPI_SUCCESS;
 }
-extern "C" int PMPI_Unpack_c(const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype,
-    MPI_Comm comm) noexcept {
-  BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Unpack_c");
+extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount,
+    MPI_Datatype datatype, MPI_Comm comm) noexcept {
+  return unpack_body("MPI_Unpack", inbuf, insize, CountOut{position, false}, outbuf, outcount, datatype,
+      comm);
+}
+extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
+    MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) noexcept {
+  return unpack_body("MPI_Unpack_c", inbuf, insize, CountOut{position, true}, outbuf, outcount, datatype,
+      comm);
 }
 #pragma weak MPI_Unpack = PMPI_Unpack
 #pragma weak MPI_Unpack_c = PMPI_Unpack_c

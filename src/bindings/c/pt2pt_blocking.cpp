@@ -19,8 +19,7 @@ static int bsend_body(const char* call, const void* buf, std::int64_t count, MPI
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Err error = pt2pt::bsend(buf, count, *datatype_object, dest, tag, *comm_object);
@@ -40,8 +39,6 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
 
 [[gnu::always_inline]] inline static int recv_body(const char* call, void* buf, std::int64_t count,
     MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
-  BigLock::Guard guard;
-  if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
@@ -50,20 +47,28 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Err error = pt2pt::recv(buf, count, *datatype_object, source, tag, *comm_object, status);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
+[[gnu::noinline]] static int recv_locked(const char* call, void* buf, std::int64_t count,
+    MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
+  BigLock::Guard guard;
+  return recv_body(call, buf, count, datatype, source, tag, comm, status);
+}
 extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
     MPI_Status* status) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return recv_locked("MPI_Recv", buf, count, datatype, source, tag, comm, status);
   return recv_body("MPI_Recv", buf, count, datatype, source, tag, comm, status);
 }
 extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Status* status) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return recv_locked("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);
   return recv_body("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);
 }
 #pragma weak MPI_Recv = PMPI_Recv
@@ -81,8 +86,7 @@ static int rsend_body(const char* call, const void* buf, std::int64_t count, MPI
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Err error = pt2pt::rsend(buf, count, *datatype_object, dest, tag, *comm_object);
@@ -102,8 +106,6 @@ extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
 
 [[gnu::always_inline]] inline static int send_body(const char* call, const void* buf, std::int64_t count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) noexcept {
-  BigLock::Guard guard;
-  if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
@@ -112,20 +114,28 @@ extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Err error = pt2pt::send(buf, count, *datatype_object, dest, tag, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
+[[gnu::noinline]] static int send_locked(const char* call, const void* buf, std::int64_t count,
+    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) noexcept {
+  BigLock::Guard guard;
+  return send_body(call, buf, count, datatype, dest, tag, comm);
+}
 extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return send_locked("MPI_Send", buf, count, datatype, dest, tag, comm);
   return send_body("MPI_Send", buf, count, datatype, dest, tag, comm);
 }
 extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return send_locked("MPI_Send_c", buf, count, datatype, dest, tag, comm);
   return send_body("MPI_Send_c", buf, count, datatype, dest, tag, comm);
 }
 #pragma weak MPI_Send = PMPI_Send
@@ -135,8 +145,6 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
     std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
     std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
     MPI_Status* status) noexcept {
-  BigLock::Guard guard;
-  if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   const Datatype* const sendtype_object = from_handle<Datatype>(sendtype);
@@ -145,7 +153,7 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
   if (kChecked && !sendtype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "sendtype", call);
   if (is_bad_count(sendcount)) [[unlikely]] return bad_count(comm_object, sendcount, "sendcount", call);
-  if (is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
@@ -156,7 +164,7 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
     return uncommitted(comm_object, "recvtype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(recvtag)) [[unlikely]] return bad_tag(comm_object, recvtag, "recvtag", call);
@@ -165,15 +173,28 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
+[[gnu::noinline]] static int sendrecv_locked(const char* call, const void* sendbuf, std::int64_t sendcount,
+    MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, std::int64_t recvcount,
+    MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept {
+  BigLock::Guard guard;
+  return sendrecv_body(call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+      source, recvtag, comm, status);
+}
 extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
     void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
     MPI_Status* status) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return sendrecv_locked("MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+        recvtype, source, recvtag, comm, status);
   return sendrecv_body("MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
       recvtype, source, recvtag, comm, status);
 }
 extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
     MPI_Comm comm, MPI_Status* status) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return sendrecv_locked("MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+        recvtype, source, recvtag, comm, status);
   return sendrecv_body("MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
       recvtype, source, recvtag, comm, status);
 }
@@ -192,8 +213,7 @@ static int sendrecv_replace_body(const char* call, void* buf, std::int64_t count
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
@@ -228,8 +248,7 @@ static int ssend_body(const char* call, const void* buf, std::int64_t count, MPI
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Err error = pt2pt::ssend(buf, count, *datatype_object, dest, tag, *comm_object);

@@ -76,21 +76,30 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   if (is_bad_count(incount)) [[unlikely]] return bad_count(nullptr, incount, "incount", call);
   if (is_missing(outcount)) [[unlikely]] return bad_pointer(nullptr, "outcount", call);
   const Err error = pt2pt::request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
-            array_of_statuses);
+      array_of_statuses);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Request_get_status_some = PMPI_Request_get_status_some
 
-extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
-  constexpr const char* call = "MPI_Test";
-  BigLock::Guard guard;
+[[gnu::always_inline]] inline static int test_body(const char* call, MPI_Request* request, int* flag,
+    MPI_Status* status) noexcept {
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(nullptr, "request", call);
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
   const Err error = pt2pt::test(request, flag, status);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
+}
+[[gnu::noinline]] static int test_locked(const char* call, MPI_Request* request, int* flag,
+    MPI_Status* status) noexcept {
+  BigLock::Guard guard;
+  return test_body(call, request, flag, status);
+}
+extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return test_locked("MPI_Test", request, flag, status);
+  return test_body("MPI_Test", request, flag, status);
 }
 #pragma weak MPI_Test = PMPI_Test
 
@@ -139,32 +148,50 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
   if (is_bad_count(incount)) [[unlikely]] return bad_count(nullptr, incount, "incount", call);
   if (is_missing(outcount)) [[unlikely]] return bad_pointer(nullptr, "outcount", call);
   const Err error = pt2pt::testsome(incount, array_of_requests, outcount, array_of_indices,
-            array_of_statuses);
+      array_of_statuses);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Testsome = PMPI_Testsome
 
-extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) noexcept {
-  constexpr const char* call = "MPI_Wait";
-  BigLock::Guard guard;
+[[gnu::always_inline]] inline static int wait_body(const char* call, MPI_Request* request,
+    MPI_Status* status) noexcept {
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(nullptr, "request", call);
   const Err error = pt2pt::wait(request, status);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
+[[gnu::noinline]] static int wait_locked(const char* call, MPI_Request* request,
+    MPI_Status* status) noexcept {
+  BigLock::Guard guard;
+  return wait_body(call, request, status);
+}
+extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return wait_locked("MPI_Wait", request, status);
+  return wait_body("MPI_Wait", request, status);
+}
 #pragma weak MPI_Wait = PMPI_Wait
 
-extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
-    MPI_Status array_of_statuses[]) noexcept {
-  constexpr const char* call = "MPI_Waitall";
-  BigLock::Guard guard;
+[[gnu::always_inline]] inline static int waitall_body(const char* call, int count,
+    MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) noexcept {
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
   const Err error = pt2pt::waitall(count, array_of_requests, array_of_statuses);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
+}
+[[gnu::noinline]] static int waitall_locked(const char* call, int count, MPI_Request array_of_requests[],
+    MPI_Status array_of_statuses[]) noexcept {
+  BigLock::Guard guard;
+  return waitall_body(call, count, array_of_requests, array_of_statuses);
+}
+extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
+    MPI_Status array_of_statuses[]) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return waitall_locked("MPI_Waitall", count, array_of_requests, array_of_statuses);
+  return waitall_body("MPI_Waitall", count, array_of_requests, array_of_statuses);
 }
 #pragma weak MPI_Waitall = PMPI_Waitall
 
@@ -189,7 +216,7 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
   if (is_bad_count(incount)) [[unlikely]] return bad_count(nullptr, incount, "incount", call);
   if (is_missing(outcount)) [[unlikely]] return bad_pointer(nullptr, "outcount", call);
   const Err error = pt2pt::waitsome(incount, array_of_requests, outcount, array_of_indices,
-            array_of_statuses);
+      array_of_statuses);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }

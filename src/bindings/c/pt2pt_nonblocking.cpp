@@ -19,8 +19,7 @@ static int ibsend_body(const char* call, const void* buf, std::int64_t count, MP
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -43,8 +42,6 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 
 [[gnu::always_inline]] inline static int irecv_body(const char* call, void* buf, std::int64_t count,
     MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
-  BigLock::Guard guard;
-  if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
@@ -53,8 +50,7 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -64,12 +60,21 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
+[[gnu::noinline]] static int irecv_locked(const char* call, void* buf, std::int64_t count,
+    MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+  BigLock::Guard guard;
+  return irecv_body(call, buf, count, datatype, source, tag, comm, request);
+}
 extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
     MPI_Request* request) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return irecv_locked("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
   return irecv_body("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
 }
 extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Request* request) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return irecv_locked("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
   return irecv_body("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
 }
 #pragma weak MPI_Irecv = PMPI_Irecv
@@ -87,8 +92,7 @@ static int irsend_body(const char* call, const void* buf, std::int64_t count, MP
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -111,8 +115,6 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 
 [[gnu::always_inline]] inline static int isend_body(const char* call, const void* buf, std::int64_t count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
-  BigLock::Guard guard;
-  if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
@@ -121,8 +123,7 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -132,12 +133,21 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
+[[gnu::noinline]] static int isend_locked(const char* call, const void* buf, std::int64_t count,
+    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+  BigLock::Guard guard;
+  return isend_body(call, buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
     MPI_Request* request) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return isend_locked("MPI_Isend", buf, count, datatype, dest, tag, comm, request);
   return isend_body("MPI_Isend", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request* request) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return isend_locked("MPI_Isend_c", buf, count, datatype, dest, tag, comm, request);
   return isend_body("MPI_Isend_c", buf, count, datatype, dest, tag, comm, request);
 }
 #pragma weak MPI_Isend = PMPI_Isend
@@ -156,7 +166,7 @@ static int isendrecv_body(const char* call, const void* sendbuf, std::int64_t se
   if (kChecked && !sendtype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "sendtype", call);
   if (is_bad_count(sendcount)) [[unlikely]] return bad_count(comm_object, sendcount, "sendcount", call);
-  if (is_missing(sendbuf) && sendcount > 0 && sendtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "sendbuf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
@@ -167,7 +177,7 @@ static int isendrecv_body(const char* call, const void* sendbuf, std::int64_t se
     return uncommitted(comm_object, "recvtype", call);
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
-  if (is_missing(recvbuf) && recvcount > 0 && recvtype_object->is_predefined()) [[unlikely]]
+  if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(recvtag)) [[unlikely]] return bad_tag(comm_object, recvtag, "recvtag", call);
@@ -206,8 +216,7 @@ static int isendrecv_replace_body(const char* call, void* buf, std::int64_t coun
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
@@ -245,8 +254,7 @@ static int issend_body(const char* call, const void* buf, std::int64_t count, MP
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_missing(buf) && count > 0 && datatype_object->is_predefined()) [[unlikely]]
-    return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);

@@ -24,7 +24,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(nullptr, "newcomm", call);
   Comm* newcomm_made = nullptr;
   const Err error = comm::comm_create_from_group(*group_object, stringtag, info_object, *errhandler_object,
-            &newcomm_made);
+      &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
@@ -59,8 +59,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   if (is_missing(newintercomm)) [[unlikely]] return bad_pointer(nullptr, "newintercomm", call);
   Comm* newintercomm_made = nullptr;
   const Err error = comm::intercomm_create_from_groups(*local_group_object, local_leader,
-            *remote_group_object, remote_leader, stringtag, info_object, *errhandler_object,
-      &newintercomm_made);
+      *remote_group_object, remote_leader, stringtag, info_object, *errhandler_object, &newintercomm_made);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   set_handle(newintercomm, newintercomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;

@@ -1,0 +1,74 @@
+// The calls of bindings/functions.hpp about datatypes: with statuses, with attributes, in their old forms.
+#include "bindings/functions.hpp"
+#include "datatype/functions.hpp"
+#include "object/functions.hpp"
+#include "object/status.hpp"
+
+namespace dunlin::bindings {
+
+Err get_count(const MPI_Status* status, const Datatype& datatype, std::int64_t* count) noexcept {
+  return datatype::get_count(std::int64_t(status_bytes(*status)), datatype, count);
+}
+
+Err get_elements(const MPI_Status* status, const Datatype& datatype, std::int64_t* count) noexcept {
+  return datatype::get_elements(std::int64_t(status_bytes(*status)), datatype, count);
+}
+
+Err status_set_elements(MPI_Status* status, const Datatype& datatype, std::int64_t count) noexcept {
+  std::int64_t bytes = 0;
+  const Err error = datatype::status_set_elements(datatype, count, &bytes);
+  if (error != Err::ok) return error;
+  set_status_bytes(*status, std::uint64_t(bytes));
+  return Err::ok;
+}
+
+Err type_extent(const Datatype& datatype, MPI_Aint* extent) noexcept {
+  std::int64_t lower_bound = 0;
+  return datatype::type_get_extent(datatype, &lower_bound, extent);
+}
+
+Err type_lb(const Datatype& datatype, MPI_Aint* displacement) noexcept {
+  std::int64_t extent = 0;
+  return datatype::type_get_extent(datatype, displacement, &extent);
+}
+
+Err type_ub(const Datatype& datatype, MPI_Aint* displacement) noexcept {
+  std::int64_t lower_bound = 0, extent = 0;
+  const Err error = datatype::type_get_extent(datatype, &lower_bound, &extent);
+  if (error != Err::ok) return error;
+  *displacement = lower_bound + extent;
+  return Err::ok;
+}
+
+Err type_dup(const Datatype& oldtype, Datatype** newtype) noexcept {
+  Datatype* made = nullptr;
+  if (const Err error = datatype::type_dup(oldtype, &made); error != Err::ok) return error;
+  // The copy callbacks are given the old type's handle, through which a program may do more than look.
+  auto& old_owner = const_cast<Datatype&>(oldtype);
+  if (const Err error = made->attributes().copy_from(old_owner, oldtype.attributes()); error != Err::ok) {
+    made->release();
+    return error;
+  }
+  *newtype = made;
+  return Err::ok;
+}
+
+Err type_free(Datatype& datatype) noexcept {
+  if (!datatype.is_predefined())
+    if (const Err error = datatype.attributes().erase_all(datatype); error != Err::ok) return error;
+  return datatype::type_free(datatype);
+}
+
+Err type_set_attr(Datatype& datatype, int keyval, void* value) noexcept {
+  return object::set_attribute(datatype, datatype.attributes(), Keyval::On::datatype, keyval, value);
+}
+
+Err type_get_attr(const Datatype& datatype, int keyval, void* value, int* flag) noexcept {
+  return object::get_attribute(datatype.attributes(), Keyval::On::datatype, keyval, value, flag);
+}
+
+Err type_delete_attr(Datatype& datatype, int keyval) noexcept {
+  return object::delete_attribute(datatype, datatype.attributes(), Keyval::On::datatype, keyval);
+}
+
+}  // namespace dunlin::bindings
