@@ -33,10 +33,11 @@ struct Gather {
   Blocks all;
   int root;
   bool in_place;
+  bool is_varied;  // the v-form; elsewhere than at the root `all` does not tell
   static constexpr const char* kName = "gather";
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return gather_inter(cx, mine, all, root);
-    if (!all.is_equal()) return gather_linear(cx, mine, all, root, in_place);
+    if (is_varied) return gather_linear(cx, mine, all, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_gather(cx, mine, all, root, in_place);
   }
@@ -49,10 +50,11 @@ struct Scatter {
   Block mine;
   int root;
   bool in_place;
+  bool is_varied;  // the v-form; elsewhere than at the root `all` does not tell
   static constexpr const char* kName = "scatter";
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return scatter_inter(cx, all, mine, root);
-    if (!all.is_equal()) return scatter_linear(cx, all, mine, root, in_place);
+    if (is_varied) return scatter_linear(cx, all, mine, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_scatter(cx, all, mine, root, in_place);
   }
@@ -130,71 +132,71 @@ Err bcast_init(void* buffer, std::int64_t count, const Datatype& type, int root,
 Err gather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
            recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
   return run(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount,
-      recvtype), root, is_in_place(sendbuf)});
+      recvtype), root, is_in_place(sendbuf), false});
 }
 Err igather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
             recvcount, const Datatype* recvtype, int root, Comm& comm, Request** request) noexcept {
   return begin(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, recvtype), root, is_in_place(sendbuf)}, request);
+      recvcount, recvtype), root, is_in_place(sendbuf), false}, request);
 }
 Err gather_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info, Request**
                 request) noexcept {
   return prepare(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, recvtype), root, is_in_place(sendbuf)}, request);
+      recvcount, recvtype), root, is_in_place(sendbuf), false}, request);
 }
 
 Err gatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
             recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm) noexcept {
   return run(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, recvtype), root, is_in_place(sendbuf)});
+      recvcounts, displs, recvtype), root, is_in_place(sendbuf), true});
 }
 Err igatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
              recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm, Request** request)
              noexcept {
   return begin(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, recvtype), root, is_in_place(sendbuf)}, request);
+      recvcounts, displs, recvtype), root, is_in_place(sendbuf), true}, request);
 }
 Err gatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
                  recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm, Info* info,
                  Request** request) noexcept {
   return prepare(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, recvtype), root, is_in_place(sendbuf)}, request);
+      recvcounts, displs, recvtype), root, is_in_place(sendbuf), true}, request);
 }
 
 Err scatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
             recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
   return run(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf, recvcount,
-      recvtype), root, is_in_place(recvbuf)});
+      recvtype), root, is_in_place(recvbuf), false});
 }
 Err iscatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
              recvcount, const Datatype* recvtype, int root, Comm& comm, Request** request) noexcept {
   return begin(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf,
-      recvcount, recvtype), root, is_in_place(recvbuf)}, request);
+      recvcount, recvtype), root, is_in_place(recvbuf), false}, request);
 }
 Err scatter_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info, Request**
                  request) noexcept {
   return prepare(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf,
-      recvcount, recvtype), root, is_in_place(recvbuf)}, request);
+      recvcount, recvtype), root, is_in_place(recvbuf), false}, request);
 }
 
 Err scatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void* recvbuf,
              std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
   return run(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype), block_of(recvbuf,
-      recvcount, recvtype), root, is_in_place(recvbuf)});
+      recvcount, recvtype), root, is_in_place(recvbuf), true});
 }
 Err iscatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void*
               recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Request**
               request) noexcept {
   return begin(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
-      block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf)}, request);
+      block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true}, request);
 }
 Err scatterv_init(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void*
                   recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
                   Request** request) noexcept {
   return prepare(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
-      block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf)}, request);
+      block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true}, request);
 }
 
 Err allgather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
