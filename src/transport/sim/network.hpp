@@ -1,0 +1,94 @@
+// A network inside one process, for tests: many engines exchange messages in an order that a seed decides.
+//
+// Messages of a pair stay in order; everything else is up to the dice: which pairs deliver at a poll and how much, when a
+// channel is full, how a payload is cut into runs.  The same seed and the same calls give the same run.
+// Used by test/simulate and test/conformance only; not part of the library.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace dunlin::transport::sim {
+
+/// What may happen to messages.
+struct Weather {
+  std::uint64_t seed = 1;
+  std::size_t bytes_max = 4096;     // payload of one message
+  std::size_t messages_max = 8;     // under way from one rank to another; beyond: full
+  unsigned refuse_percent = 0;      // of sends that find room, but are told `full`
+  unsigned delay_percent = 30;      // of chances to deliver a message that are passed
+};
+
+class Network;
+
+class Channel final : public transport::Channel {
+ public:
+  Channel(Network& network, int from, int to) noexcept : network_(network), from_(from), to_(to) {}
+  Sent try_send(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept override;
+  std::size_t bytes_max() const noexcept override;
+
+ private:
+  Network& network_;
+  const int from_, to_;
+};
+
+class Transport final : public transport::Transport {
+ public:
+  Transport(Network& network, int me) noexcept;
+  const char* name() const noexcept override { return "sim"; }
+  transport::Channel* connect(int peer) noexcept override;
+  int poll(Inbox& inbox) noexcept override;
+  int poll_peer(int peer, Inbox& inbox) noexcept override;
+
+ private:
+  Network& network_;
+  const int me_;
+  std::vector<std::unique_ptr<Channel>> channels_;  // by peer
+};
+
+class Network {
+ public:
+  Network(int size, const Weather& weather);
+
+  int size() const noexcept { return size_; }
+  const Weather& weather() const noexcept { return weather_; }
+  Transport& transport(int rank) noexcept { return *transports_[std::size_t(rank)]; }
+  /// From now on sends from `from` to `to` fail.
+  void cut(int from, int to) noexcept { lane(from, to).is_cut = true; }
+  /// Messages sent and not delivered.
+  std::size_t under_way() const noexcept { return under_way_; }
+  std::uint64_t delivered() const noexcept { return delivered_; }
+  /// True in `percent` of 100 cases.
+  bool chance(unsigned percent) noexcept { return percent > 0 && dice_() % 100 < percent; }
+  std::uint64_t roll(std::uint64_t below) noexcept { return dice_() % below; }
+
+ private:
+  friend class Channel;
+  friend class Transport;
+  struct Message {
+    Envelope envelope;
+    std::vector<std::byte> payload;
+  };
+  struct Lane {
+    std::deque<Message> messages;
+    bool is_cut = false;
+  };
+  Lane& lane(int from, int to) noexcept { return lanes_[std::size_t(from) * std::size_t(size_) + std::size_t(to)]; }
+  Sent try_send(int from, int to, const Envelope& envelope, std::span<const std::byte> head,
+                const Source& data) noexcept;
+  int deliver(int from, int to, Inbox& inbox) noexcept;
+
+  const int size_;
+  const Weather weather_;
+  std::mt19937_64 dice_;
+  std::vector<Lane> lanes_;                             // from * size + to
+  std::vector<std::unique_ptr<Transport>> transports_;  // by rank
+  std::size_t under_way_ = 0;
+  std::uint64_t delivered_ = 0;
+};
+
+}  // namespace dunlin::transport::sim
