@@ -174,7 +174,8 @@ void Arena::collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept {
 }
 
 void* Arena::allocate(std::size_t bytes, std::size_t alignment, bool zeroed) noexcept {
-  if (!base_ || has_left_ || bytes == 0 || bytes > bytes_ / 2 || alignment > bytes_ / 2) return nullptr;
+  if (!base_ || has_left_ || bytes == 0 || bytes > bytes_ / 2) return nullptr;
+  if (alignment > kHugePageBytes) return nullptr;  // the arena itself is aligned no better
   const auto pages = std::uint32_t((bytes + kPageBytes - 1) / kPageBytes);
   std::size_t aligned_pages = alignment <= kPageBytes ? 1 : alignment / kPageBytes;
   if (bytes >= kAlignedBytesMin && aligned_pages < kHugePagePages) aligned_pages = kHugePagePages;

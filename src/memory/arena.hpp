@@ -95,6 +95,7 @@ class Arena {
   bool open_generation() noexcept;
   bool child_left(ForkPage& page) noexcept;
   void set_fork_advice(int advice) noexcept;
+  bool has_shared_bytes() const noexcept;
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
@@ -107,8 +108,15 @@ class Arena {
   ArenaCounters counters_ = {};
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool can_collapse_ = true;
-  bool has_left_ = false;  // this is a forked child: the arena belongs to the parent
+  bool has_left_ = false;        // this is a forked child: the arena belongs to the parent
+  HeapRegion static_data_ = {};  // as in the control page, but of this process alone
   bool static_frozen_ = false;
+  bool is_fork_watched_ = false;  // between the handlers of one fork: there is something to keep apart
+  static constexpr int kPatience = 4;
+  static constexpr unsigned kHastyForks = 16;
+  unsigned hasty_forks_ = 0;        // since then; now and then one waits, because programs change
+  int patience_ = kPatience;        // forks that may still wait in vain before waiting is given up
+  std::uint64_t frozen_pages_ = 0;  // of the used ones
   ForkPage* fork_page_ = nullptr;
   const char* why_not_ = "the shared heap was not opened";
 };

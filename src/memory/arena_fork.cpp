@@ -8,7 +8,7 @@
 //
 // wait: when the process has one thread, most forks are followed by exec.  The child then maps privately, and
 // the parent waits a few milliseconds for the child's exec or exit (the kernel releases a robust mutex then)
-// and freezes only when the child lives on.
+// and freezes only when the child lives on.  A program whose children always live on is soon spared the wait.
 //
 // A child made without these handlers (raw clone) does not inherit the heap at all (MADV_DONTFORK): it gets
 // SIGSEGV instead of the parent's live memory.
@@ -40,11 +40,19 @@ void lock_until(timespec& when, std::uint32_t from_now_us) noexcept {
   when.tv_nsec = nanoseconds % 1000000000;
 }
 
+bool has_one_thread() noexcept {
+  if (__libc_single_threaded) return true;
+  struct stat status{};  // the C library never goes back to "single"; the kernel has a directory per thread
+  constexpr nlink_t kOwnLinks = 2;
+  return stat("/proc/self/task", &status) == 0 && status.st_nlink == kOwnLinks + 1;
+}
+
 }  // namespace
 
 /// Shared by parent and child during one fork that waits.
 struct Arena::ForkPage {
   std::atomic<std::uint32_t> is_private;  // written by the child when its mappings are its own
+  std::atomic<std::uint32_t> has_forked;  // written by the child or its descendants: one more has this view
   pthread_mutex_t child_lives;            // robust; held by the child until it execs or exits
 };
 
@@ -66,11 +74,19 @@ void Arena::set_fork_advice(int advice) noexcept {
 }
 
 void Arena::before_fork() noexcept {
-  if (!base_ || has_left_) return;
+  if (!base_) return;
+  if (has_left_) {
+    // F1 (pairs with F2 in child_left): whoever waits for this child's end must know that its view lives on.
+    if (fork_page_) fork_page_->has_forked.store(1, std::memory_order_release);
+    return;
+  }
   pthread_mutex_lock(&lock_);
-  set_fork_advice(MADV_DOFORK);
   fork_page_ = nullptr;
-  if (settings_.fork_wait_us > 0 && __libc_single_threaded) {
+  set_fork_advice(MADV_DOFORK);
+  is_fork_watched_ = has_shared_bytes();
+  if (!is_fork_watched_) return;  // everything in use is private already
+  const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
+  if (settings_.fork_wait_us > 0 && is_patient && has_one_thread()) {
     void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (mapped != MAP_FAILED) {
       fork_page_ = static_cast<ForkPage*>(mapped);
@@ -103,21 +119,23 @@ void Arena::after_fork_in_child() noexcept {
 void Arena::after_fork_in_parent() noexcept {
   if (!base_ || has_left_) return;
   const int saved_errno = errno;
+  bool is_frozen = is_fork_watched_;
   if (fork_page_) {
     ++counters_.waits;
-    if (!child_left(*fork_page_)) {
-      freeze();
-      fork_page_ = (munmap(fork_page_, kPageBytes), nullptr);
-      has_left_ = !open_generation();
-    } else {
-      fork_page_ = (munmap(fork_page_, kPageBytes), nullptr);
-    }
-  } else {
-    has_left_ = !open_generation();
+    is_frozen = !child_left(*fork_page_);
+    munmap(fork_page_, kPageBytes);
+    fork_page_ = nullptr;
+    patience_ = is_frozen ? patience_ - 1 : kPatience;
+    if (is_frozen) freeze();
   }
+  if (is_frozen) has_left_ = !open_generation();
   set_fork_advice(MADV_DONTFORK);
   pthread_mutex_unlock(&lock_);
   errno = saved_errno;
+}
+
+bool Arena::has_shared_bytes() const noexcept {
+  return (static_data_.bytes && !static_frozen_) || extents_.used_pages() > frozen_pages_;
 }
 
 /// Whether the child was gone (exec, exit) within the time we may wait.  A fork that failed looks like a
@@ -136,7 +154,7 @@ bool Arena::child_left(ForkPage& page) noexcept {
     pthread_mutex_consistent(&page.child_lives);
     pthread_mutex_unlock(&page.child_lives);
   }
-  return result == EOWNERDEAD;
+  return result == EOWNERDEAD && page.has_forked.load(std::memory_order_acquire) == 0;  // F2
 }
 
 /// Maps every page that is still shared privately over itself.
@@ -161,9 +179,10 @@ void Arena::make_private() noexcept {
             std::size_t{first} * kPageBytes);
     first = end;
   }
-  const HeapRegion& data = control_->regions[HeapControl::kStatic];
-  if (data.bytes && !static_frozen_)
-    map_run(reinterpret_cast<std::byte*>(data.base), data.bytes, data.descriptor, data.offset);
+  // Not from the control page: the parent, which shares it, may have cleared its entry already.
+  if (static_data_.bytes && !static_frozen_)
+    map_run(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes, static_data_.descriptor,
+            static_data_.offset);
 }
 
 void Arena::freeze() noexcept {
@@ -179,6 +198,7 @@ void Arena::freeze() noexcept {
   for (std::uint32_t first = 1; first < extents_.top(); first += extents_.at(first).pages)
     extents_.set_flags(first, extents_.at(first).flags | Extents::kFrozen);
   static_frozen_ = true;
+  frozen_pages_ = extents_.used_pages();
   ++counters_.freezes;
 }
 
@@ -196,9 +216,9 @@ bool Arena::open_generation() noexcept {
   descriptor_ = made;
   heap.inode = status.st_ino;
   heap.descriptor = made;
-  HeapRegion& data = control_->regions[HeapControl::kStatic];
-  if (data.bytes) close(data.descriptor);
-  data.bytes = 0;
+  if (static_data_.bytes) close(static_data_.descriptor);
+  static_data_.bytes = 0;
+  control_->regions[HeapControl::kStatic].bytes = 0;
   const auto map_run = [&](std::uint32_t first, std::size_t bytes) {
     const off_t offset = off_t(first) * off_t(kPageBytes);
     return mmap(address_of(first), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
@@ -214,7 +234,10 @@ bool Arena::open_generation() noexcept {
       // Beyond the limit of mappings a free run is lost: used by nobody, private, and never written.
       const bool is_kept = ++runs <= kFreeRunsMax && map_run(first, std::size_t{run.pages} * kPageBytes);
       extents_.renew(first, is_kept);
-      if (!is_kept) set_frozen_bits(first, run.pages, true);
+      if (!is_kept) {
+        set_frozen_bits(first, run.pages, true);
+        frozen_pages_ += run.pages;
+      }
     }
     first += run.pages;
   }
@@ -235,6 +258,7 @@ void Arena::refresh_frozen(std::uint32_t first) noexcept {
     return;  // the run stays used and frozen: lost, but never wrong
   madvise(address_of(first), std::size_t{pages} * kPageBytes, MADV_DONTFORK);
   set_frozen_bits(first, pages, false);
+  frozen_pages_ -= pages;
   extents_.set_flags(first, Extents::kUsed);
   extents_.give(first, false);
 }

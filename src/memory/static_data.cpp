@@ -109,7 +109,8 @@ bool Arena::adopt_static(const char** why) noexcept {
     return false;
   }
   control_->generation.fetch_add(1, std::memory_order_seq_cst);
-  region = {range.begin, bytes, status.st_ino, descriptor, std::uint32_t(offset)};
+  static_data_ = {range.begin, bytes, status.st_ino, descriptor, std::uint32_t(offset)};
+  region = static_data_;
   control_->generation.fetch_add(1, std::memory_order_seq_cst);
   *why = "";
   return true;

@@ -109,7 +109,13 @@ std::size_t first_usable_bytes(void* block) noexcept {
 [[gnu::noinline]] void* move_block(void* block, std::size_t bytes) noexcept {
   const bool is_ours = arena.owns(block);
   const std::size_t held = is_ours ? arena.usable_bytes(block) : next.usable_bytes(block);
-  void* moved = bytes >= block_bytes_min ? arena.allocate(bytes, 1, false) : nullptr;
+  void* moved = nullptr;
+  if (bytes >= block_bytes_min && is_ours && bytes > held) {
+    // A block that grows will grow again: put it where free pages follow it.
+    moved = arena.allocate(bytes + bytes / 2, 1, false);
+    if (moved) arena.try_resize(moved, bytes);
+  }
+  if (!moved && bytes >= block_bytes_min) moved = arena.allocate(bytes, 1, false);
   if (!moved && !is_ours) return next.reallocate(block, bytes);
   if (!moved) moved = next.allocate(bytes);
   if (!moved) return nullptr;

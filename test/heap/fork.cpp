@@ -1,0 +1,300 @@
+// Forks under the preloaded allocator: a child never sees its parent's later writes, nor the parent the
+// child's, in heap blocks and in static data, whatever comes after the fork.
+#include <gtest/gtest.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "test/heap/preloaded.hpp"
+
+extern char** environ;
+
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+char static_data[kMiB];  // large enough to be moved
+
+template <class T>
+T* opaque(T* pointer) {
+  asm volatile("" : "+r"(pointer) : : "memory");
+  return pointer;
+}
+char* get(std::size_t bytes, int value) {
+  char* block = static_cast<char*>(opaque(std::malloc(bytes)));
+  std::memset(block, value, bytes);
+  return block;
+}
+bool holds(const char* at, std::size_t bytes, char value) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    if (at[i] != value) return false;
+  return true;
+}
+
+/// Runs `body` in a forked child; its exit status.
+template <class F>
+int in_child(F body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+struct Pipe {
+  Pipe() { EXPECT_EQ(pipe(ends), 0); }
+  ~Pipe() { close(ends[0]), close(ends[1]); }
+  void tell() { EXPECT_EQ(write(ends[1], "x", 1), 1); }
+  void await() {
+    char c = 0;
+    while (read(ends[0], &c, 1) < 0) {
+    }
+  }
+  int ends[2];
+};
+
+TEST(HeapFork, StaticDataIsShared) {
+  EXPECT_TRUE(preloaded_heap()->is_shared(static_data, sizeof static_data));
+}
+
+TEST(HeapFork, ParentAndChildWriteApart) {
+  constexpr std::size_t kBytes = 16 * kMiB;
+  char* block = get(kBytes, 1);
+  std::memset(static_data, 1, sizeof static_data);
+  Pipe to_child;
+  Pipe to_parent;
+  const pid_t child = fork();
+  if (child == 0) {
+    to_child.await();  // the parent has written 2 everywhere
+    bool is_right = holds(block, kBytes, 1) && holds(static_data, sizeof static_data, 1);
+    std::memset(block, 3, kBytes);
+    std::memset(static_data, 3, sizeof static_data);
+    to_parent.tell();
+    to_child.await();  // and 4
+    is_right = is_right && holds(block, kBytes, 3) && holds(static_data, sizeof static_data, 3);
+    std::free(block);
+    std::free(get(2 * kMiB, 9));
+    _exit(is_right ? 0 : 1);
+  }
+  std::memset(block, 2, kBytes);
+  std::memset(static_data, 2, sizeof static_data);
+  to_child.tell();
+  to_parent.await();
+  EXPECT_TRUE(holds(block, kBytes, 2));
+  EXPECT_TRUE(holds(static_data, sizeof static_data, 2));
+  std::memset(block, 4, kBytes);
+  std::memset(static_data, 4, sizeof static_data);
+  char* fresh = get(2 * kMiB, 5);
+  to_child.tell();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(holds(block, kBytes, 4));
+  EXPECT_TRUE(holds(static_data, sizeof static_data, 4));
+  EXPECT_TRUE(holds(fresh, 2 * kMiB, 5));
+  EXPECT_FALSE(preloaded_heap()->is_shared(block, kBytes)) << "frozen, as the child lived on";
+  EXPECT_TRUE(preloaded_heap()->is_shared(fresh, 2 * kMiB)) << "of the new generation";
+  std::free(block);
+  std::free(fresh);
+  block = get(kBytes, 6);
+  EXPECT_TRUE(preloaded_heap()->is_shared(block, kBytes)) << "freed and taken again";
+  std::free(block);
+}
+
+TEST(HeapFork, ExecKeepsBlocksShared) {
+  char* block = get(4 * kMiB, 1);
+  if (std::getenv("DUNLIN_HEAP_FORK_WAIT_US")) GTEST_SKIP() << "this run never waits";
+  bool is_shared = false;
+  for (int attempt = 0; attempt < 20 && !is_shared; ++attempt) {  // a busy machine may need several
+    std::free(block);
+    block = get(4 * kMiB, 1);
+    EXPECT_EQ(in_child([] { return execl("/bin/true", "true", nullptr), 1; }), 0);
+    is_shared = preloaded_heap()->is_shared(block, 4 * kMiB);
+  }
+  EXPECT_TRUE(is_shared);
+  std::free(block);
+}
+
+TEST(HeapFork, SpawnAndSystemKeepBlocksShared) {
+  char* block = get(4 * kMiB, 1);
+  pid_t child = -1;
+  char* arguments[] = {const_cast<char*>("true"), nullptr};
+  ASSERT_EQ(posix_spawn(&child, "/bin/true", nullptr, nullptr, arguments, environ), 0);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(std::system("exit 3") >> 8, 3);
+  EXPECT_TRUE(preloaded_heap()->is_shared(block, 4 * kMiB));
+  child = vfork();
+  if (child == 0) _exit(4);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status >> 8, 4);
+  EXPECT_TRUE(preloaded_heap()->is_shared(block, 4 * kMiB));
+  std::free(block);
+}
+
+TEST(HeapFork, ChildrenOfChildren) {
+  char* block = get(2 * kMiB, 1);
+  EXPECT_EQ(in_child([&] {
+              std::memset(block, 2, 2 * kMiB);
+              const int status = in_child([&] {
+                const bool is_right = holds(block, 2 * kMiB, 2);
+                std::memset(block, 3, 2 * kMiB);
+                return is_right ? 0 : 1;
+              });
+              return status == 0 && holds(block, 2 * kMiB, 2) ? 0 : 1;
+            }),
+            0);
+  EXPECT_TRUE(holds(block, 2 * kMiB, 1));
+  std::free(block);
+}
+
+/// A child that forks and exits at once leaves a grandchild with its view (shells do it all the time).
+TEST(HeapFork, GrandchildKeepsItsViewWhenTheChildExits) {
+  constexpr std::size_t kBytes = 4 * kMiB;
+  for (int round = 0; round < 10; ++round) {
+    char* block = get(kBytes, 1);
+    std::memset(static_data, 1, sizeof static_data);
+    Pipe to_grandchild;
+    Pipe to_parent;
+    EXPECT_EQ(in_child([&] {
+                if (fork() != 0) return 0;
+                to_grandchild.await();
+                const bool is_right = holds(block, kBytes, 1) && holds(static_data, sizeof static_data, 1);
+                const char verdict = is_right ? 'y' : 'n';
+                return write(to_parent.ends[1], &verdict, 1) == 1 ? 0 : 1;
+              }),
+              0);
+    std::memset(block, 2, kBytes);
+    std::memset(static_data, 2, sizeof static_data);
+    to_grandchild.tell();
+    char verdict = 0;
+    EXPECT_EQ(read(to_parent.ends[0], &verdict, 1), 1);
+    EXPECT_EQ(verdict, 'y') << round;
+    std::free(block);
+  }
+}
+
+TEST(HeapFork, ManyForksWithManyBlocks) {
+  char* blocks[64] = {};
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 64; ++i) {
+      if (blocks[i] && (i + round) % 3 == 0) std::free(blocks[i]), blocks[i] = nullptr;
+      if (!blocks[i]) blocks[i] = get((64 << 10) + i * 5000, i);
+    }
+    const int status = in_child([&] {
+      for (int i = 0; i < 64; ++i) {
+        if (!holds(blocks[i], (64 << 10) + i * 5000, char(i))) return 1;
+        std::memset(blocks[i], 99, 64 << 10);
+        if (i % 2) std::free(blocks[i]);
+      }
+      return 0;
+    });
+    ASSERT_EQ(status, 0) << round;
+    for (int i = 0; i < 64; ++i) ASSERT_TRUE(holds(blocks[i], (64 << 10) + i * 5000, char(i))) << round;
+  }
+  for (char* each : blocks) std::free(each);
+}
+
+TEST(HeapFork, ChildAllocatesFromTheCLibrary) {
+  EXPECT_EQ(in_child([] {
+              char* block = get(2 * kMiB, 1);
+              const bool is_ours = preloaded_heap()->owns(block);
+              block = static_cast<char*>(std::realloc(block, 3 * kMiB));
+              std::free(block);
+              return is_ours ? 1 : 0;
+            }),
+            0);
+}
+
+TEST(HeapFork, ChildReallocatesBlocksOfItsParent) {
+  char* block = get(2 * kMiB, 7);
+  EXPECT_EQ(in_child([&] {
+              char* grown = static_cast<char*>(std::realloc(block, 5 * kMiB));
+              const bool is_right = grown && holds(grown, 2 * kMiB, 7);
+              std::free(grown);
+              return is_right ? 0 : 1;
+            }),
+            0);
+  EXPECT_TRUE(holds(block, 2 * kMiB, 7));
+  std::free(block);
+}
+
+/// Every page holds a counter that one thread raises round by round: the child's view must be one moment's.
+TEST(HeapFork, SnapshotIsOneMomentAlsoWithThreads) {
+  constexpr std::size_t kBytes = 8 * kMiB;
+  constexpr std::size_t kStep = 4096;
+  char* block = get(kBytes, 0);
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    for (long round = 1; !stop; ++round)
+      for (std::size_t i = 0; i < kBytes; i += kStep) *reinterpret_cast<volatile long*>(block + i) = round;
+  });
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const int status = in_child([&] {
+      const auto at = [&](std::size_t i) { return *reinterpret_cast<volatile long*>(block + i); };
+      long sum = 0;
+      bool is_one_moment = true;
+      for (std::size_t i = kStep; i < kBytes; i += kStep) {
+        is_one_moment = is_one_moment && (at(i) == at(0) || at(i) + 1 == at(0)) && at(i) <= at(i - kStep);
+        sum += at(i);
+      }
+      usleep(20000);
+      for (std::size_t i = kStep; i < kBytes; i += kStep) sum -= at(i);
+      return is_one_moment && sum == 0 ? 0 : 1;
+    });
+    EXPECT_EQ(status, 0);
+  }
+  stop = true;
+  writer.join();
+  std::free(block);
+}
+
+/// clone without the handlers of fork: the child must not reach the parent's live heap.
+TEST(HeapFork, RawCloneDoesNotShareTheHeap) {
+  char* block = get(kMiB, 1);
+  const auto child = pid_t(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+  if (child == 0) {
+    block[0] = 9;
+    syscall(SYS_exit_group, 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  EXPECT_EQ(block[0], 1);
+  std::free(block);
+}
+
+/// A fork that the kernel refuses runs the parent's handler too.
+TEST(HeapFork, SurvivesARefusedFork) {
+  EXPECT_EQ(in_child([] {
+              // In a program of its own, as the limit on processes spares root and needs another user.
+              if (geteuid() == 0 && setuid(65534) != 0) return 1;
+              return execl("/proc/self/exe", "heap_tests", "--gtest_filter=HeapForkRefused.*",
+                           "--gtest_also_run_disabled_tests", nullptr),
+                     1;
+            }),
+            0);
+}
+
+TEST(HeapForkRefused, DISABLED_KeepsTheHeap) {
+  char* block = get(kMiB, 1);
+  const rlimit none{0, 0};
+  ASSERT_EQ(setrlimit(RLIMIT_NPROC, &none), 0);
+  ASSERT_EQ(fork(), -1);
+  std::memset(block, 2, kMiB);
+  EXPECT_TRUE(holds(block, kMiB, 2));
+  char* fresh = get(kMiB, 3);
+  EXPECT_TRUE(preloaded_heap()->is_shared(fresh, kMiB));
+  std::free(block);
+  std::free(fresh);
+}
+
+}  // namespace
