@@ -8,6 +8,7 @@
 #include "bindings/c/error_names.hpp"
 #include "object/comm.hpp"
 #include "object/errhandler.hpp"
+#include "object/error_origin.hpp"
 #include "object/initial_errhandler.hpp"
 #include "object/life.hpp"
 
@@ -49,6 +50,8 @@ int call_handler(Errhandler* errhandler, void* handle, Err error, const char* ca
 }  // namespace
 
 int raise(Comm* comm, Err error, const char* call) noexcept {
+  Comm* const origin = take_error_origin();
+  if (!comm) comm = origin;
   // A request may outlive the program's handle of its communicator; objects' memory stays readable.
   if (!comm || comm->kind() != Kind::comm) comm = from_handle<Comm>(MPI_COMM_SELF);
   if (!comm) return call_handler(nullptr, MPI_COMM_NULL, error, call);
