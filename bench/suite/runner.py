@@ -93,8 +93,8 @@ def run_once(mpi, experiment, executable, arguments, probe):
     found = samples.parse_all(output)
     outer = samples.state_of(*before, *probe())
     for sample in found:
-        if sample.state == "unknown" and experiment.ranks != 2:
-            sample.state = outer  # the program itself cannot probe: its ranks share CPUs
+        if sample.state == "unknown":
+            sample.state = outer  # the program could not probe: its ranks share CPUs, or wait for long
     if experiment.wall and not trouble:
         found.append(
             samples.Sample(
