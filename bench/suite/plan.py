@@ -134,6 +134,13 @@ def matching_and_overlap():
             quick=(f"--order={order}", "--limit-s=4") if order == "reverse" else None,
         )
     yield Experiment(
+        "instructions",
+        "Instructions of an 8-byte send and of a receive already arrived",
+        "instructions",
+        (),
+        is_curve=False,
+    )
+    yield Experiment(
         "overlap", "Computing while a message travels: time saved by overlap", "overlap", (), repeats=3
     )
     yield Experiment(

@@ -29,7 +29,8 @@ class Axis:
     def __init__(self, values, start, end, base):
         positive = [value for value in values if value > 0] or [1.0]
         self.base, self.zero_as = base, min(positive) / base
-        low = self.zero_as if any(value <= 0 for value in values) else min(positive)
+        self.has_zero = any(value <= 0 for value in values)
+        low = self.zero_as if self.has_zero else min(positive)
         self.low, self.high = math.log(low, base), math.log(max(positive), base)
         if self.high - self.low < 1e-9:
             self.low, self.high = self.low - 0.5, self.high + 0.5
@@ -40,13 +41,15 @@ class Axis:
         return self.start + part * (self.end - self.start)
 
     def ticks(self, at_most):
+        """Powers of the base along the axis, with 0 where it is drawn."""
         first, last = math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9)
         step = max(1, math.ceil((last - first + 1) / at_most))
-        return [float(self.base) ** power for power in range(first, last + 1, step)]
+        powers = [float(self.base) ** power for power in range(first, last + 1, step)]
+        return [0.0, *(power for power in powers if power > self.zero_as * 1.01)] if self.has_zero else powers
 
 
 def number_text(value):
-    return f"{value:g}" if 1e-3 <= value < 1e5 else f"{value:.0e}"
+    return f"{value:g}" if value == 0 or 1e-3 <= value < 1e5 else f"{value:.0e}"
 
 
 def colour(name, spare):

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite import machine, samples
+from suite import callgrind, machine, samples
 
 FOREIGN_SHARE_MAX = 0.04
 ATTEMPTS = 3
@@ -131,6 +131,8 @@ class Runner:
 
     def measure(self, experiment):
         """All samples of one experiment, every MPI in turn, round after round."""
+        if experiment.program == "instructions":
+            return self.count_instructions(experiment)
         executables = {}
         for mpi in self.mpis:
             try:
@@ -146,6 +148,25 @@ class Runner:
                 if (experiment.name, mpi.name) in self.troubles:
                     continue  # what failed or took too long once is not tried again
                 found += self.run_checked(mpi, experiment, executables[mpi.name], number)
+        return found
+
+    def count_instructions(self, experiment):
+        """Under callgrind instead of timed; once, because counts do not vary."""
+        found = []
+        for mpi in self.mpis:
+            self.say(f"{experiment.name}: {mpi.title}")
+            try:
+                counts = callgrind.count(mpi, compile_program(mpi, experiment.program, self.folder))
+            except (Failed, callgrind.Failed, OSError) as reason:
+                self.troubles[experiment.name, mpi.name] = str(reason)
+                continue
+            counts["total"] = sum(counts.values())
+            found += [
+                samples.Sample(
+                    experiment.program, name, 8, value, "instructions", 2, "unknown", 0.0, True, mpi.name
+                )
+                for name, value in counts.items()
+            ]
         return found
 
     def run_checked(self, mpi, experiment, executable, number):

@@ -1,0 +1,80 @@
+"""Runs every benchmark program and the examples once, briefly; fails when one fails or carries wrong data.
+
+smoke.py BUILD_DIR          called by the tests (bench/CMakeLists.txt)
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from suite import samples
+
+SHORT = ["--ms=1", "--repeats=1"]
+RUNS = [
+    (2, "pingpong", ["--sizes=0,8,4096,300000"]),
+    (2, "pingpong", ["--sizes=8,100000", "--mode=fresh", "--call=sendrecv"]),
+    (2, "pingpong", ["--sizes=8,100000", "--mode=off_cache", "--pool=4000000", "--alloc=mpi"]),
+    (2, "bandwidth", ["--sizes=8,70000"]),
+    (2, "bandwidth", ["--sizes=8,70000", "--bidirectional=1", "--window=3"]),
+    (5, "multi_pair", ["--sizes=8,5000"]),
+    (2, "matching", ["--kind=posted", "--sizes=0,50"]),
+    (2, "matching", ["--kind=posted_wild", "--sizes=50"]),
+    (2, "matching", ["--kind=unexpected", "--sizes=50"]),
+    (2, "flood", ["--count=3000", "--order=reverse"]),
+    (2, "flood", ["--count=3000", "--order=random", "--tags=7"]),
+    (4, "waiters", ["--mode=compute", "--ms=20"]),
+    (3, "waiters", ["--mode=idle", "--ms=20"]),
+    (3, "startup", []),
+    (3, "collective", ["--sizes=8,20000"]),
+    (3, "one_to_all", ["--sizes=4096,200000"]),
+    (2, "availability", ["--sizes=8,100000"]),
+    (3, "overlap", ["--sizes=1024,100000"]),
+    (6, "halo", ["--sizes=16,100000"]),
+    (1, "halo", ["--sizes=16"]),
+    (2, "datatypes", []),
+    (1, "reduce_local", ["--sizes=4096"]),
+    (3, "profiles", []),
+    (3, "refinement", ["--blocks=5"]),
+    (2, "gradients", []),
+    (3, "nas_is", ["--log2-keys=14"]),
+    (3, "nas_cg", ["--rows=1500"]),
+    (4, "nas_mg", ["--side=32"]),
+    (2, "nas_ft", ["--side=32", "--steps=1"]),
+    (2, "instructions", ["--count=3", "--pause-ms=1"]),
+]
+EXAMPLES = [(ranks, "heat2d", ["60", "30"]) for ranks in (1, 2, 3, 4, 7)]
+TIMEOUT_S = 60
+
+
+def run(build, ranks, program, arguments):
+    command = [build / "bin/mpirun", "-n", str(ranks), build / program, *arguments]
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=TIMEOUT_S)
+
+
+def main():
+    build, failures = Path(sys.argv[1]), 0
+    for ranks, name, arguments in RUNS:
+        result = run(build, ranks, f"bench/{name}", [*SHORT, *arguments])
+        found = samples.parse_all(result.stdout)
+        is_good = result.returncode == 0 and found and all(sample.is_right for sample in found)
+        if not is_good:
+            failures += 1
+            print(
+                f"{name} {' '.join(arguments)} on {ranks} ranks: exit code {result.returncode}, "
+                f"{len(found)} samples"
+            )
+            print(result.stderr.strip()[-1000:])
+    for ranks, name, arguments in EXAMPLES:
+        result = run(build, ranks, f"examples/{name}", arguments)
+        if result.returncode != 0 or "correct" not in result.stdout:
+            failures += 1
+            print(
+                f"{name} on {ranks} ranks: exit code {result.returncode}\n{result.stdout}"
+                f"{result.stderr.strip()[-1000:]}"
+            )
+    print(f"{len(RUNS) + len(EXAMPLES) - failures} of {len(RUNS) + len(EXAMPLES)} runs passed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
