@@ -5,8 +5,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "base/assert.hpp"
 #include "boot/launch_page.hpp"
@@ -17,10 +21,35 @@ namespace dunlin::boot {
 namespace {
 
 constexpr char kTicketKey[] = "node_segment";
+constexpr char kCpusKey[] = "cpus";
 constexpr int kHandOverSecondsMax = 60;  // a rank that has not come by then is dead or stopped
 
-Result<int> make(const Boot& boot) noexcept {
-  const int fd = make_node_segment(boot.node_size(), boot.node_size() == 1 ? os::usable_cpu_count() : 0);
+/// How many ranks of this node can compute at once: the processors of all their masks together, since the
+/// launcher may have bound each to its own, and not more than their quota.  After a fence that followed the
+/// put of kCpusKey.
+Result<int> usable_cpus_of_node(Boot& boot) noexcept {
+  std::set<int> cpus;
+  int quota = os::kUnlimitedCpus;
+  for (const int rank : boot.node_peers()) {
+    const Result<std::string> text = boot.get(rank, kCpusKey);  // "<quota>;<list>"
+    if (!text) return text.error();
+    const std::size_t end = text.value().find(';');
+    if (end == std::string::npos)
+      return fail(Err::other, "rank %d did not say which processors it has", rank);
+    quota = std::min(quota, std::atoi(text.value().c_str()));
+    for (const int cpu : os::parse_cpu_list(text.value().substr(end + 1))) cpus.insert(cpu);
+  }
+  return std::min(quota, int(cpus.size()));
+}
+
+Err tell_cpus(Boot& boot) noexcept {
+  const std::string list = os::format_cpu_list(os::allowed_cpus());
+  if (const Err e = boot.put(kCpusKey, std::to_string(os::cpu_quota()) + ';' + list); e != Err::ok) return e;
+  return boot.fence();
+}
+
+Result<int> make(const Boot& boot, int cpus_usable) noexcept {
+  const int fd = make_node_segment(boot.node_size(), cpus_usable);
   if (fd >= 0) return fd;
   return fail(Err::no_mem, "cannot make the shared segment of this node: %s", std::strerror(errno));
 }
@@ -39,7 +68,9 @@ Err hand_out(os::DescriptorOffer& offer, LaunchPage& page, int node_size) noexce
 }
 
 Result<int> lead(Boot& boot) noexcept {
-  const Result<int> fd = make(boot);
+  const Result<int> cpus = usable_cpus_of_node(boot);
+  if (!cpus) return cpus;
+  const Result<int> fd = make(boot, cpus.value());
   if (!fd) return fd;
   LaunchPage* page = map_launch_page(fd.value(), boot.node_size());
   if (!page) return fail(Err::no_mem, "cannot map the shared segment of this node: %s", std::strerror(errno));
@@ -77,7 +108,8 @@ Result<int> node_segment(Boot& boot) noexcept {
     if (copy < 0) return fail(Err::no_mem, "cannot duplicate a descriptor: %s", std::strerror(errno));
     return copy;
   }
-  if (boot.size() == 1) return make(boot);
+  if (boot.size() == 1) return make(boot, os::usable_cpu_count());
+  if (const Err e = tell_cpus(boot); e != Err::ok) return e;
   return boot.node_rank() == 0 ? lead(boot) : follow(boot);
 }
 

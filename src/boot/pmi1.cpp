@@ -19,6 +19,8 @@
 namespace dunlin::boot {
 namespace {
 
+constexpr int kLastWordsUs = 100000;
+
 /// "host:port" from PMI_PORT.  The launcher chose the name, so it must resolve; ours is never looked up.
 int connect_to(const char* address) noexcept {
   const char* colon = std::strrchr(address, ':');
@@ -185,6 +187,9 @@ Err Pmi1Boot::fence() noexcept { return store_.fence(); }
 
 void Pmi1Boot::abort(int code, const char* message) noexcept {
   log::warn("%s", message);
+  // Hydra drops output that it has not passed on when it is told to abort (4.0.2: always, without this
+  // pause).
+  ::usleep(kLastWordsUs);
   const std::string line = "cmd=abort exitcode=" + std::to_string(code);
   (void)store_.socket().send(line);  // a launcher that is gone has ended the job already
   ::_exit(code & 0xff ? code & 0xff : 1);

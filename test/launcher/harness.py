@@ -1,0 +1,102 @@
+# What the launcher's tests share: run mpirun, find processes by a mark, wait for a condition.
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+MPIRUN = os.environ["DUNLIN_TEST_MPIRUN"]
+PROBE = os.environ["DUNLIN_TEST_PROBE"]
+
+_marks = 0
+
+
+def new_mark():
+    """A number of seconds that no other process sleeps: "sleep MARK" is found again in /proc."""
+    global _marks
+    _marks += 1
+    return "3600.%d%05d" % (os.getpid(), _marks)
+
+
+def processes_with(mark):
+    """Pids of live processes whose command line contains `mark`, without mpirun itself."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open("/proc/%s/cmdline" % name, "rb") as file:
+                words = file.read().split(b"\0")
+            with open("/proc/%s/stat" % name) as file:
+                state = file.read().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state != "Z" and mark.encode() in b" ".join(words) and not words[0].endswith(b"mpirun"):
+            found.append(int(name))
+    return found
+
+
+def launchers_with(mark):
+    """Pids of mpirun's own processes for the job with `mark`: guard and worker."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/cmdline" % name, "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if words[0].endswith(b"mpirun") and mark.encode() in b" ".join(words):
+                found.append(int(name))
+    return sorted(found)
+
+
+def eventually(condition, seconds=3.0):
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        if condition():
+            return True
+        time.sleep(0.005)
+    return bool(condition())
+
+
+class LauncherTest(unittest.TestCase):
+    maxDiff = 2000
+
+    def setUp(self):
+        self.shm_before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+
+    def run_job(self, *words, timeout=30, stdin=subprocess.DEVNULL, **more):
+        """Runs mpirun to its end; returns (exit code, standard output, standard error)."""
+        done = subprocess.run(
+            [MPIRUN, *words],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            **({"stdin": stdin} if "input" not in more else {}),
+            **more
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def start_job(self, *words, **more):
+        more.setdefault("stdin", subprocess.DEVNULL)
+        job = subprocess.Popen(
+            [MPIRUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
+        )
+        self.addCleanup(self.end, job)
+        return job
+
+    def end(self, job):
+        if job.poll() is None:
+            job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=10)
+
+    def assert_gone(self, mark, seconds=1.5):
+        self.assertTrue(
+            eventually(lambda: not processes_with(mark), seconds), "still there: %s" % processes_with(mark)
+        )
+
+    def wait_for(self, mark, count):
+        self.assertTrue(
+            eventually(lambda: len(processes_with(mark)) >= count, 10), "processes did not start"
+        )
