@@ -1,5 +1,5 @@
-// A rank that uses boot/ alone, without the rest of the library; run by launcher_test.py under our mpirun,
-// under Hydra and alone.  First argument: what to do.  Prints one line "ok ..." for each rank that is
+// A rank that uses boot/ alone, without the rest of the library; run by ends_test.py and pmi_test.py under our
+// mpirun, under Hydra and alone.  First argument: what to do.  Prints one line "ok ..." for each rank that is
 // content.
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,0 +1,348 @@
+# How jobs end, what ranks of ours see, and what is left (nothing); docs/launcher.md.  Run by ctest; one class can
+# be run alone: ends_test.py Ends
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from harness import LauncherTest, MPIRUN, PROBE, eventually, launchers_with, new_mark, processes_with
+
+
+class Ends(LauncherTest):
+    def assert_ended(self, job, mark, code, pattern, seconds=1.0):
+        """The job ends in time with `code` and one line, and leaves nothing."""
+        start = time.monotonic()
+        out, err = job.communicate(timeout=10)
+        took = time.monotonic() - start
+        self.assertEqual(job.returncode, code, err)
+        self.assertRegex(err, r"^mpirun: " + pattern + r"\n$")
+        self.assertLess(took, seconds)
+        self.assertEqual(processes_with(mark), [])
+        self.assertEqual(set(os.listdir("/dev/shm")) - self.shm_before, set())
+
+    def test_exit_code_of_the_first_failing_rank(self):
+        mark = new_mark()
+        job = self.start_job("-n", "4", "sh", "-c", "[ $PMI_RANK = 2 ] && exit 37; sleep " + mark)
+        self.assert_ended(job, mark, 37, r"rank 2 \(sh, process \d+\) exited with code 37")
+
+    def test_signal_of_a_rank(self):
+        for name, number, text in (("SEGV", 11, "Segmentation fault"), ("KILL", 9, "Killed")):
+            mark = new_mark()
+            job = self.start_job(
+                "-n", "3", "sh", "-c", "[ $PMI_RANK = 1 ] && kill -%s $$; sleep %s" % (name, mark)
+            )
+            self.assert_ended(
+                job,
+                mark,
+                128 + number,
+                r"rank 1 \(sh, process \d+\) was killed by signal %d \(%s(, core dumped)?\)"
+                % (number, text),
+            )
+
+    def test_killed_from_outside(self):
+        mark = new_mark()
+        job = self.start_job("-n", "3", "sleep", mark)
+        self.wait_for(mark, 3)
+        os.kill(processes_with(mark)[1], signal.SIGKILL)
+        self.assert_ended(
+            job, mark, 137, r"rank \d \(sleep, process \d+\) was killed by signal 9 \(Killed\)"
+        )
+
+    def test_signals_to_mpirun(self):
+        for number, text in (
+            (signal.SIGINT, "Interrupt"),
+            (signal.SIGTERM, "Terminated"),
+            (signal.SIGHUP, "Hangup"),
+        ):
+            mark = new_mark()
+            job = self.start_job("-n", "2", "sleep", mark)
+            self.wait_for(mark, 2)
+            job.send_signal(number)
+            self.assert_ended(job, mark, 128 + number, r"ended by signal %d \(%s\)" % (number, text))
+
+    def test_ctrl_c_reaches_the_whole_group(self):
+        mark = new_mark()
+        job = self.start_job("-n", "2", "sleep", mark, start_new_session=True)
+        self.wait_for(mark, 2)
+        os.killpg(job.pid, signal.SIGINT)
+        self.assert_ended(job, mark, 130, r"ended by signal 2 \(Interrupt\)")
+
+    def test_ranks_that_ignore_signals(self):
+        mark = new_mark()
+        program = "trap '' TERM INT HUP; sleep %s & while :; do sleep 0.05; done" % mark
+        job = self.start_job("-n", "2", "sh", "-c", program)
+        self.wait_for(mark, 2)
+        job.send_signal(signal.SIGINT)
+        self.assert_ended(job, mark, 130, r"ended by signal 2 \(Interrupt\)")
+
+    def test_stopped_ranks_end_too(self):
+        mark = new_mark()
+        job = self.start_job("-n", "2", "sleep", mark)
+        self.wait_for(mark, 2)
+        for pid in processes_with(mark):
+            os.kill(pid, signal.SIGSTOP)
+        job.send_signal(signal.SIGTERM)
+        self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
+
+    def test_timeout(self):
+        mark = new_mark()
+        start = time.monotonic()
+        job = self.start_job("-n", "2", "--timeout", "0.5", "sleep", mark)
+        self.assert_ended(job, mark, 124, r"the job did not end within 0.5 s \(--timeout\)", 1.5)
+        self.assertGreater(time.monotonic() - start, 0.45)
+
+    def test_sigusr_goes_to_the_programs(self):
+        job = self.start_job(
+            "-n", "2", "sh", "-c", "trap 'echo got; exit 0' USR1; echo up; while :; do sleep 0.02; done"
+        )
+        self.assertEqual([job.stdout.readline(), job.stdout.readline()], ["up\n", "up\n"])
+        job.send_signal(signal.SIGUSR1)
+        out, _ = job.communicate(timeout=10)
+        self.assertEqual((job.returncode, out), (0, "got\ngot\n"))
+
+    def test_grandchildren(self):
+        # In the background, in a session of its own, and ignoring signals.
+        mark = new_mark()
+        program = (
+            "sleep %s & setsid sleep %s & setsid sh -c 'trap \"\" TERM HUP; sleep %s; true' & "
+            % (mark, mark, mark)
+            + "sleep 0.2; exit %d"
+        )
+        for code in (0, 5):
+            start = time.monotonic()
+            got, _, err = self.run_job("-n", "2", "sh", "-c", program % code)
+            self.assertEqual(got, code, err)
+            self.assertLess(time.monotonic() - start, 1.5)
+            self.assertEqual(processes_with(mark), [])
+
+    def test_launcher_killed(self):
+        # By SIGKILL: the guard (what the user started), the worker, or both at once.
+        for victims in ((0,), (1,), (0, 1)):
+            mark = new_mark()
+            job = self.start_job("-n", "3", "sleep", mark)
+            self.wait_for(mark, 3)
+            pids = launchers_with(mark)
+            self.assertEqual(len(pids), 2)
+            self.assertEqual(pids[0], job.pid)
+            for victim in victims:
+                os.kill(pids[victim], signal.SIGKILL)
+            self.assert_gone(mark)
+            self.assertTrue(eventually(lambda: not launchers_with(mark)))
+            job.communicate(timeout=10)
+            self.assertEqual(job.returncode, -9 if 0 in victims else 137)
+
+    def test_launcher_killed_grandchildren_too(self):
+        for victim in (0, 1):
+            mark = new_mark()
+            job = self.start_job("-n", "2", "sh", "-c", "setsid sleep %s & sleep %s; true" % (mark, mark))
+            self.wait_for(mark, 6)
+            os.kill(launchers_with(mark)[victim], signal.SIGKILL)
+            self.assert_gone(mark)
+            job.communicate(timeout=10)
+
+    def test_nothing_is_left_in_the_file_system(self):
+        watched = ["/dev/shm", "/tmp", "/var/tmp", os.getcwd()]
+        mark = new_mark()
+        self.assertEqual(self.run_job("-n", "4", PROBE, "segment")[0], 0)
+        self.assertEqual(self.run_job("-n", "4", PROBE, "crash")[0], 134)
+        job = self.start_job("-n", "2", PROBE, "hang", mark)
+        self.wait_for(mark, 2)
+        os.kill(job.pid, signal.SIGKILL)
+        self.assert_gone(mark)
+        for place in watched:
+            self.assertEqual(
+                [name for name in os.listdir(place) if name.startswith("dunlin-node")], [], place
+            )
+        with open("/proc/net/unix") as file:  # only offers of live ranks have names there
+            self.assertNotIn("@dunlin-node", file.read())
+
+
+class Mpi(LauncherTest):
+    def test_place(self):
+        code, out, err = self.run_job("-n", "2", PROBE, "place", ":", "-n", "1", PROBE, "place")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(
+            sorted(out.splitlines()),
+            [
+                "ok mpirun rank %d of 3, node rank %d of 3, node 0 of 1, app %d, universe 3"
+                % (rank, rank, rank // 2)
+                for rank in range(3)
+            ],
+        )
+
+    def test_exchange(self):
+        for size in (1, 2, 3, 7, 16):
+            code, out, err = self.run_job("-n", str(size), PROBE, "exchange")
+            self.assertEqual((code, err), (0, ""))
+            self.assertEqual(out.count("ok"), size)
+
+    def test_segment(self):
+        for size in (1, 2, 5):
+            code, out, err = self.run_job("-n", str(size), PROBE, "segment")
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("ok cpus %d\n" % len(os.sched_getaffinity(0)), out)
+
+    def test_abort(self):
+        start = time.monotonic()
+        code, out, err = self.run_job("-n", "3", PROBE, "abort", "42")
+        self.assertEqual(code, 42)
+        self.assertRegex(
+            err,
+            r"^mpirun: rank 2 \(.*boot_probe, process \d+\) called MPI_Abort with code 42: "
+            r"the probe was told to\n$",
+        )
+        self.assertLess(time.monotonic() - start, 1.0)
+        self.assertEqual(self.run_job("-n", "3", PROBE, "abort", "0")[0], 1)
+        self.assertEqual(self.run_job("-n", "3", PROBE, "abort", "256")[0], 1)
+
+    def test_abort_behind_a_wrapper(self):
+        start = time.monotonic()
+        code, _, err = self.run_job("-n", "2", "sh", "-c", "%s abort 9; sleep 50" % PROBE)
+        self.assertEqual(code, 9)
+        self.assertIn("called MPI_Abort with code 9: the probe was told to", err)
+        self.assertLess(time.monotonic() - start, 1.0)
+
+    def test_exit_without_finalize(self):
+        for given, expected in (("0", 1), ("4", 4)):
+            start = time.monotonic()
+            code, _, err = self.run_job("-n", "3", PROBE, "exit", given)
+            self.assertEqual(code, expected)
+            self.assertRegex(
+                err,
+                r"^mpirun: rank 2 \(.*, process \d+\) exited with code %s without calling "
+                r"MPI_Finalize\n$" % given,
+            )
+            self.assertLess(time.monotonic() - start, 1.0)
+
+    def test_nonzero_exit_after_finalize(self):
+        code, out, err = self.run_job("-n", "2", PROBE, "after", "3")
+        self.assertEqual(code, 3)
+        self.assertEqual(out.count("ok"), 2)
+        self.assertIn("exited with code 3\n", err)
+
+    def test_crash(self):
+        code, _, err = self.run_job("-n", "2", PROBE, "crash")
+        self.assertEqual(code, 134)
+        self.assertRegex(err, r"rank 1 .* was killed by signal 6 \(Aborted")
+
+    def test_a_rank_that_never_calls_init(self):
+        start = time.monotonic()
+        code, _, err = self.run_job("-n", "1", PROBE, "hang", ":", "-n", "1", "true")
+        self.assertEqual(code, 1)
+        self.assertIn("rank 1 (true, process", err)
+        self.assertIn("without calling MPI_Init, and rank 0 has called it", err)
+        self.assertLess(time.monotonic() - start, 2.0)
+
+    def test_wrapper_that_closes_descriptors(self):
+        program = (
+            "import subprocess,sys; sys.exit(subprocess.run([%r, 'place'], close_fds=True).returncode)"
+            % PROBE
+        )
+        code, out, err = self.run_job("-n", "2", sys.executable, "-c", program)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(
+            sorted(line.split(",")[0] for line in out.splitlines()),
+            ["ok mpirun rank 0 of 2", "ok mpirun rank 1 of 2"],
+        )
+
+    def test_second_program_of_a_rank_is_refused(self):
+        code, out, err = self.run_job("-n", "2", "sh", "-c", "%s place && %s place" % (PROBE, PROBE))
+        self.assertEqual(code, 70)
+        self.assertIn("already run an MPI program", err)
+
+    def test_program_started_by_a_rank_is_alone(self):
+        # The outer probe keeps its rank while the inner one runs.
+        mark = new_mark()
+        with tempfile.NamedTemporaryFile() as log:
+            script = (
+                "%s hang %s >%s & until grep -q waiting %s; do sleep 0.01; done; %s place; kill -9 $!; exit 0"
+                % (PROBE, mark, log.name, log.name, PROBE)
+            )
+            code, out, err = self.run_job("-n", "1", "sh", "-c", script)
+        self.assertIn("ok singleton rank 0 of 1", out)
+
+    def test_mpirun_within_mpirun(self):
+        code, out, err = self.run_job("-n", "2", MPIRUN, "-n", "3", PROBE, "exchange")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out.count("of 3, node rank"), 6)
+
+    def test_64_ranks(self):
+        start = time.monotonic()
+        code, out, err = self.run_job("-n", "64", PROBE, "segment", timeout=60)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out.count("of 64, node rank"), 64)
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_400_ranks_need_more_descriptors_than_the_soft_limit(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < 4096:
+            self.skipTest("the hard limit of descriptors is %d" % hard)
+        code, out, err = self.run_job(
+            "-n",
+            "400",
+            "sh",
+            "-c",
+            "ulimit -n",
+            timeout=60,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard)),
+        )
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out, "256\n" * 400)
+
+
+class OtherLaunchers(LauncherTest):
+    def probe(self, what="place", **variables):
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PMI", "DUNLIN_LAUNCH"))
+        }
+        done = subprocess.run(
+            [PROBE, what], capture_output=True, text=True, timeout=20, env=dict(env, **variables)
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def test_singleton(self):
+        for what in ("place", "exchange", "segment"):
+            code, out, err = self.probe(what)
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("ok singleton rank 0 of 1, node rank 0 of 1, node 0 of 1", out)
+
+    def test_singleton_abort(self):
+        code, _, err = self.probe("abort")
+        self.assertEqual(code, 1)
+        self.assertIn("the probe was told to", err)
+
+    def test_unknown_launchers_are_loud(self):
+        for variables, name in (
+            ({"PMIX_RANK": "0", "PMIX_NAMESPACE": "x"}, "PMIx"),
+            ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, "Open MPI"),
+            ({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"}, "srun"),
+            ({"PALS_RANKID": "1"}, "PALS"),
+            ({"PMI_RANK": "0", "PMI_SIZE": "2"}, "PMI_FD"),
+        ):
+            code, out, err = self.probe(**variables)
+            self.assertEqual((code, out), (70, ""), variables)
+            self.assertIn(name, err)
+            self.assertEqual(err.count("\n"), 1)
+
+    def test_one_rank_of_an_unknown_launcher_is_a_singleton(self):
+        for variables in (
+            {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"},
+            {"SLURM_PROCID": "0", "SLURM_NTASKS": "8"},  # a batch script, no rank
+            {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1"},
+        ):
+            self.assertEqual(self.probe(**variables)[0], 0, variables)
+
+    def test_stale_pmi_descriptor_is_loud(self):
+        code, _, err = self.probe(PMI_FD="77", PMI_RANK="0", PMI_SIZE="2")
+        self.assertEqual(code, 70)
+        self.assertIn("PMI_FD=77 is not open", err)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

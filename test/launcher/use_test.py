@@ -1,0 +1,317 @@
+# What mpirun promises to its user (docs/launcher.md): command line, input, output, binding; with programs that
+# know nothing of MPI.  Run by ctest; one class can be run alone: use_test.py Output
+import fcntl
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+from harness import LauncherTest, MPIRUN, new_mark
+
+
+class Output(LauncherTest):
+    def test_lines_of_many_ranks_stay_whole(self):
+        # Each rank writes its lines in small pieces.
+        program = (
+            "import os,sys\nr=os.environ['PMI_RANK']\n"
+            "for i in range(200):\n"
+            "  for piece in ('<', r*30, '-', str(i), '>\\n'): os.write(1, piece.encode())\n"
+        )
+        code, out, err = self.run_job("-n", "8", sys.executable, "-c", program)
+        self.assertEqual((code, err), (0, ""))
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 8 * 200)
+        for line in lines:
+            self.assertRegex(line, r"^<(\d)\1{29}-\d+>$")
+        for rank in "01234567":  # and in order within a rank
+            mine = [int(line.split("-")[1][:-1]) for line in lines if line[1] == rank]
+            self.assertEqual(mine, list(range(200)))
+
+    def test_very_long_lines_stay_whole(self):
+        program = "import os,sys\nsys.stdout.write(os.environ['PMI_RANK']*3000000+'\\n')"
+        code, out, _ = self.run_job("-n", "4", sys.executable, "-c", program)
+        self.assertEqual(code, 0)
+        self.assertEqual(sorted(out.split("\n")), ["", *(r * 3000000 for r in "0123")])
+
+    def test_no_line_end_at_the_end(self):
+        code, out, _ = self.run_job("-n", "1", "printf", "abc")
+        self.assertEqual((code, out), (0, "abc"))
+        code, out, _ = self.run_job("-n", "3", "printf", "abc")
+        self.assertEqual(code, 0)
+        self.assertEqual(out, "abc\nabc\nabc")
+
+    def test_binary_is_unchanged(self):
+        data = bytes(range(256)) * 1000
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            for words in (["-n", "1"], ["-n", "1", "true", ":", "-n", "1"]):
+                done = subprocess.run([MPIRUN, *words, "cat", file.name], capture_output=True, timeout=20)
+                self.assertEqual(done.stdout, data)
+
+    def test_standard_error_apart(self):
+        code, out, err = self.run_job("-n", "2", "sh", "-c", "echo out; echo err >&2")
+        self.assertEqual((code, out, err), (0, "out\nout\n", "err\nerr\n"))
+
+    def test_tags(self):
+        for option in ("--tag-output", "-l", "-prepend-rank"):
+            code, out, err = self.run_job("-n", "2", option, "sh", "-c", "printf 'a\\nb\\n'; echo c >&2")
+            self.assertEqual(code, 0)
+            self.assertEqual(sorted(out.splitlines()), ["[0] a", "[0] b", "[1] a", "[1] b"])
+            self.assertEqual(sorted(err.splitlines()), ["[0] c", "[1] c"])
+        code, out, _ = self.run_job("--tag-output", "-n", "1", "echo", "x")
+        self.assertEqual((code, out), (0, "[0] x\n"))
+
+    def test_slow_reader_loses_nothing_and_blocks_only_writers(self):
+        job = self.start_job("-n", "2", "sh", "-c", "seq 1 300000; echo done-$PMI_RANK >&2")
+        time.sleep(0.3)  # everything is full now
+        start = time.monotonic()
+        out, err = job.communicate(timeout=30)
+        self.assertEqual(job.returncode, 0)
+        self.assertEqual(len(out.splitlines()), 600000)
+        self.assertEqual(sorted(err.splitlines()), ["done-0", "done-1"])
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_signals_work_while_the_reader_does_not_read(self):
+        mark = new_mark()
+        job = self.start_job("-n", "2", "sh", "-c", "yes; sleep " + mark)
+        time.sleep(0.2)
+        job.send_signal(signal.SIGTERM)
+        start = time.monotonic()
+        self.assert_gone(mark)
+        self.assertLess(time.monotonic() - start, 1.0)
+        job.stdout.close()
+        job.stderr.close()
+        job.stdout = job.stderr = None
+        self.assertEqual(job.wait(10), 128 + signal.SIGTERM)
+
+    def test_reader_that_leaves_ends_the_job(self):
+        done = subprocess.run(
+            [f"{MPIRUN} -n 2 yes | head -1"], shell=True, capture_output=True, text=True, timeout=20
+        )
+        self.assertEqual(done.stdout, "y\n")
+
+    def test_output_of_a_crashed_rank_arrives_first(self):
+        code, out, err = self.run_job("-n", "2", "sh", "-c", "echo last words $PMI_RANK; kill -KILL $$")
+        self.assertEqual(code, 128 + 9)
+        self.assertIn("last words", out)
+
+    def test_terminal_for_ranks_and_prompt(self):
+        main, side = pty.openpty()
+        program = "[ -t 1 ] && echo terminal; "
+        program += "[ $PMI_RANK = 0 ] && printf 'name? ' && read x && echo hello $x; true"
+        job = subprocess.Popen(
+            [MPIRUN, "-n", "2", "sh", "-c", program],
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(side)
+        seen = b""
+        limit = time.monotonic() + 10
+        answered = False
+        while time.monotonic() < limit:
+            if select.select([main], [], [], 0.1)[0]:
+                try:
+                    seen += os.read(main, 4096)
+                except OSError:
+                    break
+            if b"name? " in seen and not answered:
+                os.write(main, b"Ada\n")
+                answered = True
+        self.assertEqual(job.wait(10), 0)
+        os.close(main)
+        self.assertEqual(seen.count(b"terminal"), 2)
+        self.assertIn(b"hello Ada", seen)
+
+
+class Input(LauncherTest):
+    def test_only_rank_0_reads(self):
+        code, out, _ = self.run_job("-n", "3", "--tag-output", "cat", input="line 1\nline 2\n")
+        self.assertEqual((code, out), (0, "[0] line 1\n[0] line 2\n"))
+
+    def test_much_input(self):
+        text = "x" * 99 + "\n"
+        code, out, _ = self.run_job("-n", "2", "wc", "-c", input=text * 50000)
+        self.assertEqual((code, sorted(out.split())), (0, ["0", "5000000"]))
+
+    def test_what_is_not_read_stays_for_others(self):
+        done = subprocess.run(
+            ["sh", "-c", "%s -n 2 true; cat" % MPIRUN],
+            input="rest\n",
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        self.assertEqual(done.stdout, "rest\n")
+
+    def test_closed_descriptors(self):
+        done = subprocess.run(
+            ["sh", "-c", "%s -n 2 sh -c 'echo x' <&- 2>&-" % MPIRUN],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, "x\nx\n"))
+
+
+class CommandLine(LauncherTest):
+    def test_several_programs(self):
+        code, out, _ = self.run_job(
+            "-n",
+            "2",
+            "sh",
+            "-c",
+            "echo a $PMI_RANK $PMI_SIZE",
+            ":",
+            "-n",
+            "1",
+            "sh",
+            "-c",
+            "echo b $PMI_RANK $PMI_SIZE",
+        )
+        self.assertEqual((code, sorted(out.splitlines())), (0, ["a 0 3", "a 1 3", "b 2 3"]))
+
+    def test_program_arguments_are_untouched(self):
+        words = ["-np", "3", "--tag-output", "-env", "", "a b", "--", "*", "-n"]
+        code, out, _ = self.run_job("-n", "1", "printf", "%s|", *words)
+        self.assertEqual((code, out), (0, "".join(word + "|" for word in words)))
+
+    def test_environment(self):
+        show = ("sh", "-c", "echo $A,$B,$C,$D")
+        env = dict(os.environ, D="d", A="outer")
+        code, out, _ = self.run_job(
+            "-genv",
+            "B",
+            "all",
+            "-n",
+            "1",
+            "-env",
+            "A",
+            "one two",
+            "-x",
+            "C=c=c",
+            *show,
+            ":",
+            "-n",
+            "1",
+            "-x",
+            "D",
+            *show,
+            env=env,
+        )
+        self.assertEqual((code, sorted(out.splitlines())), (0, ["one two,all,c=c,d", "outer,all,,d"]))
+
+    def test_working_directory(self):
+        code, out, _ = self.run_job("-n", "1", "-wdir", "/tmp", "pwd", ":", "-n", "1", "--wdir", "/", "pwd")
+        self.assertEqual((code, sorted(out.split())), (0, ["/", "/tmp"]))
+        code, _, err = self.run_job("-n", "2", "-wdir", "/no/such/place", "pwd")
+        self.assertEqual(code, 127)
+        self.assertRegex(err, r"^mpirun: rank 0 \(pwd\): cannot enter its directory: No such file")
+
+    def test_program_in_the_directory(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "a.out-test")
+            with open(path, "w") as file:
+                file.write("#!/bin/sh\necho found\n")
+            os.chmod(path, 0o755)
+            self.assertEqual(self.run_job("-n", "1", "a.out-test", cwd=place)[:2], (0, "found\n"))
+            self.assertEqual(self.run_job("-n", "1", "-wdir", place, "./a.out-test")[:2], (0, "found\n"))
+
+    def test_wrong_usage_says_so(self):
+        for words, text in (
+            ([], "no program given"),
+            (["-n", "0", "true"], "at least one rank"),
+            (["-n", "x", "true"], "--np"),
+            (["--nonsense", "true"], "--nonsense"),
+            (["--bind", "moon", "true"], "moon"),
+            (["-host", "elsewhere", "true"], "elsewhere"),
+            (["-n", "1", "true", ":"], "no program given"),
+        ):
+            code, out, err = self.run_job(*words)
+            self.assertEqual((code, out), (2, ""), words)
+            self.assertIn(text, err)
+            self.assertEqual(err.count("\n"), 1, err)
+
+    def test_help_and_version(self):
+        for option in ("--help", "-h", "-help"):
+            code, out, _ = self.run_job(option)
+            self.assertEqual(code, 0)
+            self.assertIn("--tag-output", out)
+        self.assertRegex(self.run_job("--version")[1], r"Dunlin \d+\.\d+")
+
+    def test_missing_program(self):
+        code, _, err = self.run_job("-n", "2", "./no-such-program")
+        self.assertEqual(code, 127)
+        self.assertEqual(
+            err, "mpirun: rank 0 (./no-such-program): cannot start it: No such file or directory\n"
+        )
+        self.assertEqual(self.run_job("-n", "2", "/tmp")[0], 126)
+
+    def test_words_of_other_launchers_do_not_leak(self):
+        env = dict(
+            os.environ, PMI_PORT="host:1", PMI_ID="7", PMI_FD="99", DUNLIN_LAUNCH_RANK="5", PMIX_RANK="3"
+        )
+        code, out, _ = self.run_job(
+            "-n", "1", "sh", "-c", "echo $PMI_PORT$PMI_ID$PMIX_RANK$DUNLIN_LAUNCH_RANK", env=env
+        )
+        self.assertEqual((code, out), (0, "0\n"))
+
+
+class Binding(LauncherTest):
+    SHOW = ("grep", "Cpus_allowed_list", "/proc/self/status")
+
+    def cpus(self, *words):
+        code, out, err = self.run_job(*words, *self.SHOW)
+        self.assertEqual(code, 0, err)
+        return [line.split()[1] for line in out.splitlines()]
+
+    def setUp(self):
+        super().setUp()
+        self.allowed = sorted(os.sched_getaffinity(0))
+        if len(self.allowed) < 2:
+            self.skipTest("needs two processors")
+
+    def test_equal_shares_by_default(self):
+        size = len(self.allowed)
+        self.assertEqual(sorted(self.cpus("-n", str(size))), sorted(str(cpu) for cpu in self.allowed))
+
+    def test_one_rank_keeps_all(self):
+        self.assertEqual(self.cpus("-n", "1"), self.cpus("-n", "1", "--bind", "none"))
+
+    def test_none_when_there_are_more_ranks(self):
+        everything = self.cpus("-n", "1", "--bind", "none")[0]
+        self.assertEqual(set(self.cpus("-n", str(len(self.allowed) + 1))), {everything})
+
+    def test_masks_of_the_caller_are_obeyed(self):
+        last = self.allowed[-1]
+        old = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {last})
+        try:
+            self.assertEqual(set(self.cpus("-n", "2")), {str(last)})
+        finally:
+            os.sched_setaffinity(0, old)
+
+    def test_asked_for_and_impossible_is_said(self):
+        code, _, err = self.run_job("-n", str(len(self.allowed) + 1), "--bind", "core", "true")
+        self.assertEqual(code, 0)
+        self.assertIn("not bound", err)
+
+    def test_shown(self):
+        code, _, err = self.run_job("-n", "2", "--show-binding", "--bind", "hwthread", "true")
+        self.assertEqual(code, 0)
+        self.assertRegex(
+            err, r"mpirun: rank 0 may use processors \d+\nmpirun: rank 1 may use processors \d+\n"
+        )
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
