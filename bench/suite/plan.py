@@ -157,7 +157,7 @@ def processes():
         ranks=8,
         is_curve=False,
         quick=("--ms=60",),
-        timeout_s=45,
+        timeout_s=20,
     )
     yield Experiment(
         "waiters",
@@ -211,7 +211,7 @@ def processes():
             (),
             ranks=ranks,
             is_curve=False,
-            timeout_s=45,
+            timeout_s=15,
         )
 
 
@@ -235,7 +235,7 @@ def collectives():
                 (f"--ops={name}", "--sizes=8,4096,65536,1048576", "--ms=60"),
                 ranks=8,
                 is_curve=name != "barrier",
-                timeout_s=40,
+                timeout_s=12,
                 quick=(f"--ops={name}", "--sizes=8") if name == "barrier" else None,
             )
 
@@ -249,7 +249,7 @@ def programs():
             (),
             ranks=ranks,
             x_label="bytes of a side",
-            timeout_s=60,
+            timeout_s=20,
         )
     yield Experiment(
         "datatypes",
