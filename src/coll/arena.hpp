@@ -1,9 +1,10 @@
-// Memory of one running collective: coroutine frames, operations under way and scratch buffers, given back all at once.
+// Memory of one running collective: coroutine frames, operations under way and scratch buffers, given back
+// all at once.
 //
-// Starts in memory of its owner (the stack of a blocking call, the request of a nonblocking one) and goes on in blocks from
-// the C library.  After `rewind` the same sequence of `take` finds the same memory, so that a persistent collective
-// allocates in its first round only.  Called by coll/steps.hpp.
-// Thread safety: used by one collective, under base/big_lock.hpp.
+// Starts in memory of its owner (the stack of a blocking call, the request of a nonblocking one) and goes on
+// in blocks from the C library.  After `rewind` the same sequence of `take` finds the same memory, so that a
+// persistent collective allocates in its first round only.  Called by coll/steps.hpp. Thread safety: used by
+// one collective, under base/big_lock.hpp.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ class Arena {
   /// 16-byte aligned, uninitialised; nullptr when memory is out.
   void* take(std::size_t bytes) noexcept {
     const std::size_t step = (bytes + kAlignment - 1) & ~(kAlignment - 1);
-    if (step > std::size_t(end_ - at_)) [[unlikely]] return take_from_next_block(step);
+    if (step > std::size_t(end_ - at_)) [[unlikely]]
+      return take_from_next_block(step);
     void* taken = at_;
     at_ += step;
     return taken;
@@ -52,7 +54,8 @@ class Arena {
     Block** link = current_ ? &current_->next : &first_;
     if (!*link || (*link)->bytes < bytes) {
       const std::size_t block_bytes = bytes > kBlockBytesMin ? bytes : kBlockBytesMin;
-      void* memory = block_bytes > SIZE_MAX - sizeof(Block) ? nullptr : std::malloc(sizeof(Block) + block_bytes);
+      void* memory =
+          block_bytes > SIZE_MAX - sizeof(Block) ? nullptr : std::malloc(sizeof(Block) + block_bytes);
       if (!memory) return nullptr;
       *link = ::new (memory) Block{*link, block_bytes};
     }

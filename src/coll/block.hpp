@@ -1,6 +1,7 @@
 // Pieces of a program's buffers as collectives see them: one block, or a row of blocks, one for each rank.
 //
-// Plain data, passed by value to tasks.  The arithmetic goes through integers, because a buffer may be MPI_BOTTOM.
+// Plain data, passed by value to tasks.  The arithmetic goes through integers, because a buffer may be
+// MPI_BOTTOM.
 #pragma once
 
 #include <mpi.h>
@@ -49,25 +50,30 @@ inline void copy(const Block& from, const Block& to) noexcept {
     dunlin::copy(from.source(), to.target());
 }
 
-/// One block per rank: equal and side by side (gather), of several counts (gatherv), or also of several types (alltoallw).
+/// One block per rank: equal and side by side (gather), of several counts (gatherv), or also of several types
+/// (alltoallw).
 struct Blocks {
   std::byte* base = nullptr;
-  std::int64_t count = 0;                 // elements of a block, where `counts` is empty
-  std::int64_t stride = 0;                // elements from a block to the next, where `counts` is empty
+  std::int64_t count = 0;   // elements of a block, where `counts` is empty
+  std::int64_t stride = 0;  // elements from a block to the next, where `counts` is empty
   IntArray counts;
-  IntArray displacements;                 // in extents of `type`; in bytes where `types` is set
-  const Datatype* type = nullptr;         // nullptr: bytes
+  IntArray displacements;          // in extents of `type`; in bytes where `types` is set
+  const Datatype* type = nullptr;  // nullptr: bytes
   const MPI_Datatype* types = nullptr;
 
   static Blocks equal(const void* base, std::int64_t count, const Datatype* type) noexcept {
     return {offset(base, 0), count, count, {}, {}, type, nullptr};
   }
   /// The same block for every rank.
-  static Blocks same(const Block& block) noexcept { return {block.at, block.count, 0, {}, {}, block.type, nullptr}; }
-  static Blocks varied(const void* base, IntArray counts, IntArray displacements, const Datatype* type) noexcept {
+  static Blocks same(const Block& block) noexcept {
+    return {block.at, block.count, 0, {}, {}, block.type, nullptr};
+  }
+  static Blocks varied(const void* base, IntArray counts, IntArray displacements,
+                       const Datatype* type) noexcept {
     return {offset(base, 0), 0, 0, counts, displacements, type, nullptr};
   }
-  static Blocks mixed(const void* base, IntArray counts, IntArray displacements, const MPI_Datatype* types) noexcept {
+  static Blocks mixed(const void* base, IntArray counts, IntArray displacements,
+                      const MPI_Datatype* types) noexcept {
     return {offset(base, 0), 0, 0, counts, displacements, nullptr, types};
   }
 

@@ -1,7 +1,7 @@
 // Collectives that move data: barrier, bcast, gather, scatter, allgather, alltoall and their v- and w-forms.
 //
-// Each call is an argument struct, whose `start` chooses the algorithm, run in one of three modes (coll/plan.hpp).
-// Called by the generated C bindings.
+// Each call is an argument struct, whose `start` chooses the algorithm, run in one of three modes
+// (coll/plan.hpp). Called by the generated C bindings.
 #include "coll/functions.hpp"
 #include "coll/plan.hpp"
 #include "coll/select.hpp"
@@ -11,7 +11,9 @@ namespace {
 
 struct Barrier {
   static constexpr const char* kName = "barrier";
-  Task start(const Cx& cx) const noexcept { return cx.comm->is_inter() ? barrier_inter(cx) : start_barrier(cx); }
+  Task start(const Cx& cx) const noexcept {
+    return cx.comm->is_inter() ? barrier_inter(cx) : start_barrier(cx);
+  }
   Held held() const noexcept { return {}; }
 };
 
@@ -98,8 +100,9 @@ Block block_of(const void* buffer, std::int64_t count, const Datatype* type) noe
   return {offset(buffer, 0), count, type};
 }
 
-Alltoall mixed(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
-               IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes, const Comm& comm) noexcept {
+Alltoall mixed(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes,
+               void* recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes,
+               const Comm& comm) noexcept {
   const bool in_place = is_in_place(sendbuf);
   return {Blocks::mixed(sendbuf, sendcounts, sdispls, in_place ? nullptr : sendtypes),
           Blocks::mixed(recvbuf, recvcounts, rdispls, recvtypes), in_place, comm.target_size};
@@ -107,12 +110,8 @@ Alltoall mixed(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const
 
 }  // namespace
 
-Err barrier(Comm& comm) noexcept {
-  return run(everywhere(comm), Barrier{});
-}
-Err ibarrier(Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Barrier{}, request);
-}
+Err barrier(Comm& comm) noexcept { return run(everywhere(comm), Barrier{}); }
+Err ibarrier(Comm& comm, Request** request) noexcept { return begin(everywhere(comm), Barrier{}, request); }
 Err barrier_init(Comm& comm, Info* info, Request** request) noexcept {
   return prepare(everywhere(comm), Barrier{}, request);
 }
@@ -120,8 +119,8 @@ Err barrier_init(Comm& comm, Info* info, Request** request) noexcept {
 Err bcast(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm) noexcept {
   return run(everywhere(comm), Bcast{block_of(buffer, count, &type), root});
 }
-Err ibcast(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm, Request** request)
-           noexcept {
+Err ibcast(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm,
+           Request** request) noexcept {
   return begin(everywhere(comm), Bcast{block_of(buffer, count, &type), root}, request);
 }
 Err bcast_init(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm, Info* info,
@@ -129,162 +128,209 @@ Err bcast_init(void* buffer, std::int64_t count, const Datatype& type, int root,
   return prepare(everywhere(comm), Bcast{block_of(buffer, count, &type), root}, request);
 }
 
-Err gather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
-           recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
-  return run(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount,
-      recvtype), root, is_in_place(sendbuf), false});
+Err gather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+           std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
+  return run(everywhere(comm),
+             Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount, recvtype), root,
+                    is_in_place(sendbuf), false});
 }
-Err igather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
-            recvcount, const Datatype* recvtype, int root, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, recvtype), root, is_in_place(sendbuf), false}, request);
+Err igather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+            std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
+            Request** request) noexcept {
+  return begin(everywhere(comm),
+               Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount, recvtype),
+                      root, is_in_place(sendbuf), false},
+               request);
 }
 Err gather_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info, Request**
-                request) noexcept {
-  return prepare(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, recvtype), root, is_in_place(sendbuf), false}, request);
+                std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
+                Request** request) noexcept {
+  return prepare(everywhere(comm),
+                 Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount, recvtype),
+                        root, is_in_place(sendbuf), false},
+                 request);
 }
 
-Err gatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
-            recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm) noexcept {
-  return run(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, recvtype), root, is_in_place(sendbuf), true});
+Err gatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+            IntArray recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm) noexcept {
+  return run(everywhere(comm),
+             Gather{block_of(sendbuf, sendcount, sendtype),
+                    Blocks::varied(recvbuf, recvcounts, displs, recvtype), root, is_in_place(sendbuf), true});
 }
-Err igatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
-             recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm, Request** request)
-             noexcept {
-  return begin(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, recvtype), root, is_in_place(sendbuf), true}, request);
+Err igatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+             IntArray recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm,
+             Request** request) noexcept {
+  return begin(
+      everywhere(comm),
+      Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf, recvcounts, displs, recvtype),
+             root, is_in_place(sendbuf), true},
+      request);
 }
-Err gatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
-                 recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm, Info* info,
-                 Request** request) noexcept {
-  return prepare(everywhere(comm), Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, recvtype), root, is_in_place(sendbuf), true}, request);
+Err gatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                 IntArray recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm,
+                 Info* info, Request** request) noexcept {
+  return prepare(
+      everywhere(comm),
+      Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf, recvcounts, displs, recvtype),
+             root, is_in_place(sendbuf), true},
+      request);
 }
 
-Err scatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
-            recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
-  return run(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf, recvcount,
-      recvtype), root, is_in_place(recvbuf), false});
+Err scatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+            std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
+  return run(everywhere(comm),
+             Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf, recvcount, recvtype),
+                     root, is_in_place(recvbuf), false});
 }
-Err iscatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
-             recvcount, const Datatype* recvtype, int root, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf,
-      recvcount, recvtype), root, is_in_place(recvbuf), false}, request);
+Err iscatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+             std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
+             Request** request) noexcept {
+  return begin(everywhere(comm),
+               Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf, recvcount, recvtype),
+                       root, is_in_place(recvbuf), false},
+               request);
 }
 Err scatter_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                 std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info, Request**
-                 request) noexcept {
-  return prepare(everywhere(comm), Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf,
-      recvcount, recvtype), root, is_in_place(recvbuf), false}, request);
+                 std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
+                 Request** request) noexcept {
+  return prepare(everywhere(comm),
+                 Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf, recvcount, recvtype),
+                         root, is_in_place(recvbuf), false},
+                 request);
 }
 
-Err scatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void* recvbuf,
-             std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
-  return run(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype), block_of(recvbuf,
-      recvcount, recvtype), root, is_in_place(recvbuf), true});
+Err scatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype,
+             void* recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) noexcept {
+  return run(everywhere(comm),
+             Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
+                     block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true});
 }
-Err iscatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void*
-              recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Request**
-              request) noexcept {
-  return begin(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
-      block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true}, request);
+Err iscatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype,
+              void* recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
+              Request** request) noexcept {
+  return begin(everywhere(comm),
+               Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
+                       block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true},
+               request);
 }
-Err scatterv_init(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype, void*
-                  recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
-                  Request** request) noexcept {
-  return prepare(everywhere(comm), Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
-      block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true}, request);
+Err scatterv_init(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype,
+                  void* recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
+                  Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm),
+                 Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
+                         block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true},
+                 request);
 }
 
-Err allgather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
-              recvcount, const Datatype& recvtype, Comm& comm) noexcept {
-  return run(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, &recvtype), is_in_place(sendbuf)});
+Err allgather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+              std::int64_t recvcount, const Datatype& recvtype, Comm& comm) noexcept {
+  return run(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype),
+                                         Blocks::equal(recvbuf, recvcount, &recvtype), is_in_place(sendbuf)});
 }
 Err iallgather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, &recvtype), is_in_place(sendbuf)}, request);
+  return begin(everywhere(comm),
+               Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount, &recvtype),
+                         is_in_place(sendbuf)},
+               request);
 }
 Err allgather_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                   std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Info* info, Request** request)
-                   noexcept {
-  return prepare(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, &recvtype), is_in_place(sendbuf)}, request);
+                   std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Info* info,
+                   Request** request) noexcept {
+  return prepare(everywhere(comm),
+                 Allgather{block_of(sendbuf, sendcount, sendtype),
+                           Blocks::equal(recvbuf, recvcount, &recvtype), is_in_place(sendbuf)},
+                 request);
 }
 
-Err allgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
-               recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm) noexcept {
-  return run(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, &recvtype), is_in_place(sendbuf)});
+Err allgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+               IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm) noexcept {
+  return run(everywhere(comm),
+             Allgather{block_of(sendbuf, sendcount, sendtype),
+                       Blocks::varied(recvbuf, recvcounts, displs, &recvtype), is_in_place(sendbuf)});
 }
-Err iallgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, IntArray
-                recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, &recvtype), is_in_place(sendbuf)}, request);
+Err iallgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm,
+                Request** request) noexcept {
+  return begin(everywhere(comm),
+               Allgather{block_of(sendbuf, sendcount, sendtype),
+                         Blocks::varied(recvbuf, recvcounts, displs, &recvtype), is_in_place(sendbuf)},
+               request);
 }
 Err allgatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                     IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm, Info* info,
                     Request** request) noexcept {
-  return prepare(everywhere(comm), Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf,
-      recvcounts, displs, &recvtype), is_in_place(sendbuf)}, request);
+  return prepare(everywhere(comm),
+                 Allgather{block_of(sendbuf, sendcount, sendtype),
+                           Blocks::varied(recvbuf, recvcounts, displs, &recvtype), is_in_place(sendbuf)},
+                 request);
 }
 
-Err alltoall(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
-             recvcount, const Datatype& recvtype, Comm& comm) noexcept {
-  return run(everywhere(comm), Alltoall{Blocks::equal(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, &recvtype), is_in_place(sendbuf), 0});
+Err alltoall(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+             std::int64_t recvcount, const Datatype& recvtype, Comm& comm) noexcept {
+  return run(everywhere(comm),
+             Alltoall{Blocks::equal(sendbuf, sendcount, sendtype),
+                      Blocks::equal(recvbuf, recvcount, &recvtype), is_in_place(sendbuf), 0});
 }
-Err ialltoall(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf, std::int64_t
-              recvcount, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Alltoall{Blocks::equal(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, &recvtype), is_in_place(sendbuf), 0}, request);
+Err ialltoall(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+              std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm),
+               Alltoall{Blocks::equal(sendbuf, sendcount, sendtype),
+                        Blocks::equal(recvbuf, recvcount, &recvtype), is_in_place(sendbuf), 0},
+               request);
 }
 Err alltoall_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                  std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Info* info, Request** request)
-                  noexcept {
-  return prepare(everywhere(comm), Alltoall{Blocks::equal(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf,
-      recvcount, &recvtype), is_in_place(sendbuf), 0}, request);
+                  std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Info* info,
+                  Request** request) noexcept {
+  return prepare(everywhere(comm),
+                 Alltoall{Blocks::equal(sendbuf, sendcount, sendtype),
+                          Blocks::equal(recvbuf, recvcount, &recvtype), is_in_place(sendbuf), 0},
+                 request);
 }
 
-Err alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype, void*
-              recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm) noexcept {
-  return run(everywhere(comm), Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
-      Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0});
+Err alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype,
+              void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype,
+              Comm& comm) noexcept {
+  return run(everywhere(comm),
+             Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
+                      Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0});
 }
-Err ialltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype, void*
-               recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm, Request**
-               request) noexcept {
-  return begin(everywhere(comm), Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
-      Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0}, request);
-}
-Err alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype, void*
-                   recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm, Info*
-                   info, Request** request) noexcept {
-  return prepare(everywhere(comm), Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
-      Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0}, request);
-}
-
-Err alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes, void*
-              recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes, Comm& comm)
-              noexcept {
-  return run(everywhere(comm), mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-      recvtypes, comm));
-}
-Err ialltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes, void*
-               recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes, Comm& comm,
+Err ialltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype,
+               void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm,
                Request** request) noexcept {
-  return begin(everywhere(comm), mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-      recvtypes, comm), request);
+  return begin(everywhere(comm),
+               Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
+                        Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0},
+               request);
+}
+Err alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype,
+                   void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm,
+                   Info* info, Request** request) noexcept {
+  return prepare(everywhere(comm),
+                 Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
+                          Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0},
+                 request);
+}
+
+Err alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes,
+              void* recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes,
+              Comm& comm) noexcept {
+  return run(everywhere(comm),
+             mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
+}
+Err ialltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes,
+               void* recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes,
+               Comm& comm, Request** request) noexcept {
+  return begin(everywhere(comm),
+               mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm),
+               request);
 }
 Err alltoallw_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes,
-                   void* recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes, Comm&
-                   comm, Info* info, Request** request) noexcept {
-  return prepare(everywhere(comm), mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-      recvtypes, comm), request);
+                   void* recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes,
+                   Comm& comm, Info* info, Request** request) noexcept {
+  return prepare(
+      everywhere(comm),
+      mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), request);
 }
 
 }  // namespace dunlin::coll

@@ -66,8 +66,8 @@ progress::Pollable::Outcome CollectiveRequest::poll() noexcept {
 }
 
 void CollectiveRequest::describe(char* text, int bytes_max) const noexcept {
-  std::snprintf(text, std::size_t(bytes_max), "%s, rank %d of %d, tag %d, at its step in line %d", name_, cx_.rank,
-                cx_.size, cx_.tag, run_.where);
+  std::snprintf(text, std::size_t(bytes_max), "%s, rank %d of %d, tag %d, at its step in line %d", name_,
+                cx_.rank, cx_.size, cx_.tag, run_.where);
 }
 
 }  // namespace dunlin::coll

@@ -2,7 +2,8 @@
 //
 //   blocking      run(cx, arguments)                      a run on the stack, every step waits in place
 //   nonblocking   begin(cx, arguments, &request)          a run inside a request that progress resumes
-//   persistent    prepare(cx, arguments, &request)        the same, started again on the same memory by MPI_Start
+//   persistent    prepare(cx, arguments, &request)        the same, started again on the same memory by
+//   MPI_Start
 //
 // `arguments` is a trivially copyable struct of the caller:
 //
@@ -13,9 +14,10 @@
 //     Held held() const noexcept;                           // what a request must keep alive
 //   };
 //
-// Used by coll/functions.cpp for the chapter's calls and by comm/ for the agreements that make communicators: there `start`
-// may be any coroutine over the tasks of coll/algorithms, which writes its result through pointers in its arguments.
-// A place to do it on is `everywhere(comm)`, or a hand-made Cx for a group inside a communicator (`members`).
+// Used by coll/functions.cpp for the chapter's calls and by comm/ for the agreements that make communicators:
+// there `start` may be any coroutine over the tasks of coll/algorithms, which writes its result through
+// pointers in its arguments. A place to do it on is `everywhere(comm)`, or a hand-made Cx for a group inside
+// a communicator (`members`).
 #pragma once
 
 #include <array>
@@ -32,14 +34,15 @@ Cx everywhere(Comm& comm) noexcept;
 
 /// Objects that must live until a nonblocking collective is complete, a persistent one is freed.
 struct Held {
-  std::array<const Object*, 3> objects{};   // may be null
-  const MPI_Datatype* types[2] = {};        // arrays of the program, unchanged meanwhile
+  std::array<const Object*, 3> objects{};  // may be null
+  const MPI_Datatype* types[2] = {};       // arrays of the program, unchanged meanwhile
   int type_count = 0;
   void retain() const noexcept;
   void release() const noexcept;
 };
 
-inline constexpr std::size_t kPlanBytes = 1536;  // frames and messages of the common short collectives; beyond: the heap
+inline constexpr std::size_t kPlanBytes =
+    1536;  // frames and messages of the common short collectives; beyond: the heap
 
 template <class Arguments>
 Err run(Cx cx, const Arguments& arguments) noexcept {
@@ -47,7 +50,8 @@ Err run(Cx cx, const Arguments& arguments) noexcept {
   Run run(*cx.comm->engine, true, memory, sizeof memory);
   cx.run = &run;
   (void)arguments.start(cx);
-  if (run.error != Err::ok) [[unlikely]] run.wait();
+  if (run.error != Err::ok) [[unlikely]]
+    run.wait();
   return run.error;
 }
 
@@ -94,7 +98,8 @@ Err begin(const Cx& cx, const Arguments& arguments, Request** request) noexcept 
 
 template <class Arguments>
 Err prepare(Cx cx, const Arguments& arguments, Request** request) noexcept {
-  constexpr std::int32_t kPersistent = 1 << 30;  // such a tag lives long: kept apart from those that wrap around
+  constexpr std::int32_t kPersistent =
+      1 << 30;  // such a tag lives long: kept apart from those that wrap around
   cx.tag |= kPersistent;
   auto* made = new CollectiveRequestOf<Arguments>(cx, arguments);
   made->is_persistent = true;

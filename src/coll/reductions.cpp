@@ -1,7 +1,7 @@
 // Collectives that reduce: reduce, allreduce, reduce_scatter(_block), scan, exscan.
 //
-// Each call is an argument struct, whose `start` chooses the algorithm, run in one of three modes (coll/plan.hpp).
-// Called by the generated C bindings.
+// Each call is an argument struct, whose `start` chooses the algorithm, run in one of three modes
+// (coll/plan.hpp). Called by the generated C bindings.
 #include "coll/functions.hpp"
 #include "coll/plan.hpp"
 #include "coll/select.hpp"
@@ -34,8 +34,8 @@ struct Allreduce {
 
 /// reduce_scatter_block (`counts` empty) and reduce_scatter.
 struct ReduceScatter {
-  Reduction r;          // its count is found by `start`
-  std::int64_t count;   // elements for every rank, where `counts` is empty
+  Reduction r;         // its count is found by `start`
+  std::int64_t count;  // elements for every rank, where `counts` is empty
   IntArray counts;
   static constexpr const char* kName = "reduce-scatter";
   Task start(const Cx& cx) const noexcept {
@@ -62,38 +62,42 @@ struct ReduceScatter {
 struct Scan {
   Reduction r;
   static constexpr const char* kName = "scan";
-  Task start(const Cx& cx) const noexcept { return r.count == 0 ? nothing(cx) : scan_recursive_doubling(cx, r); }
+  Task start(const Cx& cx) const noexcept {
+    return r.count == 0 ? nothing(cx) : scan_recursive_doubling(cx, r);
+  }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 
 struct Exscan {
   Reduction r;
   static constexpr const char* kName = "exscan";
-  Task start(const Cx& cx) const noexcept { return r.count == 0 ? nothing(cx) : exscan_recursive_doubling(cx, r); }
+  Task start(const Cx& cx) const noexcept {
+    return r.count == 0 ? nothing(cx) : exscan_recursive_doubling(cx, r);
+  }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 
 }  // namespace
 
-Err reduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, int root,
-           Comm& comm) noexcept {
+Err reduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+           int root, Comm& comm) noexcept {
   return run(everywhere(comm), Reduce{Reduction::of(sendbuf, recvbuf, count, type, op), root});
 }
-Err ireduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, int
-            root, Comm& comm, Request** request) noexcept {
+Err ireduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+            int root, Comm& comm, Request** request) noexcept {
   return begin(everywhere(comm), Reduce{Reduction::of(sendbuf, recvbuf, count, type, op), root}, request);
 }
-Err reduce_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, int
-                root, Comm& comm, Info* info, Request** request) noexcept {
+Err reduce_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+                int root, Comm& comm, Info* info, Request** request) noexcept {
   return prepare(everywhere(comm), Reduce{Reduction::of(sendbuf, recvbuf, count, type, op), root}, request);
 }
 
-Err allreduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
-              comm) noexcept {
+Err allreduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+              Comm& comm) noexcept {
   return run(everywhere(comm), Allreduce{Reduction::of(sendbuf, recvbuf, count, type, op)});
 }
-Err iallreduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
-               comm, Request** request) noexcept {
+Err iallreduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+               Comm& comm, Request** request) noexcept {
   return begin(everywhere(comm), Allreduce{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 Err allreduce_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
@@ -101,55 +105,56 @@ Err allreduce_init(const void* sendbuf, void* recvbuf, std::int64_t count, const
   return prepare(everywhere(comm), Allreduce{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 
-Err reduce_scatter_block(const void* sendbuf, void* recvbuf, std::int64_t recvcount, const Datatype& type, const
-                         Op& op, Comm& comm) noexcept {
+Err reduce_scatter_block(const void* sendbuf, void* recvbuf, std::int64_t recvcount, const Datatype& type,
+                         const Op& op, Comm& comm) noexcept {
   return run(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), recvcount, {}});
 }
 Err ireduce_scatter_block(const void* sendbuf, void* recvbuf, std::int64_t recvcount, const Datatype& type,
                           const Op& op, Comm& comm, Request** request) noexcept {
   return begin(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), recvcount, {}},
-      request);
+               request);
 }
-Err reduce_scatter_block_init(const void* sendbuf, void* recvbuf, std::int64_t recvcount, const Datatype& type,
-                              const Op& op, Comm& comm, Info* info, Request** request) noexcept {
+Err reduce_scatter_block_init(const void* sendbuf, void* recvbuf, std::int64_t recvcount,
+                              const Datatype& type, const Op& op, Comm& comm, Info* info,
+                              Request** request) noexcept {
   return prepare(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), recvcount, {}},
-      request);
+                 request);
 }
 
-Err reduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type, const Op& op,
-                   Comm& comm) noexcept {
+Err reduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type,
+                   const Op& op, Comm& comm) noexcept {
   return run(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), 0, recvcounts});
 }
-Err ireduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type, const Op& op,
-                    Comm& comm, Request** request) noexcept {
+Err ireduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type,
+                    const Op& op, Comm& comm, Request** request) noexcept {
   return begin(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), 0, recvcounts},
-      request);
+               request);
 }
-Err reduce_scatter_init(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type, const Op&
-                        op, Comm& comm, Info* info, Request** request) noexcept {
+Err reduce_scatter_init(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type,
+                        const Op& op, Comm& comm, Info* info, Request** request) noexcept {
   return prepare(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), 0, recvcounts},
-      request);
+                 request);
 }
 
-Err scan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm& comm)
-         noexcept {
+Err scan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+         Comm& comm) noexcept {
   return run(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)});
 }
-Err iscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
-          comm, Request** request) noexcept {
+Err iscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+          Comm& comm, Request** request) noexcept {
   return begin(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
-Err scan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
-              comm, Info* info, Request** request) noexcept {
+Err scan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+              Comm& comm, Info* info, Request** request) noexcept {
   return prepare(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 
-Err exscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
-           comm) noexcept {
+Err exscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+           Comm& comm) noexcept {
   return run(everywhere(comm), Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)});
 }
-Err iexscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op, Comm&
-            comm, Request** request) noexcept {
+Err iexscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
+            Comm& comm, Request** request) noexcept {
   return begin(everywhere(comm), Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 Err exscan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,

@@ -26,7 +26,8 @@ Run::Operation<T>* Run::make(Operation<T>*& unused) noexcept {
 void Run::post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept {
   DUNLIN_ASSERT(to >= 0 && to < comm.target_size);
   if (error != Err::ok) return;
-  if (engine.protocol.try_send_now(comm, plane, data, to, tag)) [[likely]] return;
+  if (engine.protocol.try_send_now(comm, plane, data, to, tag)) [[likely]]
+    return;
   Send* send = make(unused_sends_);
   if (!send) return;
   send->request.comm = &comm;
@@ -131,6 +132,8 @@ void Run::reset() noexcept {
   arena.rewind();
 }
 
-Run::~Run() { if (newest) reset(); }
+Run::~Run() {
+  if (newest) reset();
+}
 
 }  // namespace dunlin::coll

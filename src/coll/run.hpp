@@ -1,7 +1,7 @@
 // One collective under way in this process: its memory, its outstanding messages, its frames, its error.
 //
-// Made by coll/plan.hpp, used by tasks through `Cx` (coll/steps.hpp).  A run is blocking, then every step waits in place; or
-// parked, then `advance` is called by progress until it answers that the run has ended.
+// Made by coll/plan.hpp, used by tasks through `Cx` (coll/steps.hpp).  A run is blocking, then every step
+// waits in place; or parked, then `advance` is called by progress until it answers that the run has ended.
 // Thread safety: used under base/big_lock.hpp, which waits inside a blocking step give up.
 #pragma once
 
@@ -11,7 +11,9 @@
 #include "coll/arena.hpp"
 #include "protocol/requests.hpp"
 
-namespace dunlin::progress { class Engine; }
+namespace dunlin::progress {
+class Engine;
+}
 
 namespace dunlin::coll {
 
@@ -44,10 +46,10 @@ class Run {
   Arena arena;
   progress::Engine& engine;
   const bool is_blocking;
-  Err error = Err::ok;             // the first one; ends the run
-  int where = 0;                   // source line of the last step, for the report of a hang
-  std::coroutine_handle<> leaf;    // to be resumed when the step is ready
-  Frame* newest = nullptr;         // all frames, youngest first
+  Err error = Err::ok;           // the first one; ends the run
+  int where = 0;                 // source line of the last step, for the report of a hang
+  std::coroutine_handle<> leaf;  // to be resumed when the step is ready
+  Frame* newest = nullptr;       // all frames, youngest first
 
   void set_error(Err detected) noexcept {
     if (error == Err::ok) error = detected;
@@ -80,17 +82,20 @@ class Run {
 
   bool sweep() noexcept;
   void cancel_all() noexcept;
-  template <class T> Operation<T>* make(Operation<T>*& unused) noexcept;
-  template <class T> void sweep(Operation<T>*& list, Operation<T>*& unused) noexcept;
+  template <class T>
+  Operation<T>* make(Operation<T>*& unused) noexcept;
+  template <class T>
+  void sweep(Operation<T>*& list, Operation<T>*& unused) noexcept;
 
-  Send* sends_ = nullptr;          // outstanding
+  Send* sends_ = nullptr;  // outstanding
   Receive* receives_ = nullptr;
-  Send* unused_sends_ = nullptr;   // memory of finished ones
+  Send* unused_sends_ = nullptr;  // memory of finished ones
   Receive* unused_receives_ = nullptr;
-  bool is_cancelled_ = false;      // an error came: what can be taken back has been
+  bool is_cancelled_ = false;  // an error came: what can be taken back has been
 };
 
-inline Frame::Frame(Run& run, std::coroutine_handle<> handle) noexcept : run(run), handle(handle), older(run.newest) {
+inline Frame::Frame(Run& run, std::coroutine_handle<> handle) noexcept
+    : run(run), handle(handle), older(run.newest) {
   run.newest = this;
 }
 

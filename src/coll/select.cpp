@@ -1,5 +1,5 @@
-// The choice of algorithms; see select.hpp.  Thresholds are first guesses from the alpha-beta model for two cores and are
-// settings; every algorithm can be forced.
+// The choice of algorithms; see select.hpp.  Thresholds are first guesses from the alpha-beta model for two
+// cores and are settings; every algorithm can be forced.
 #include "coll/select.hpp"
 
 #include "base/variable.hpp"
@@ -40,21 +40,26 @@ Choice allreduce_choice{"COLL_ALLREDUCE", "auto|recursive_doubling|rabenseifner|
 Choice reduce_scatter_choice{"COLL_REDUCE_SCATTER", "auto|by_reduce|pairwise",
                              "algorithm of MPI_Reduce_scatter and MPI_Reduce_scatter_block"};
 
-IntVariable bcast_long{"COLL_BCAST_LONG", 256 << 10, "bytes", "broadcasts from this size on are scattered and gathered", 0};
+IntVariable bcast_long{"COLL_BCAST_LONG", 256 << 10, "bytes",
+                       "broadcasts from this size on are scattered and gathered", 0};
 IntVariable gather_long{"COLL_GATHER_LONG", 4 << 10, "bytes",
                         "gather and scatter blocks from this size on go straight between rank and root", 0};
 IntVariable allgather_long{"COLL_ALLGATHER_LONG", 64 << 10, "bytes",
                            "allgathers from this size on (all blocks together) go round a ring", 0};
-IntVariable alltoall_short{"COLL_ALLTOALL_SHORT", 256, "bytes", "alltoall blocks up to this size travel together", 0};
+IntVariable alltoall_short{"COLL_ALLTOALL_SHORT", 256, "bytes",
+                           "alltoall blocks up to this size travel together", 0};
 IntVariable allreduce_long{"COLL_ALLREDUCE_LONG", 8 << 10, "bytes",
                            "allreduces from this size on are divided among the ranks", 0};
-IntVariable allreduce_ring_bytes{"COLL_ALLREDUCE_RING", 4 << 20, "bytes",
-                                 "allreduces from this size on go round a ring when the ranks are no power of two", 0};
+IntVariable allreduce_ring_bytes{
+    "COLL_ALLREDUCE_RING", 4 << 20, "bytes",
+    "allreduces from this size on go round a ring when the ranks are no power of two", 0};
 IntVariable reduce_scatter_long{"COLL_REDUCE_SCATTER_LONG", 8 << 10, "bytes",
                                 "reduce-scatters from this size on exchange parts in pairs", 0};
-IntVariable linear_ranks{"COLL_LINEAR_RANKS", 32, "ranks",
-                         "where ranks share cores, short collectives go through one rank up to this many ranks", 0};
-constexpr std::size_t kLinearBytesMax = 1024;  // beyond, the one rank's copies cost more than a switch of processes
+IntVariable linear_ranks{
+    "COLL_LINEAR_RANKS", 32, "ranks",
+    "where ranks share cores, short collectives go through one rank up to this many ranks", 0};
+constexpr std::size_t kLinearBytesMax =
+    1024;  // beyond, the one rank's copies cost more than a switch of processes
 
 bool is_power_of_two(int n) noexcept { return (n & (n - 1)) == 0; }
 
@@ -74,10 +79,14 @@ Task start_barrier(const Cx& cx) noexcept {
 Task start_bcast(const Cx& cx, Block block, int root) noexcept {
   const std::size_t bytes = block.bytes();
   switch (bcast_choice.get()) {
-    case 1: return bcast_binomial(cx, block, root);
-    case 2: return bcast_scatter_allgather(cx, block, root);
-    case 3: return bcast_linear(cx, block, root);
-    default: break;
+    case 1:
+      return bcast_binomial(cx, block, root);
+    case 2:
+      return bcast_scatter_allgather(cx, block, root);
+    case 3:
+      return bcast_linear(cx, block, root);
+    default:
+      break;
   }
   if (prefers_linear(cx, bytes)) return bcast_linear(cx, block, root);
   if (cx.size > 2 && bytes >= std::size_t(bcast_long.get())) return bcast_scatter_allgather(cx, block, root);

@@ -1,8 +1,8 @@
 // Which algorithm a collective uses: by its size, the number of ranks and settings (DUNLIN_COLL_...).
 //
-// All ranks of a collective must decide the same: only what the standard makes equal everywhere is looked at (bytes of a
-// message, not counts, where the two sides may use different datatypes), and settings are the job's.
-// Called by coll/functions.cpp.
+// All ranks of a collective must decide the same: only what the standard makes equal everywhere is looked at
+// (bytes of a message, not counts, where the two sides may use different datatypes), and settings are the
+// job's. Called by coll/functions.cpp.
 #pragma once
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,7 +1,8 @@
 // What a collective algorithm is written in: a group of ranks that exchange messages, step by step.
 //
-// `Cx` is handed to every task by value.  `post_*` start messages, `co_await cx.all()` goes on when all are through;
-// `send`, `recv` and `sendrecv` are the two in one.  Data is described by `Block` (coll/block.hpp) or Source/Target.
+// `Cx` is handed to every task by value.  `post_*` start messages, `co_await cx.all()` goes on when all are
+// through; `send`, `recv` and `sendrecv` are the two in one.  Data is described by `Block` (coll/block.hpp)
+// or Source/Target.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +16,16 @@ namespace dunlin::coll {
 struct Cx {
   Run* run = nullptr;
   Comm* comm = nullptr;
-  const int* members = nullptr;   // ranks in `comm` of the group that takes part; nullptr: all, by their own ranks
+  const int* members =
+      nullptr;  // ranks in `comm` of the group that takes part; nullptr: all, by their own ranks
   Plane plane = Plane::collective;
-  std::int32_t tag = 0;           // keeps this collective apart from the others of `comm`
-  int rank = 0;                   // mine in the group
-  int size = 0;                   // of the group (inter-communicator: of the local group)
+  std::int32_t tag = 0;  // keeps this collective apart from the others of `comm`
+  int rank = 0;          // mine in the group
+  int size = 0;          // of the group (inter-communicator: of the local group)
 
   int remote_size() const noexcept { return comm->target_size; }  // inter-communicator only
-  /// The collective's context inside the local group of an inter-communicator.  The tag is the same: `local_comm` serves
-  /// nothing else.
+  /// The collective's context inside the local group of an inter-communicator.  The tag is the same:
+  /// `local_comm` serves nothing else.
   Cx local() const noexcept {
     Cx inside = *this;
     inside.comm = comm->local_comm.get();
@@ -61,7 +63,8 @@ struct Cx {
   /// Room for `count` elements laid out as `type` says: element i lies at i * extent from what is returned.
   std::byte* take_elements(std::int64_t count, const Datatype& type) const noexcept {
     if (count == 0) return take(0);
-    const std::int64_t bytes = type.true_extent() + (count - 1) * (type.extent() < 0 ? -type.extent() : type.extent());
+    const std::int64_t bytes =
+        type.true_extent() + (count - 1) * (type.extent() < 0 ? -type.extent() : type.extent());
     std::byte* memory = take(std::size_t(bytes));
     if (!memory) return nullptr;
     const std::int64_t below = type.extent() < 0 ? (count - 1) * -type.extent() : 0;

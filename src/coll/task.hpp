@@ -1,18 +1,20 @@
-// A collective algorithm as a coroutine: the promise, and nothing else that depends on how the compiler makes coroutines.
+// A collective algorithm as a coroutine: the promise, and nothing else that depends on how the compiler makes
+// coroutines.
 //
 //   Task barrier_dissemination(Cx cx) {
 //     for (int distance = 1; distance < cx.size; distance *= 2) co_await cx.sendrecv(...);
 //     co_return Err::ok;
 //   }
 //
-// A task runs at once to its first step that is not ready, and is resumed by Run::advance (steps.cpp), from progress only.
-// It may await another task.  An error, of a step or returned, ends the whole run: nothing is resumed any more and all
-// frames are destroyed, the youngest first; algorithms therefore have no error branches.  In a blocking run every step waits
-// in place and no task is ever suspended, but by an error.
+// A task runs at once to its first step that is not ready, and is resumed by Run::advance (steps.cpp), from
+// progress only. It may await another task.  An error, of a step or returned, ends the whole run: nothing is
+// resumed any more and all frames are destroyed, the youngest first; algorithms therefore have no error
+// branches.  In a blocking run every step waits in place and no task is ever suspended, but by an error.
 //
-// Frames come from the run's arena, found through the first parameter, a `Cx`.  Rules for what GCC 12 gets wrong (tests in
-// test/unit/coll/task.cpp): parameters by value and trivially copyable; free functions, no lambdas; no temporaries with
-// destructors in an awaited expression; no symmetric transfer.  `Task` is a plain handle, so that it is no such temporary.
+// Frames come from the run's arena, found through the first parameter, a `Cx`.  Rules for what GCC 12 gets
+// wrong (tests in test/unit/coll/task.cpp): parameters by value and trivially copyable; free functions, no
+// lambdas; no temporaries with destructors in an awaited expression; no symmetric transfer.  `Task` is a
+// plain handle, so that it is no such temporary.
 #pragma once
 
 #include <coroutine>
@@ -51,7 +53,8 @@ struct Child {
 
 struct Task::promise_type : Frame {
   template <class... Others>
-  explicit promise_type(const Cx& cx, const Others&...) noexcept : Frame(*cx.run, Handle::from_promise(*this)) {}
+  explicit promise_type(const Cx& cx, const Others&...) noexcept
+      : Frame(*cx.run, Handle::from_promise(*this)) {}
 
   template <class... Others>
   static void* operator new(std::size_t bytes, const Cx& cx, const Others&...) noexcept {
@@ -78,7 +81,8 @@ struct Task::promise_type : Frame {
   void return_value(Err error) const noexcept { run.set_error(error); }
   void unhandled_exception() const noexcept { __builtin_trap(); }
 
-  Step await_transform(Step step, std::source_location here = std::source_location::current()) const noexcept {
+  Step await_transform(Step step,
+                       std::source_location here = std::source_location::current()) const noexcept {
     run.where = int(here.line());
     return step;
   }

@@ -1,8 +1,10 @@
-// All algorithms of collective operations, one file each; what they cost and where they come from is said there.
+// All algorithms of collective operations, one file each; what they cost and where they come from is said
+// there.
 //
-// They are tasks over a group of ranks (`Cx`) and know nothing of MPI calls: coll/select.cpp chooses among them, comm/ uses
-// some directly.  Buffers are blocks; sums of block sizes agree between sender and receiver, as the standard demands.
-// Costs use alpha (one message), beta (one byte moved), gamma (one byte reduced), p ranks, n bytes.
+// They are tasks over a group of ranks (`Cx`) and know nothing of MPI calls: coll/select.cpp chooses among
+// them, comm/ uses some directly.  Buffers are blocks; sums of block sizes agree between sender and receiver,
+// as the standard demands. Costs use alpha (one message), beta (one byte moved), gamma (one byte reduced), p
+// ranks, n bytes.
 #pragma once
 
 #include <utility>
@@ -14,15 +16,17 @@
 
 namespace dunlin::coll {
 
-/// What a reduction works on: `count` elements at `mine`, which stays unchanged unless it is `result` (in place).
+/// What a reduction works on: `count` elements at `mine`, which stays unchanged unless it is `result` (in
+/// place).
 struct Reduction {
   const std::byte* mine = nullptr;
-  std::byte* result = nullptr;      // may be null where the rank gets none
+  std::byte* result = nullptr;  // may be null where the rank gets none
   std::int64_t count = 0;
   const Datatype* type = nullptr;
   const Op* op = nullptr;
 
-  static Reduction of(const void* send, void* recv, std::int64_t count, const Datatype& type, const Op& op) noexcept {
+  static Reduction of(const void* send, void* recv, std::int64_t count, const Datatype& type,
+                      const Op& op) noexcept {
     const void* mine = is_in_place(send) ? recv : send;
     return {static_cast<const std::byte*>(mine), static_cast<std::byte*>(recv), count, &type, &op};
   }
@@ -75,12 +79,13 @@ Task reduce_linear(Cx cx, Reduction r, int root);
 Task reduce_inter(Cx cx, Reduction r, int root);
 
 Task allreduce_recursive_doubling(Cx cx, Reduction r);
-Task allreduce_rabenseifner(Cx cx, Reduction r);       // commutative
-Task allreduce_ring(Cx cx, Reduction r);               // commutative
+Task allreduce_rabenseifner(Cx cx, Reduction r);  // commutative
+Task allreduce_ring(Cx cx, Reduction r);          // commutative
 Task allreduce_linear(Cx cx, Reduction r);
 Task allreduce_inter(Cx cx, Reduction r);
 
-/// `r.count` elements altogether; `parts` divides them (its base is not used), this rank's part ends in `r.result`.
+/// `r.count` elements altogether; `parts` divides them (its base is not used), this rank's part ends in
+/// `r.result`.
 Task reduce_scatter_by_reduce(Cx cx, Reduction r, Blocks parts);
 Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts);  // commutative
 Task reduce_scatter_inter(Cx cx, Reduction r, Blocks parts);

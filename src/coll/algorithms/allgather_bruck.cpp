@@ -1,8 +1,9 @@
-// Allgather of short equal blocks for any p: as recursive doubling, but round the circle, then rotated into place.
+// Allgather of short equal blocks for any p: as recursive doubling, but round the circle, then rotated into
+// place.
 //
-// In round k a rank sends all it has (at most) to the one 2^k before it.  Blocks are packed in the order me, me+1, ...
-// Cost: ceil(lg p) * alpha + (p-1)/p * n beta + one local copy.
-// Source: Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8(11), 1997.
+// In round k a rank sends all it has (at most) to the one 2^k before it.  Blocks are packed in the order me,
+// me+1, ... Cost: ceil(lg p) * alpha + (p-1)/p * n beta + one local copy. Source: Bruck, Ho, Kipnis, Upfal,
+// Weathersby, IEEE TPDS 8(11), 1997.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -19,7 +20,8 @@ Task allgather_bruck(Cx cx, Blocks all) {
     const std::size_t moved = std::size_t(std::min(have, cx.size - have)) * bytes;
     const Block out = Block::of_bytes(packed, moved);
     const Block in = Block::of_bytes(packed + std::size_t(have) * bytes, moved);
-    co_await cx.sendrecv(out.source(), (cx.rank - have + cx.size) % cx.size, in.target(), (cx.rank + have) % cx.size);
+    co_await cx.sendrecv(out.source(), (cx.rank - have + cx.size) % cx.size, in.target(),
+                         (cx.rank + have) % cx.size);
   }
   for (int i = 1; i < cx.size; ++i)
     copy(Block::of_bytes(packed + std::size_t(i) * bytes, bytes), all[(cx.rank + i) % cx.size]);

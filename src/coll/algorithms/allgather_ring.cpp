@@ -1,4 +1,5 @@
-// Allgather of long or unequal blocks: every block goes once round the ring.  Serves allgather and allgatherv.
+// Allgather of long or unequal blocks: every block goes once round the ring.  Serves allgather and
+// allgatherv.
 //
 // Cost: (p-1) * alpha + (p-1)/p * n beta, n bytes altogether; no copies.  Blocks without data are not sent.
 #include "coll/algorithms/algorithms.hpp"

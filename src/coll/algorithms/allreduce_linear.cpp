@@ -1,7 +1,7 @@
 // Allreduce through rank 0: it reduces what it hears from everybody, then tells everybody.
 //
-// Cost: 2 (p-1) * (alpha + n beta) + (p-1) * n gamma at rank 0; every other rank waits once, which is what counts for short
-// messages where ranks share cores.  The order of operands is kept.
+// Cost: 2 (p-1) * (alpha + n beta) + (p-1) * n gamma at rank 0; every other rank waits once, which is what
+// counts for short messages where ranks share cores.  The order of operands is kept.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

@@ -1,10 +1,11 @@
-// Allreduce of long messages: reduce-scatter by recursive halving, then allgather by recursive doubling.  Commutative.
+// Allreduce of long messages: reduce-scatter by recursive halving, then allgather by recursive doubling.
+// Commutative.
 //
-// Cost: 2 lg p * alpha + 2 (p-1)/p * n beta + (p-1)/p * n gamma for p a power of two; otherwise neighbours fold first and
-// the result is given back at the end (fold_pairs.hpp): n beta twice more for those.
-// Source: Rabenseifner, ICCS 2004; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.5.
-// The vector is cut into one part per worker.  Trace for 4 workers, who reduces what: [0,2) by 0 and 1, [2,4) by 2 and 3;
-// then 0 by 0, 1 by 1, 2 by 2, 3 by 3; then back up.
+// Cost: 2 lg p * alpha + 2 (p-1)/p * n beta + (p-1)/p * n gamma for p a power of two; otherwise neighbours
+// fold first and the result is given back at the end (fold_pairs.hpp): n beta twice more for those. Source:
+// Rabenseifner, ICCS 2004; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.5. The vector is cut
+// into one part per worker.  Trace for 4 workers, who reduces what: [0,2) by 0 and 1, [2,4) by 2 and 3; then
+// 0 by 0, 1 by 1, 2 by 2, 3 by 3; then back up.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/fold_pairs.hpp"
 

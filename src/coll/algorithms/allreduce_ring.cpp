@@ -1,8 +1,8 @@
 // Allreduce of very long messages round a ring: p-1 steps to reduce, p-1 to distribute.  Commutative.
 //
-// Cost: 2 (p-1) * alpha + 2 (p-1)/p * n beta + (p-1)/p * n gamma for any p: no folding, and every step moves n/p bytes, which
-// fit a cache.  Source: Patarasuk, Yuan, JPDC 69(2), 2009.
-// Part k starts at rank k and travels to the right, growing; rank k - 1 completes it.
+// Cost: 2 (p-1) * alpha + 2 (p-1)/p * n beta + (p-1)/p * n gamma for any p: no folding, and every step moves
+// n/p bytes, which fit a cache.  Source: Patarasuk, Yuan, JPDC 69(2), 2009. Part k starts at rank k and
+// travels to the right, growing; rank k - 1 completes it.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,8 +1,10 @@
-// Alltoall of short equal blocks in ceil(lg p) rounds: in round k all blocks whose distance to go has bit k set move 2^k.
+// Alltoall of short equal blocks in ceil(lg p) rounds: in round k all blocks whose distance to go has bit k
+// set move 2^k.
 //
 // Cost: ceil(lg p) * (alpha + n/2 beta) + three local copies, n bytes a rank.
 // Source: Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8(11), 1997.
-// Position i holds the block that still has to travel i ranks; when all have moved, position i came from rank me - i.
+// Position i holds the block that still has to travel i ranks; when all have moved, position i came from rank
+// me - i.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

@@ -1,7 +1,7 @@
 // Alltoall(v, w) with MPI_IN_PLACE: ranks meet in pairs and swap the blocks they have for each other.
 //
-// In round k the partner of rank r is (k - r) mod p, which is symmetric; with itself a rank has nothing to do.
-// Cost: p * (alpha + n/p beta) + one local copy of every block; memory for the largest block.
+// In round k the partner of rank r is (k - r) mod p, which is symmetric; with itself a rank has nothing to
+// do. Cost: p * (alpha + n/p beta) + one local copy of every block; memory for the largest block.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

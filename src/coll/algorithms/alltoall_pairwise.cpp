@@ -1,8 +1,9 @@
-// Alltoall of long or unequal blocks: in round k a rank sends to the one k behind it and receives from the one k before it.
+// Alltoall of long or unequal blocks: in round k a rank sends to the one k behind it and receives from the
+// one k before it.
 //
-// Rounds overlap in bunches, so that one slow rank does not stop all; a bunch ends together, hence no more than kBunch
-// messages a rank are under way.  All ranks meet in the same round, therefore no deadlock.
-// Cost: (p-1) * (alpha + n/p beta), n bytes a rank; no copies.  Blocks without data are not sent.
+// Rounds overlap in bunches, so that one slow rank does not stop all; a bunch ends together, hence no more
+// than kBunch messages a rank are under way.  All ranks meet in the same round, therefore no deadlock. Cost:
+// (p-1) * (alpha + n/p beta), n bytes a rank; no copies.  Blocks without data are not sent.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

@@ -1,7 +1,9 @@
-// Barrier by dissemination: in round k every rank tells the one 2^k behind it and hears the one 2^k before it.
+// Barrier by dissemination: in round k every rank tells the one 2^k behind it and hears the one 2^k before
+// it.
 //
-// Cost: ceil(lg p) * alpha.  Source: Hensgen, Finkel, Manber, "Two Algorithms for Barrier Synchronization", IJPP 17(1),
-// 1988.  Trace for p = 3: round 1: 0->1, 1->2, 2->0; round 2: 0->2, 1->0, 2->1; then each has heard of everybody.
+// Cost: ceil(lg p) * alpha.  Source: Hensgen, Finkel, Manber, "Two Algorithms for Barrier Synchronization",
+// IJPP 17(1), 1988.  Trace for p = 3: round 1: 0->1, 1->2, 2->0; round 2: 0->2, 1->0, 2->1; then each has
+// heard of everybody.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

@@ -1,4 +1,5 @@
-// Barrier of an inter-communicator: all of a group have arrived, the two first ranks tell each other, all are told.
+// Barrier of an inter-communicator: all of a group have arrived, the two first ranks tell each other, all are
+// told.
 //
 // Cost: (2 * ceil(lg p) + 1) * alpha with p the larger group.
 #include "coll/algorithms/algorithms.hpp"

@@ -1,7 +1,7 @@
 // Barrier through rank 0, which hears everybody and then tells everybody.
 //
-// Cost: 2 (p-1) * alpha at rank 0; but every other rank waits only once, and that is what counts where ranks share a core:
-// each has to get the core back once instead of ceil(lg p) times.
+// Cost: 2 (p-1) * alpha at rank 0; but every other rank waits only once, and that is what counts where ranks
+// share a core: each has to get the core back once instead of ceil(lg p) times.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

@@ -1,8 +1,8 @@
 // Broadcast down a binomial tree.
 //
-// Ranks are counted from the root.  A rank hears from the one with its lowest set bit cleared and then tells those that
-// differ from it in a lower bit, the farthest (largest subtree) first.
-// Cost: ceil(lg p) * (alpha + n beta).  Trace for p = 5: 0->4; 0->2; 0->1, 2->3.
+// Ranks are counted from the root.  A rank hears from the one with its lowest set bit cleared and then tells
+// those that differ from it in a lower bit, the farthest (largest subtree) first. Cost: ceil(lg p) * (alpha +
+// n beta).  Trace for p = 5: 0->4; 0->2; 0->1, 2->3.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

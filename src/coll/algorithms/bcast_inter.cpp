@@ -1,4 +1,5 @@
-// Broadcast of an inter-communicator: the root tells the first rank of the other group, which tells its group.
+// Broadcast of an inter-communicator: the root tells the first rank of the other group, which tells its
+// group.
 //
 // `root` is MPI_ROOT at the root, MPI_PROC_NULL at its fellows, the root's rank in the other group.
 // Cost: (1 + ceil(lg p)) * (alpha + n beta), p ranks in the receiving group.

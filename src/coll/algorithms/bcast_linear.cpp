@@ -1,7 +1,7 @@
 // Broadcast by the root to everybody.
 //
-// Cost: (p-1) * (alpha + n beta) at the root, but no rank waits for a rank that has to get its core first: for short
-// messages where ranks share cores.
+// Cost: (p-1) * (alpha + n beta) at the root, but no rank waits for a rank that has to get its core first:
+// for short messages where ranks share cores.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

@@ -1,4 +1,5 @@
-// Broadcast of long messages: the root scatters p pieces down a binomial tree, a ring puts them together everywhere.
+// Broadcast of long messages: the root scatters p pieces down a binomial tree, a ring puts them together
+// everywhere.
 //
 // Cost: (ceil(lg p) + p - 1) * alpha + 2 (p-1)/p * n beta, against lg p * n beta of the plain tree.
 // Source: van de Geijn and others; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.2.
@@ -13,7 +14,7 @@ namespace {
 /// The message in p pieces by distance from the root; the last ones may be short or empty.
 struct Pieces {
   std::byte* data;
-  std::size_t bytes;        // altogether
+  std::size_t bytes;  // altogether
   std::size_t piece_bytes;
   std::size_t start(int place) const noexcept { return std::min(bytes, std::size_t(place) * piece_bytes); }
   Block range(int first, int last) const noexcept {

@@ -1,8 +1,9 @@
-// Every rank sends a block to, and receives a block from, every rank of the other group of an inter-communicator.
+// Every rank sends a block to, and receives a block from, every rank of the other group of an
+// inter-communicator.
 //
-// Serves allgather, allgatherv, alltoall, alltoallv and alltoallw.  In round k of max(p, q) rounds rank r sends to rank
-// r + k of the other group and receives from r - k, where these exist: sender and receiver meet in the same round.
-// Cost: max(p, q) * alpha + n beta, n the larger of the bytes sent and received.
+// Serves allgather, allgatherv, alltoall, alltoallv and alltoallw.  In round k of max(p, q) rounds rank r
+// sends to rank r + k of the other group and receives from r - k, where these exist: sender and receiver meet
+// in the same round. Cost: max(p, q) * alpha + n beta, n the larger of the bytes sent and received.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

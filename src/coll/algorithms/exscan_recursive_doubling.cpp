@@ -1,4 +1,5 @@
-// Exclusive prefix reduction by recursive doubling; the order of operands is kept.  Rank 0's result is left alone.
+// Exclusive prefix reduction by recursive doubling; the order of operands is kept.  Rank 0's result is left
+// alone.
 //
 // As scan_recursive_doubling, but the prefix starts with the first operand that comes from a lower partner.
 // Cost: ceil(lg p) * (alpha + n beta + 2 n gamma).

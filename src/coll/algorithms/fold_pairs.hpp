@@ -1,7 +1,8 @@
-// Recursive algorithms want a power of two of ranks: of the first 2e ranks (e = p - 2^floor(lg p)) each even one gives its
-// operand to the odd one behind it, which works for both.
+// Recursive algorithms want a power of two of ranks: of the first 2e ranks (e = p - 2^floor(lg p)) each even
+// one gives its operand to the odd one behind it, which works for both.
 //
-// Neighbours fold, so that the workers stay in rank order and operands keep theirs.  Used by the recursive reductions.
+// Neighbours fold, so that the workers stay in rank order and operands keep theirs.  Used by the recursive
+// reductions.
 #pragma once
 
 #include <bit>

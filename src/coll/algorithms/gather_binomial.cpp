@@ -1,7 +1,9 @@
-// Gather of short equal blocks up a binomial tree; each rank passes on its subtree's blocks as one packed message.
+// Gather of short equal blocks up a binomial tree; each rank passes on its subtree's blocks as one packed
+// message.
 //
-// Ranks are counted from the root; the subtree of a rank is the run of ranks behind it, so blocks stay in order.
-// Cost: ceil(lg p) * alpha + (p-1)/p * n beta, n bytes altogether.  Trace for p = 5: 1->0, 3->2; {2,3}->0; 4->0.
+// Ranks are counted from the root; the subtree of a rank is the run of ranks behind it, so blocks stay in
+// order. Cost: ceil(lg p) * alpha + (p-1)/p * n beta, n bytes altogether.  Trace for p = 5: 1->0, 3->2;
+// {2,3}->0; 4->0.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,4 +1,5 @@
-// Gather of an inter-communicator: every rank of the other group sends to the root.  Serves gather and gatherv.
+// Gather of an inter-communicator: every rank of the other group sends to the root.  Serves gather and
+// gatherv.
 //
 // Cost: p * alpha + n beta at the root, p ranks in the other group.
 #include "coll/algorithms/algorithms.hpp"

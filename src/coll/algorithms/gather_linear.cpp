@@ -1,7 +1,8 @@
 // Gather of long or unequal blocks: every rank sends its block straight to its place at the root.
 //
-// Cost: (p-1) * alpha + n beta at the root, n bytes altogether; no copies.  The root posts receives in bunches, which bounds
-// its memory at any p.  Blocks without data are not sent: sender and root agree on sizes.
+// Cost: (p-1) * alpha + n beta at the root, n bytes altogether; no copies.  The root posts receives in
+// bunches, which bounds its memory at any p.  Blocks without data are not sent: sender and root agree on
+// sizes.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

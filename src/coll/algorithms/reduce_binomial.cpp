@@ -1,9 +1,9 @@
 // Reduce up a binomial tree; the order of operands is kept.
 //
-// Ranks are counted from the root where the operator commutes.  Where it does not, from rank 0, so that every subtree is a
-// run of consecutive ranks and its result stands on the right of its parent's; rank 0 then sends the result to the root.
-// Cost: ceil(lg p) * (alpha + n beta + n gamma), one more step for a root other than 0 without commutativity.
-// A rank without children sends from the program's buffer.
+// Ranks are counted from the root where the operator commutes.  Where it does not, from rank 0, so that every
+// subtree is a run of consecutive ranks and its result stands on the right of its parent's; rank 0 then sends
+// the result to the root. Cost: ceil(lg p) * (alpha + n beta + n gamma), one more step for a root other than
+// 0 without commutativity. A rank without children sends from the program's buffer.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {
@@ -11,7 +11,7 @@ namespace dunlin::coll {
 Task reduce_binomial(Cx cx, Reduction r, int root) {
   const int top = r.op->is_commutative() ? root : 0;
   const int place = (cx.rank - top + cx.size) % cx.size;
-  std::byte* value = nullptr;   // what this rank has reduced so far; nullptr: only its own operand
+  std::byte* value = nullptr;  // what this rank has reduced so far; nullptr: only its own operand
   std::byte* other = nullptr;
   for (int bit = 1; bit < cx.size; bit *= 2) {
     if (place & bit) {

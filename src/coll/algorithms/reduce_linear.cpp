@@ -1,7 +1,7 @@
 // Reduce at the root, which hears every rank in turn, the last one first; the order of operands is kept.
 //
-// Cost: (p-1) * (alpha + n beta + n gamma) at the root, but no rank waits for another: for short messages where ranks share
-// cores.  The value grows to the left: rank p-1, then p-2 op it, and so on.
+// Cost: (p-1) * (alpha + n beta + n gamma) at the root, but no rank waits for another: for short messages
+// where ranks share cores.  The value grows to the left: rank p-1, then p-2 op it, and so on.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

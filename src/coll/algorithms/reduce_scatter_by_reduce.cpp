@@ -1,4 +1,5 @@
-// Reduce-scatter as a reduce to rank 0 and a scatter of the parts: short messages, and operators that do not commute.
+// Reduce-scatter as a reduce to rank 0 and a scatter of the parts: short messages, and operators that do not
+// commute.
 //
 // Cost: (ceil(lg p) + p - 1) * alpha + (lg p + 1) * n beta + lg p * n gamma.
 #include "coll/algorithms/algorithms.hpp"

@@ -1,5 +1,5 @@
-// Reduce-scatter of an inter-communicator: each group reduces to its first rank, the two exchange, each scatters in its
-// group what it got.
+// Reduce-scatter of an inter-communicator: each group reduces to its first rank, the two exchange, each
+// scatters in its group what it got.
 //
 // Cost: (ceil(lg p) + p) * alpha + (lg p + 2) * n beta + lg p * n gamma, p ranks in the larger group.
 #include "coll/algorithms/algorithms.hpp"

@@ -1,7 +1,8 @@
 // Inclusive prefix reduction by recursive doubling; the order of operands is kept.
 //
-// A rank carries the reduction of its group of 2^k ranks; what comes from a lower partner also belongs to its prefix.
-// Cost: ceil(lg p) * (alpha + n beta + 2 n gamma).  Source: Hillis, Steele, CACM 29(12), 1986, on groups of ranks.
+// A rank carries the reduction of its group of 2^k ranks; what comes from a lower partner also belongs to its
+// prefix. Cost: ceil(lg p) * (alpha + n beta + 2 n gamma).  Source: Hillis, Steele, CACM 29(12), 1986, on
+// groups of ranks.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

@@ -1,4 +1,5 @@
-// Scatter of short equal blocks down a binomial tree; each rank gets its subtree's blocks as one packed message.
+// Scatter of short equal blocks down a binomial tree; each rank gets its subtree's blocks as one packed
+// message.
 //
 // The mirror image of gather_binomial.  Cost: ceil(lg p) * alpha + (p-1)/p * n beta, n bytes altogether.
 #include <algorithm>

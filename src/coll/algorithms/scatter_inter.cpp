@@ -1,4 +1,5 @@
-// Scatter of an inter-communicator: the root sends to every rank of the other group.  Serves scatter and scatterv.
+// Scatter of an inter-communicator: the root sends to every rank of the other group.  Serves scatter and
+// scatterv.
 //
 // Cost: p * alpha + n beta at the root, p ranks in the other group.
 #include "coll/algorithms/algorithms.hpp"
