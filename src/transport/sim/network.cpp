@@ -27,7 +27,8 @@ class CutPayload final : public Payload {
 
 }  // namespace
 
-Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept {
+Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head,
+                       const Source& data) noexcept {
   return network_.try_send(from_, to_, envelope, head, data);
 }
 
@@ -48,6 +49,7 @@ int Transport::poll(Inbox& inbox) noexcept {
   const int first = int(network_.roll(std::uint64_t(size)));
   int messages = 0;
   for (int i = 0; i < size; ++i) messages += network_.deliver((first + i) % size, me_, inbox);
+  if (network_.after_poll) network_.after_poll();
   return messages;
 }
 

@@ -1,11 +1,12 @@
 // A network inside one process, for tests: many engines exchange messages in an order that a seed decides.
 //
-// Messages of a pair stay in order; everything else is up to the dice: which pairs deliver at a poll and how much, when a
-// channel is full, how a payload is cut into runs.  The same seed and the same calls give the same run.
-// Used by test/simulate and test/conformance only; not part of the library.
+// Messages of a pair stay in order; everything else is up to the dice: which pairs deliver at a poll and how
+// much, when a channel is full, how a payload is cut into runs.  The same seed and the same calls give the
+// same run. Used by test/simulate and test/conformance only; not part of the library.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -17,10 +18,10 @@ namespace dunlin::transport::sim {
 /// What may happen to messages.
 struct Weather {
   std::uint64_t seed = 1;
-  std::size_t bytes_max = 4096;     // payload of one message
-  std::size_t messages_max = 8;     // under way from one rank to another; beyond: full
-  unsigned refuse_percent = 0;      // of sends that find room, but are told `full`
-  unsigned delay_percent = 30;      // of chances to deliver a message that are passed
+  std::size_t bytes_max = 4096;  // payload of one message
+  std::size_t messages_max = 8;  // under way from one rank to another; beyond: full
+  unsigned refuse_percent = 0;   // of sends that find room, but are told `full`
+  unsigned delay_percent = 30;   // of chances to deliver a message that are passed
 };
 
 class Network;
@@ -28,7 +29,8 @@ class Network;
 class Channel final : public transport::Channel {
  public:
   Channel(Network& network, int from, int to) noexcept : network_(network), from_(from), to_(to) {}
-  Sent try_send(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept override;
+  Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
+                const Source& data) noexcept override;
   std::size_t bytes_max() const noexcept override;
 
  private:
@@ -62,6 +64,9 @@ class Network {
   /// Messages sent and not delivered.
   std::size_t under_way() const noexcept { return under_way_; }
   std::uint64_t delivered() const noexcept { return delivered_; }
+  /// Called at the end of every poll of a rank's transport: where simulated blocking calls let other ranks
+  /// run.
+  std::function<void()> after_poll;
   /// True in `percent` of 100 cases.
   bool chance(unsigned percent) noexcept { return percent > 0 && dice_() % 100 < percent; }
   std::uint64_t roll(std::uint64_t below) noexcept { return dice_() % below; }
@@ -77,7 +82,9 @@ class Network {
     std::deque<Message> messages;
     bool is_cut = false;
   };
-  Lane& lane(int from, int to) noexcept { return lanes_[std::size_t(from) * std::size_t(size_) + std::size_t(to)]; }
+  Lane& lane(int from, int to) noexcept {
+    return lanes_[std::size_t(from) * std::size_t(size_) + std::size_t(to)];
+  }
   Sent try_send(int from, int to, const Envelope& envelope, std::span<const std::byte> head,
                 const Source& data) noexcept;
   int deliver(int from, int to, Inbox& inbox) noexcept;

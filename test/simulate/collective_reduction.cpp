@@ -1,0 +1,243 @@
+// Cases of collectives that reduce, with operators that commute and one that does not.
+#include "op/functions.hpp"
+#include "test/simulate/collective_case.hpp"
+
+namespace dunlin::test {
+namespace {
+
+/// x -> a x + b modulo 2^32, packed into 64 bits; composition is associative and does not commute.
+std::int64_t compose(std::int64_t left, std::int64_t right) {
+  const auto a = std::uint32_t(std::uint64_t(left) >> 32), b = std::uint32_t(left);
+  const auto c = std::uint32_t(std::uint64_t(right) >> 32), d = std::uint32_t(right);
+  return std::int64_t(std::uint64_t(a * c) << 32 | std::uint32_t(a * d + b));
+}
+std::int64_t add(std::int64_t left, std::int64_t right) { return left + right; }
+std::int64_t larger(std::int64_t left, std::int64_t right) { return left > right ? left : right; }
+
+/// A program's function, over elements of any of our layouts.
+template <std::int64_t (*combine)(std::int64_t, std::int64_t)>
+void user_function(void* in, void* inout, int* count, void* datatype) {
+  const auto* type = from_handle<Datatype>(*static_cast<MPI_Datatype*>(datatype));
+  for (int element = 0; element < *count; ++element)
+    for (std::int64_t value = 0; value < type->size() / 8; ++value) {
+      const std::int64_t at = element * type->extent() + value * 8;
+      std::int64_t left, right;
+      std::memcpy(&left, static_cast<std::byte*>(in) + at, sizeof left);
+      std::memcpy(&right, static_cast<std::byte*>(inout) + at, sizeof right);
+      right = combine(left, right);
+      std::memcpy(static_cast<std::byte*>(inout) + at, &right, sizeof right);
+    }
+}
+
+struct Operator {
+  const Op* op;
+  std::int64_t (*combine)(std::int64_t left, std::int64_t right);
+  bool is_predefined;
+};
+
+Op* create(op::UserFunction function, bool is_commutative) {
+  Op* made = nullptr;
+  EXPECT_EQ(op::op_create(function, is_commutative, &made), Err::ok);
+  return made;
+}
+
+Operator operator_of(int kind) {
+  static Op* const sum = create(&user_function<add>, true);
+  static Op* const affine = create(&user_function<compose>, false);
+  switch (kind) {
+    case 0:
+      return {from_handle<Op>(MPI_SUM), &add, true};
+    case 1:
+      return {from_handle<Op>(MPI_MAX), &larger, true};
+    case 2:
+      return {sum, &add, false};
+    default:
+      return {affine, &compose, false};
+  }
+}
+
+class Reduction : public Case {
+ public:
+  Reduction(const Comms& comms, std::uint64_t seed)
+      : Case(comms, seed),
+        operator_(operator_of(int(roll(4)))),
+        in_place_(coin()),
+        layout_(operator_.is_predefined ? layout_of(0) : any_layout()) {}
+
+ protected:
+  /// The operands of ranks first..last at one place, combined in rank order.
+  std::int64_t reduced(int first, int last, std::int64_t i) const {
+    std::int64_t value = input(first, i, round_);
+    for (int rank = first + 1; rank <= last; ++rank) value = operator_.combine(value, input(rank, i, round_));
+    return value;
+  }
+  const Operator operator_;
+  const bool in_place_;
+  const Layout layout_;
+  int round_ = 0;
+};
+
+/// reduce, allreduce, scan, exscan: every rank gives and may get the same number of values.
+class Full final : public Reduction {
+ public:
+  enum class Form { reduce, allreduce, scan, exscan };
+  Full(const Comms& comms, std::uint64_t seed, Form form)
+      : Reduction(comms, seed), form_(form), root_(int(roll(size()))), values_(any_values()) {
+    for (int rank = 0; rank < size(); ++rank) {
+      sends_.emplace_back(layout_, values_);
+      receives_.emplace_back(layout_, values_);
+    }
+  }
+  const char* name() const override {
+    constexpr const char* kNames[] = {"reduce", "allreduce", "scan", "exscan"};
+    return kNames[int(form_)];
+  }
+  void fill(int round) override {
+    round_ = round;
+    for (int rank = 0; rank < size(); ++rank)
+      for (std::int64_t i = 0; i < values_; ++i) {
+        sends_[std::size_t(rank)].set(i, input(rank, i, round));
+        receives_[std::size_t(rank)].set(i, is_in_place(rank) ? input(rank, i, round) : -1);
+      }
+  }
+  Err start(int rank, Mode mode, Request** request) override {
+    const void* send = is_in_place(rank) ? MPI_IN_PLACE : sends_[std::size_t(rank)].at();
+    void* recv = form_ == Form::reduce && rank != root_ ? nullptr : receives_[std::size_t(rank)].at();
+    const std::int64_t count = values_ / layout_.values;
+    const Datatype& type = *layout_.type;
+    const Op& op = *operator_.op;
+    Comm& on = comm(rank);
+    const bool is_now = mode == Mode::blocking, is_once = mode == Mode::nonblocking;
+    switch (form_) {
+      case Form::reduce:
+        if (is_now) return coll::reduce(send, recv, count, type, op, root_, on);
+        return is_once ? coll::ireduce(send, recv, count, type, op, root_, on, request)
+                       : coll::reduce_init(send, recv, count, type, op, root_, on, nullptr, request);
+      case Form::allreduce:
+        if (is_now) return coll::allreduce(send, recv, count, type, op, on);
+        return is_once ? coll::iallreduce(send, recv, count, type, op, on, request)
+                       : coll::allreduce_init(send, recv, count, type, op, on, nullptr, request);
+      case Form::scan:
+        if (is_now) return coll::scan(send, recv, count, type, op, on);
+        return is_once ? coll::iscan(send, recv, count, type, op, on, request)
+                       : coll::scan_init(send, recv, count, type, op, on, nullptr, request);
+      case Form::exscan:
+        if (is_now) return coll::exscan(send, recv, count, type, op, on);
+        return is_once ? coll::iexscan(send, recv, count, type, op, on, request)
+                       : coll::exscan_init(send, recv, count, type, op, on, nullptr, request);
+    }
+    return Err::intern;
+  }
+  void check() override {
+    for (int rank = 0; rank < size(); ++rank) {
+      const Buffer &send = sends_[std::size_t(rank)], &receive = receives_[std::size_t(rank)];
+      EXPECT_TRUE(send.has_intact_gaps());
+      EXPECT_TRUE(receive.has_intact_gaps());
+      const bool gets_nothing =
+          (form_ == Form::reduce && rank != root_) || (form_ == Form::exscan && rank == 0);
+      for (std::int64_t i = 0; i < values_; ++i) {
+        ASSERT_EQ(send.get(i), input(rank, i, round_)) << "send buffer of rank " << rank;
+        if (gets_nothing) continue;
+        const int last = form_ == Form::scan ? rank : form_ == Form::exscan ? rank - 1 : size() - 1;
+        ASSERT_EQ(receive.get(i), reduced(0, last, i)) << "rank " << rank << " value " << i;
+      }
+    }
+  }
+
+ private:
+  bool is_in_place(int rank) const { return in_place_ && (form_ != Form::reduce || rank == root_); }
+  const Form form_;
+  const int root_;
+  const std::int64_t values_;
+  std::vector<Buffer> sends_, receives_;
+};
+
+/// reduce_scatter and reduce_scatter_block.
+class Scattered final : public Reduction {
+ public:
+  Scattered(const Comms& comms, std::uint64_t seed, bool is_varied)
+      : Reduction(comms, seed), is_varied_(is_varied) {
+    const std::int64_t equal = 2 * roll(roll(4) == 0 ? 200 : 10);
+    for (int rank = 0; rank < size(); ++rank) {
+      values_.push_back(is_varied ? 2 * roll(20) : equal);
+      counts_.push_back(int(values_.back() / layout_.values));
+      starts_.push_back(total_);
+      total_ += values_.back();
+    }
+    for (int rank = 0; rank < size(); ++rank) {
+      sends_.emplace_back(layout_, total_);
+      receives_.emplace_back(layout_, in_place_ ? total_ : values_[std::size_t(rank)]);
+    }
+  }
+  const char* name() const override { return is_varied_ ? "reduce_scatter" : "reduce_scatter_block"; }
+  void fill(int round) override {
+    round_ = round;
+    for (int rank = 0; rank < size(); ++rank) {
+      for (std::int64_t i = 0; i < total_; ++i) sends_[std::size_t(rank)].set(i, input(rank, i, round));
+      for (std::int64_t i = 0; i < (in_place_ ? total_ : values_[std::size_t(rank)]); ++i)
+        receives_[std::size_t(rank)].set(i, in_place_ ? input(rank, i, round) : -1);
+    }
+  }
+  Err start(int rank, Mode mode, Request** request) override {
+    const void* send = in_place_ ? MPI_IN_PLACE : sends_[std::size_t(rank)].at();
+    void* recv = receives_[std::size_t(rank)].at();
+    const Datatype& type = *layout_.type;
+    const Op& op = *operator_.op;
+    Comm& on = comm(rank);
+    const IntArray counts{counts_.data(), false};
+    if (is_varied_) switch (mode) {
+        case Mode::blocking:
+          return coll::reduce_scatter(send, recv, counts, type, op, on);
+        case Mode::nonblocking:
+          return coll::ireduce_scatter(send, recv, counts, type, op, on, request);
+        case Mode::persistent:
+          return coll::reduce_scatter_init(send, recv, counts, type, op, on, nullptr, request);
+      }
+    switch (mode) {
+      case Mode::blocking:
+        return coll::reduce_scatter_block(send, recv, counts[0], type, op, on);
+      case Mode::nonblocking:
+        return coll::ireduce_scatter_block(send, recv, counts[0], type, op, on, request);
+      case Mode::persistent:
+        return coll::reduce_scatter_block_init(send, recv, counts[0], type, op, on, nullptr, request);
+    }
+    return Err::intern;
+  }
+  void check() override {
+    for (int rank = 0; rank < size(); ++rank) {
+      const auto at = std::size_t(rank);
+      EXPECT_TRUE(receives_[at].has_intact_gaps());
+      for (std::int64_t i = 0; i < values_[at]; ++i)
+        ASSERT_EQ(receives_[at].get(i), reduced(0, size() - 1, starts_[at] + i))
+            << "rank " << rank << " value " << i;
+    }
+  }
+
+ private:
+  const bool is_varied_;
+  std::vector<std::int64_t> values_, starts_;
+  std::vector<int> counts_;
+  std::int64_t total_ = 0;
+  std::vector<Buffer> sends_, receives_;
+};
+
+}  // namespace
+
+std::unique_ptr<Case> make_reduction(int kind, const Comms& comms, std::uint64_t seed) {
+  switch (kind) {
+    case 0:
+      return std::make_unique<Full>(comms, seed, Full::Form::reduce);
+    case 1:
+      return std::make_unique<Full>(comms, seed, Full::Form::allreduce);
+    case 2:
+      return std::make_unique<Full>(comms, seed, Full::Form::scan);
+    case 3:
+      return std::make_unique<Full>(comms, seed, Full::Form::exscan);
+    case 4:
+      return std::make_unique<Scattered>(comms, seed, false);
+    default:
+      return std::make_unique<Scattered>(comms, seed, true);
+  }
+}
+
+}  // namespace dunlin::test

@@ -1,0 +1,70 @@
+#include "test/simulate/fibers.hpp"
+
+#include <cstdlib>
+
+#include "base/variable.hpp"
+
+namespace dunlin::test {
+namespace {
+Fibers* current = nullptr;  // makecontext passes only ints
+}
+
+Fibers::Fibers(World& world, std::function<void(int)> body)
+    : world_(world), body_(std::move(body)), fibers_(std::size_t(world.size())) {
+  // A wait that went to sleep would hold up all ranks.
+  setenv("DUNLIN_SPIN_POLLS", "1000000000000", 1);
+  Variable::read_all_again();
+  world_.network().after_poll = [this] { give_way(); };
+  for (Fiber& each : fibers_) {
+    each.stack = std::make_unique<std::byte[]>(kStackBytes);
+    getcontext(&each.context);
+    each.context.uc_stack.ss_sp = each.stack.get();
+    each.context.uc_stack.ss_size = kStackBytes;
+    each.context.uc_link = &scheduler_;
+    makecontext(&each.context, &Fibers::enter, 0);
+  }
+}
+
+Fibers::~Fibers() {
+  world_.network().after_poll = nullptr;
+  unsetenv("DUNLIN_SPIN_POLLS");
+  Variable::read_all_again();
+}
+
+void Fibers::enter() {
+  Fibers& self = *current;
+  const int rank = self.running_;
+  self.body_(rank);
+  self.fibers_[std::size_t(rank)].is_done = true;
+}
+
+void Fibers::give_way() {
+  if (running_ < 0) return;  // the scheduler itself polls
+  swapcontext(&fibers_[std::size_t(running_)].context, &scheduler_);
+}
+
+void Fibers::run() {
+  const std::uint64_t idle_switches_max = 1000 * fibers_.size() + 10'000;
+  std::uint64_t idle_switches = 0, delivered = 0;
+  std::size_t left = fibers_.size();
+  current = this;
+  while (left > 0) {
+    const std::size_t next = world_.network().roll(fibers_.size());
+    if (fibers_[next].is_done) continue;
+    running_ = int(next);
+    swapcontext(&scheduler_, &fibers_[next].context);
+    running_ = -1;
+    if (fibers_[next].is_done) --left;
+    idle_switches = delivered == world_.network().delivered() ? idle_switches + 1 : 0;
+    delivered = world_.network().delivered();
+    if (idle_switches < idle_switches_max) continue;
+    for (std::size_t rank = 0; rank < fibers_.size(); ++rank)
+      if (!fibers_[rank].is_done) {
+        ADD_FAILURE() << "rank " << rank << " hangs; seed " << world_.network().weather().seed;
+        (void)fibers_[rank].stack.release();
+      }
+    return;
+  }
+}
+
+}  // namespace dunlin::test

@@ -1,0 +1,126 @@
+#include "test/simulate/world.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "op/op.hpp"
+
+namespace dunlin::test {
+
+transport::sim::Weather weather_of(std::uint64_t seed) {
+  std::mt19937_64 dice(seed);
+  transport::sim::Weather weather;
+  weather.seed = seed;
+  weather.bytes_max = std::vector<std::size_t>{72, 200, 1000, 8192, 1 << 20}[dice() % 5];
+  weather.messages_max = 1 + dice() % 12;
+  weather.refuse_percent = dice() % 2 ? unsigned(dice() % 60) : 0;
+  weather.delay_percent = unsigned(dice() % 90);
+  return weather;
+}
+
+void make_predefined_objects() {
+  static const bool done = [] {
+    init_predefined_errhandlers();
+    init_predefined_datatypes();
+    init_predefined_ops();
+    return true;
+  }();
+  ASSERT_TRUE(done);
+}
+
+World::Rank::Rank(transport::sim::Network& network, int me, int size)
+    : engine(me, size), self(me, engine.protocol) {
+  engine.add(self);
+  engine.add(network.transport(me));
+  process.engine = &engine;
+  process.me = me;
+  process.world_size = size;
+  process.node_peers.resize(std::size_t(size));
+  std::iota(process.node_peers.begin(), process.node_peers.end(), 0);
+  comm::create_world(process);
+}
+
+World::Rank::~Rank() {
+  process.world = {};
+  process.self = {};
+}
+
+World::World(int size, const transport::sim::Weather& weather) : network_(size, weather) {
+  make_predefined_objects();
+  for (int me = 0; me < size; ++me) ranks_.push_back(std::make_unique<Rank>(network_, me, size));
+}
+
+World::~World() = default;
+
+std::vector<Ref<Comm>> World::intra(const std::vector<int>& members, std::uint64_t context) {
+  std::vector<Ref<Comm>> comms(ranks_.size());
+  for (const int member : members) {
+    auto made = Ref<Comm>::adopt(new Comm);
+    made->context = context;
+    made->engine = &engine(member);
+    made->group = Ref<Group>::adopt(new Group(members, member));
+    made->rank = made->group->rank();
+    made->size = made->target_size = made->group->size();
+    made->target_members = made->group->members();
+    made->errhandler = Ref<Errhandler>(&errors_return());
+    comms[std::size_t(member)] = std::move(made);
+  }
+  return comms;
+}
+
+std::vector<Ref<Comm>> World::inter(int split, std::uint64_t context) {
+  std::vector<int> low(std::size_t(split), 0), high(std::size_t(size() - split), 0);
+  std::iota(low.begin(), low.end(), 0);
+  std::iota(high.begin(), high.end(), split);
+  const auto local_low = intra(low, context + 4), local_high = intra(high, context + 8);
+  auto comms = intra(low, context);
+  const auto others = intra(high, context);
+  for (int rank = 0; rank < size(); ++rank) {
+    const bool is_low = rank < split;
+    const auto at = std::size_t(rank);
+    if (!is_low) comms[at] = others[at];
+    Comm& comm = *comms[at];
+    comm.remote_group = Ref<Group>::adopt(new Group(is_low ? high : low, rank));
+    comm.local_comm = is_low ? local_low[at] : local_high[at];
+    comm.target_members = comm.remote_group->members();
+    comm.target_size = comm.remote_group->size();
+  }
+  return comms;
+}
+
+bool World::poll_all() {
+  bool moved = false;
+  const int first = int(network_.roll(ranks_.size()));
+  for (int i = 0; i < size(); ++i) moved |= engine((first + i) % size()).poll();
+  return moved;
+}
+
+void World::settle() {
+  constexpr int kIdleRoundsMax = 300;  // chance may hold everything up for a while
+  for (int idle = 0; idle < kIdleRoundsMax; ++idle)
+    if (poll_all()) idle = 0;
+}
+
+void World::finish(std::span<Request* const> requests) {
+  constexpr int kIdleRoundsMax = 2000;
+  const auto is_done = [](const Request* each) { return !each || each->is_complete; };
+  for (int idle = 0; idle < kIdleRoundsMax; ++idle) {
+    if (std::all_of(requests.begin(), requests.end(), is_done)) return;
+    if (poll_all()) idle = 0;
+  }
+  report_hang(requests);
+}
+
+void World::report_hang(std::span<Request* const> requests) {
+  std::string text;
+  for (const Request* each : requests) {
+    if (!each || each->is_complete) continue;
+    char what[256];
+    each->describe(what, sizeof what);
+    text += std::string("\n  waits: ") + what;
+  }
+  FAIL() << "nothing moves any more; " << network_.under_way() << " messages under way; seed "
+         << network_.weather().seed << text;
+}
+
+}  // namespace dunlin::test
