@@ -24,7 +24,8 @@ struct PublishedAddress {
   std::uint64_t nonce_at = 0;            // address of a word that probes read
   std::uint64_t heap_nonce = 0;          // of the heap's control page
   std::int32_t control_descriptor = -1;  // of the heap's control page; -1: no shared heap
-  std::uint32_t has_knem = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t knem_probe = 0;     // cookie of the word at nonce_at; 0: no KNEM
   std::int64_t xpmem_segment = -1;  // -1: no XPMEM
 };
 static_assert(sizeof(PublishedAddress) <= kPublishedBytesMax);
@@ -40,7 +41,8 @@ class Provider {
                                               const std::shared_ptr<PeerControl>& control) noexcept = 0;
   /// One sentence why it does not work here (as of the last `publish` or `connect`); "" when it does.
   virtual const char* why_not() const noexcept = 0;
-  /// As in peer_memory.hpp; 0: nothing to declare.
+  /// As in peer_memory.hpp, but without the question whether it is needed; 0: this mechanism knows no
+  /// cookies.
   virtual std::uint64_t expose(std::span<const Piece>, bool) noexcept { return 0; }
   virtual void unexpose(std::uint64_t) noexcept {}
 

@@ -1,18 +1,22 @@
-// Keeps what is costly to make for a range of addresses (an attachment of a peer's memory, a registration with a
-// network card) so that the next transfer from the same buffer finds it.  One cache per peer or card.
+// Keeps what is costly to make for a range of addresses (an attachment of a peer's memory, a registration
+// with a network card) so that the next transfer from the same buffer finds it.  One cache per peer or card.
 //
-// Used by xpmem.cpp.  docs/memory.md, "Registration cache".  Sources: the designs of RDMA registration caches in MPI
-// libraries; the tree is the C++ library's red-black tree over disjoint intervals.
+// Used by xpmem.cpp.  docs/memory.md, "Registration cache".  Sources: the designs of RDMA registration caches
+// in MPI libraries; the tree is the C++ library's red-black tree over disjoint intervals.
 //
-// Overlaps: a request that overlaps kept ranges without lying in one is answered by a new registration of the union,
-// which replaces them; so ranges stay disjoint, and a buffer that is used in growing parts ends as one range.
+// Overlaps: a request that overlaps kept ranges without lying in one is answered by a new registration of the
+// union, which replaces them; so ranges stay disjoint, and a buffer that is used in growing parts ends as one
+// range.
 //
-// Release is lazy: a range that is evicted, replaced or invalidated is not found any more, but is given back only when
-// nobody holds it and `linger` more ranges have followed it, because a transfer may be using a pointer from it.
+// Release is lazy: a range that is evicted, replaced or invalidated is not found any more, but is given back
+// only when nobody holds it and `linger` more ranges have followed it, because a transfer may be using a
+// pointer from it.
 //
 // Thread safety: all members may be called by any thread; one lock, held during registration.
-// Invariants: 1. Found ranges are disjoint.  2. A range is in the order of eviction exactly once while it can be found.
-//             3. `unregister` is called exactly once per successful `try_register`, and never while the range is held.
+// Invariants: 1. Found ranges are disjoint.  2. A range is in the order of eviction exactly once while it can
+// be found.
+//             3. `unregister` is called exactly once per successful `try_register`, and never while the range
+//             is held.
 #pragma once
 
 #include <cstddef>
@@ -63,12 +67,13 @@ class RegistrationCache {
   ~RegistrationCache();
   RegistrationCache(const RegistrationCache&) = delete;
 
-  /// A range that contains these bytes, held for the caller until `release`; nullptr when registration is refused.
-  /// Cost: O(log n) for a hit; a miss adds the registrar's.
+  /// A range that contains these bytes, held for the caller until `release`; nullptr when registration is
+  /// refused. Cost: O(log n) for a hit; a miss adds the registrar's.
   Registration* acquire(std::uint64_t at, std::size_t bytes) noexcept;
   void release(Registration* registration) noexcept;
 
-  /// The memory behind these addresses changed (unmapped, mapped anew): no range that touches it is found any more.
+  /// The memory behind these addresses changed (unmapped, mapped anew): no range that touches it is found any
+  /// more.
   void invalidate(std::uint64_t at, std::size_t bytes) noexcept;
   /// Forgets every range.
   void clear() noexcept;
@@ -89,7 +94,7 @@ class RegistrationCache {
   const Limits limits_;
   mutable std::mutex lock_;
   Tree tree_;
-  std::list<Registration*> order_;                    // the next to be evicted first
+  std::list<Registration*> order_;                     // the next to be evicted first
   std::deque<std::unique_ptr<Registration>> leaving_;  // not found any more, not yet given back; oldest first
   std::uint64_t bytes_ = 0;
   Counters counters_ = {};

@@ -2,6 +2,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 
@@ -74,6 +75,9 @@ class BestOf final : public PeerMemory {
   std::string name_;
 };
 
+/// Whether some peer can only be served by a mechanism that wants buffers declared.
+std::atomic<bool> needs_cookies = false;
+
 /// The word that a peer's probe reads; in static memory, so that every mechanism but the shared heap can
 /// reach it.
 std::uint64_t probe_word;
@@ -90,13 +94,15 @@ PublishedAddress make_address() noexcept {
   probe_word = address.nonce;
   address.nonce_at = reinterpret_cast<std::uintptr_t>(&probe_word);
   for (Provider* each : providers()) each->publish(address);
+  if (address.knem_probe && std::strcmp(shm_copy.get(), "knem") == 0) needs_cookies = true;
   return address;
 }
 
 }  // namespace
 
 std::span<Provider* const> providers() noexcept {
-  static Provider* const all[] = {&shared_heap_provider(), &cma_provider()};
+  static Provider* const all[] = {&shared_heap_provider(), &xpmem_provider(), &cma_provider(),
+                                  &knem_provider()};
   return all;
 }
 
@@ -116,9 +122,12 @@ std::unique_ptr<PeerMemory> connect(std::span<const std::byte> address) noexcept
   auto best = std::make_unique<BestOf>();
   for (Provider* each : providers()) {
     if (!is_wanted(*each)) continue;
-    if (auto memory = each->connect(peer, control))
+    if (auto memory = each->connect(peer, control)) {
+      // Relaxed: the peer finds out the same about us, and without a cookie it takes its next way.
+      if (each == &knem_provider() && !best->can_copy_anywhere())
+        needs_cookies.store(true, std::memory_order_relaxed);
       best->add(std::move(memory));
-    else
+    } else
       log::note("%s does not reach process %u: %s", each->name(), peer.pid, each->why_not());
   }
   if (best->count() == 0) return nullptr;
@@ -127,15 +136,12 @@ std::unique_ptr<PeerMemory> connect(std::span<const std::byte> address) noexcept
 }
 
 std::uint64_t expose(std::span<const Piece> pieces, bool writable) noexcept {
-  for (Provider* each : providers())
-    if (is_wanted(*each))
-      if (const std::uint64_t cookie = each->expose(pieces, writable)) return cookie;
-  return 0;
+  if (!needs_cookies.load(std::memory_order_relaxed)) return 0;
+  return knem_provider().expose(pieces, writable);
 }
 
 void unexpose(std::uint64_t cookie) noexcept {
-  if (cookie == 0) return;
-  for (Provider* each : providers()) each->unexpose(cookie);
+  if (cookie != 0) knem_provider().unexpose(cookie);
 }
 
 }  // namespace dunlin::memory

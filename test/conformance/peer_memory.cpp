@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/variable.hpp"
+#include "test/conformance/peer_memory_fakes.hpp"
 
 extern char** environ;
 
@@ -72,8 +73,10 @@ std::uint64_t make_buffer(Where where, std::size_t bytes) {
   switch (where) {
     case Where::heap:
       return reinterpret_cast<std::uint64_t>(allocate(bytes));
-    case Where::foreign: {
-      void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    case Where::foreign: {  // of a file, because a user-space device can map nothing else
+      const int file = memfd_create("foreign", MFD_CLOEXEC);
+      if (file < 0 || ftruncate(file, off_t(bytes)) != 0) return 0;
+      void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
       return mapped == MAP_FAILED ? 0 : reinterpret_cast<std::uint64_t>(mapped);
     }
     case Where::stack:
@@ -147,6 +150,7 @@ void serve(int socket) {
 }
 
 TEST(PeerProcess, DISABLED_Serve) {
+  use_fake_devices();
   const char* socket = std::getenv("PEER_SOCKET");
   if (socket) serve(std::atoi(socket));
 }
@@ -156,6 +160,7 @@ TEST(PeerProcess, DISABLED_Serve) {
 class PeerProcess {
  public:
   PeerProcess() {
+    use_fake_devices();
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     setenv("PEER_SOCKET", std::to_string(ends[1]).c_str(), 1);
@@ -336,6 +341,7 @@ TEST_P(PeerMemoryTest, ForkOfThePeerInvalidatesMappings) {
   const std::uint64_t at = peer_->make(Where::heap, kBytes);
   peer_->ask({Verb::fill, at, kBytes, 3});
   const Mapping before = memory_->can_map() ? memory_->map(at, kBytes) : Mapping{};
+  if (is_fake_mapping(memory_->name())) GTEST_SKIP() << "only a kernel follows the peer's page tables";
   const auto child = pid_t(peer_->ask({Verb::fork_and_live}).value);
   peer_->ask({Verb::fill, at, kBytes, 4});  // the child keeps 3
   std::vector<std::byte> here(kBytes);
@@ -362,6 +368,7 @@ TEST_P(PeerMemoryTest, ForkOfThePeerInvalidatesMappings) {
 }
 
 TEST_P(PeerMemoryTest, RepeatedForksAndFreesKeepWorking) {
+  if (is_fake_mapping(memory_->name())) GTEST_SKIP() << "only a kernel follows the peer's page tables";
   constexpr std::size_t kBytes = 1 << 19;
   std::vector<pid_t> children;
   for (std::uint64_t round = 0; round < 12; ++round) {
@@ -377,6 +384,7 @@ TEST_P(PeerMemoryTest, RepeatedForksAndFreesKeepWorking) {
 }
 
 TEST_P(PeerMemoryTest, ForkAndExecLeavesMappingsAlone) {
+  if (is_fake_mapping(memory_->name())) GTEST_SKIP() << "only a kernel follows the peer's page tables";
   constexpr std::size_t kBytes = 1 << 20;
   const std::uint64_t at = peer_->make(Where::heap, kBytes);
   EXPECT_EQ(peer_->ask({Verb::fork_and_exec}).value, 0u);
@@ -428,12 +436,14 @@ TEST(PeerMemory, ForcingNothingMeansCopyInCopyOut) {
 }
 
 TEST(PeerMemory, RejectsWhatIsNoAddress) {
+  use_fake_devices();
   const std::byte nothing[kPublishedBytesMax] = {};
   EXPECT_EQ(connect(nothing), nullptr);
   EXPECT_EQ(connect({}), nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mechanism, PeerMemoryTest, testing::Values("auto", "shared_heap", "cma"),
+INSTANTIATE_TEST_SUITE_P(Mechanism, PeerMemoryTest,
+                         testing::Values("auto", "shared_heap", "xpmem", "cma", "knem"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
