@@ -15,8 +15,20 @@ Err type_commit(Datatype& type) noexcept {
   return Err::ok;
 }
 
+namespace {
+
+/// Predefined by name, or by MPI_Type_create_f90_...
+bool is_permanent(const Datatype& type) noexcept {
+  if (!type.recipe()) return true;
+  const int combiner = type.recipe()->combiner;
+  return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+         combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+}  // namespace
+
 Err type_free(Datatype& type) noexcept {
-  if (type.is_predefined()) return fail(Err::type, "%s is predefined and cannot be freed", type.name());
+  if (is_permanent(type)) return fail(Err::type, "%s is predefined and cannot be freed", type.name());
   if (Err e = type.attributes().erase_all(type); e != Err::ok) return e;
   type.release();
   return Err::ok;

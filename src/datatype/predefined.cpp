@@ -1,5 +1,5 @@
 // The predefined types of the standard ABI (MPI 5.0, 3.2.2, 5.1.1, 6.9.4 and A.1.1) and what is found among
-// them: MPI_Type_match_size, MPI_Type_create_f90_*, MPI_Type_get_value_index.
+// them: MPI_Type_match_size, MPI_Type_get_value_index.
 //
 // Fortran types have the kinds of gfortran on 64-bit machines, also when no Fortran compiler is there.  There
 // is no two-byte REAL then: MPI_REAL2 and MPI_COMPLEX4 exist, with size MPI_UNDEFINED.

@@ -177,18 +177,19 @@ std::int64_t bytes_of(Basic basic) noexcept {
   }
 }
 
+std::int64_t external_bytes_of_kind(Basic basic) noexcept {
+  switch (basic) {
+    case Basic::wide_text: return 2;
+    case Basic::long_int: case Basic::unsigned_long_int: return 4;
+    case Basic::long_double: return 16;
+    case Basic::c_long_double: return 32;
+    default: return bytes_of(basic);
+  }
+}
+
 std::int64_t external_bytes_of(const Datatype& predefined) noexcept {
-  const auto external = [](Basic basic) noexcept -> std::int64_t {
-    switch (basic) {
-      case Basic::wide_text: return 2;
-      case Basic::long_int: case Basic::unsigned_long_int: return 4;
-      case Basic::long_double: return 16;
-      case Basic::c_long_double: return 32;
-      default: return bytes_of(basic);
-    }
-  };
   const Parts parts = parts_of(predefined.basic());
-  return external(parts.first) + external(parts.second);
+  return external_bytes_of_kind(parts.first) + external_bytes_of_kind(parts.second);
 }
 
 }  // namespace dunlin::datatype

@@ -69,7 +69,9 @@ struct Parts {
 Parts parts_of(Basic basic) noexcept;
 /// Native bytes of one element that is no pair; 0 for `none`.
 std::int64_t bytes_of(Basic basic) noexcept;
-/// Bytes of one element in the external32 representation (MPI 5.0, 14.5.2); pairs as their two parts.
+/// Bytes in the external32 representation (MPI 5.0, 14.5.2): of a kind that is no pair, and of any predefined
+/// type.
+std::int64_t external_bytes_of_kind(Basic basic) noexcept;
 std::int64_t external_bytes_of(const Datatype& predefined) noexcept;
 
 }  // namespace dunlin::datatype
