@@ -1,0 +1,191 @@
+// hot path: reduction kernels over vectors of `Isa::kVectorBytes` bytes, one text for every instruction set.
+//
+// Each file that includes this sets its instruction set first (#pragma GCC target) and defines `Isa` in an
+// unnamed namespace, so that its instances are its own and never leak into code for lesser processors.  For
+// the same reason no function of the C++ library is used here.  Cost: one load per operand, one operation,
+// one store per vector; data in cache is bound by loads, data out of cache by memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "op/kernels.hpp"
+
+namespace dunlin::op {
+
+struct Sum {
+  template <class V>
+  static V apply(V a, V b) noexcept { return a + b; }
+};
+struct Product {
+  template <class V>
+  static V apply(V a, V b) noexcept { return a * b; }
+};
+struct Minimum {
+  template <class V>
+  static V apply(V a, V b) noexcept { return b < a ? b : a; }
+};
+struct Maximum {
+  template <class V>
+  static V apply(V a, V b) noexcept { return a < b ? b : a; }
+};
+struct BitAnd {
+  template <class V>
+  static V apply(V a, V b) noexcept { return a & b; }
+};
+struct BitOr {
+  template <class V>
+  static V apply(V a, V b) noexcept { return a | b; }
+};
+struct BitXor {
+  template <class V>
+  static V apply(V a, V b) noexcept { return a ^ b; }
+};
+// Any value but zero is true; the result is 0 or 1 (`V{} + 1`: every element of a vector).
+struct LogicalAnd {
+  template <class V>
+  static V apply(V a, V b) noexcept { return (V)((a != 0) & (b != 0)) & (V{} + 1); }
+};
+struct LogicalOr {
+  template <class V>
+  static V apply(V a, V b) noexcept { return (V)((a != 0) | (b != 0)) & (V{} + 1); }
+};
+struct LogicalXor {
+  template <class V>
+  static V apply(V a, V b) noexcept { return (V)((a != 0) ^ (b != 0)) & (V{} + 1); }
+};
+
+template <class Isa, class Operation, class Element>
+struct VectorKernel {
+  typedef Element Vector __attribute__((vector_size(Isa::kVectorBytes)));
+  static constexpr std::int64_t kLanes = Isa::kVectorBytes / sizeof(Element);
+  static constexpr std::int64_t kUnroll = 4;  // enough loads in flight for one core, no registers spilled
+
+  // Forced inline: vectors as arguments of real functions would follow the calling convention of the weakest
+  // target.
+  [[gnu::always_inline]] static inline void step(const Element* a, const Element* b, Element* out) noexcept {
+    Vector left, right;
+    std::memcpy(&left, a, sizeof left);
+    std::memcpy(&right, b, sizeof right);
+    const Vector result = Operation::apply(left, right);
+    std::memcpy(out, &result, sizeof result);
+  }
+  [[gnu::always_inline]] static inline void scalar(const Element* a, const Element* b,
+                                                   Element* out) noexcept {
+    Element left, right;
+    std::memcpy(&left, a, sizeof left);
+    std::memcpy(&right, b, sizeof right);
+    const auto result = static_cast<Element>(Operation::apply(left, right));
+    std::memcpy(out, &result, sizeof result);
+  }
+
+  static void two(const void* a_start, const void* b_start, void* out_start, std::int64_t n) noexcept {
+    const auto* a = static_cast<const Element*>(a_start);
+    const auto* b = static_cast<const Element*>(b_start);
+    auto* out = static_cast<Element*>(out_start);
+    std::int64_t i = 0;
+    for (; i + kUnroll * kLanes <= n; i += kUnroll * kLanes) {
+#pragma GCC unroll 4
+      for (std::int64_t u = i; u < i + kUnroll * kLanes; u += kLanes) step(a + u, b + u, out + u);
+    }
+    for (; i + kLanes <= n; i += kLanes) step(a + i, b + i, out + i);
+    for (; i < n; ++i) scalar(a + i, b + i, out + i);
+  }
+
+  /// All operands of a few vectors before the next vectors, so that `out` is written once and read never.
+  static void many(const void* const* operands, std::int64_t k, void* out_start, std::int64_t n) noexcept {
+    const auto* const* list = reinterpret_cast<const Element* const*>(operands);
+    auto* out = static_cast<Element*>(out_start);
+    std::int64_t i = 0;
+    for (; i + kUnroll * kLanes <= n; i += kUnroll * kLanes) {
+      Vector sums[kUnroll];
+      std::memcpy(&sums, list[0] + i, sizeof sums);
+      for (std::int64_t j = 1; j < k; ++j) {
+#pragma GCC unroll 4
+        for (std::int64_t u = 0; u < kUnroll; ++u) {
+          Vector right;
+          std::memcpy(&right, list[j] + i + u * kLanes, sizeof right);
+          sums[u] = Operation::apply(sums[u], right);
+        }
+      }
+      std::memcpy(out + i, &sums, sizeof sums);
+    }
+    for (; i < n; ++i) {
+      Element sum;
+      std::memcpy(&sum, list[0] + i, sizeof sum);
+      for (std::int64_t j = 1; j < k; ++j) {
+        Element right;
+        std::memcpy(&right, list[j] + i, sizeof right);
+        sum = static_cast<Element>(Operation::apply(sum, right));
+      }
+      std::memcpy(out + i, &sum, sizeof sum);
+    }
+  }
+};
+
+template <class Isa>
+struct VectorKernels {
+  KernelTable& table;
+
+  template <class Operation, class Element>
+  void set(Operator operation, Basic basic, std::int64_t parts = 1) const noexcept {
+    using Kernels = VectorKernel<Isa, Operation, Element>;
+    table.at(operation, basic) = {Kernels::two, Kernels::many, parts};
+  }
+
+  /// Arithmetic and bits do not care about signs, and wrap around where unsigned.
+  template <class Element>
+  void set_bits(Basic basic) const noexcept {
+    set<BitAnd, Element>(Operator::band, basic);
+    set<BitOr, Element>(Operator::bor, basic);
+    set<BitXor, Element>(Operator::bxor, basic);
+  }
+  template <class Element>
+  void set_logical(Basic basic) const noexcept {
+    set<LogicalAnd, Element>(Operator::land, basic);
+    set<LogicalOr, Element>(Operator::lor, basic);
+    set<LogicalXor, Element>(Operator::lxor, basic);
+  }
+  template <class Element>
+  void set_order(Basic basic) const noexcept {
+    set<Minimum, Element>(Operator::min, basic);
+    set<Maximum, Element>(Operator::max, basic);
+  }
+  template <class Signed, class Unsigned>
+  void set_integers(Basic signed_kind, Basic unsigned_kind) const noexcept {
+    for (Basic basic : {signed_kind, unsigned_kind}) {
+      set<Sum, Unsigned>(Operator::sum, basic);
+      set<Product, Unsigned>(Operator::prod, basic);
+      set_bits<Unsigned>(basic);
+      set_logical<Unsigned>(basic);
+    }
+    set_order<Signed>(signed_kind);
+    set_order<Unsigned>(unsigned_kind);
+  }
+  template <class Element>
+  void set_floats(Basic real, Basic complex) const noexcept {
+    set<Sum, Element>(Operator::sum, real);
+    set<Product, Element>(Operator::prod, real);
+    set_order<Element>(real);
+    set<Sum, Element>(Operator::sum, complex, 2);
+  }
+
+  void fill() const noexcept {
+    set_integers<std::int8_t, std::uint8_t>(Basic::i8, Basic::u8);
+    set_integers<std::int16_t, std::uint16_t>(Basic::i16, Basic::u16);
+    set_integers<std::int32_t, std::uint32_t>(Basic::i32, Basic::u32);
+    set_integers<std::int64_t, std::uint64_t>(Basic::i64, Basic::u64);
+    set_integers<std::int64_t, std::uint64_t>(Basic::long_int, Basic::unsigned_long_int);
+    set_floats<float>(Basic::f32, Basic::c32);
+    set_floats<double>(Basic::f64, Basic::c64);
+    set_bits<std::uint8_t>(Basic::byte);
+    set_logical<std::uint8_t>(Basic::c_bool);
+    set_logical<std::uint8_t>(Basic::logical8);
+    set_logical<std::uint16_t>(Basic::logical16);
+    set_logical<std::uint32_t>(Basic::logical32);
+    set_logical<std::uint64_t>(Basic::logical64);
+  }
+};
+
+}  // namespace dunlin::op
