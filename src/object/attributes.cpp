@@ -51,6 +51,8 @@ Err run_erase(Keyval& key, Object& owner, void* value) noexcept {
 
 }  // namespace
 
+Keyval::~Keyval() = default;
+
 std::size_t AttributeList::place_of(const Keyval& key) const noexcept {
   std::size_t i = 0;
   while (i < values_.size() && values_[i].first.get() != &key) ++i;

@@ -29,6 +29,9 @@ class Keyval final : public Object {
   void* const erase;  // MPI_Comm_delete_attr_function* or the like
   void* const extra_state;
   bool is_freed = false;  // by MPI_Comm_free_keyval; values set before keep the object
+
+ private:
+  ~Keyval() override;
 };
 
 class AttributeList {

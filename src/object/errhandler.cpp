@@ -17,6 +17,8 @@ Errhandler& predefined() noexcept {
 
 }  // namespace
 
+Errhandler::~Errhandler() = default;
+
 Errhandler& errors_are_fatal() noexcept { return predefined<Errhandler::Type::fatal>(); }
 Errhandler& errors_abort() noexcept { return predefined<Errhandler::Type::abort>(); }
 Errhandler& errors_return() noexcept { return predefined<Errhandler::Type::returns>(); }

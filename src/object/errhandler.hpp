@@ -13,6 +13,9 @@ class Errhandler final : public Object {
       : Object(Kind::errhandler), type(type), function(function) {}
   const Type type;
   void (*const function)();  // cast to the signature that `type` names (MPI_Comm_errhandler_function, ...)
+
+ private:
+  ~Errhandler() override;
 };
 
 /// The predefined ones: MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN.

@@ -4,6 +4,8 @@
 
 namespace dunlin {
 
+Info::~Info() = default;
+
 void Info::set(std::string_view key, std::string_view value) {
   for (auto& pair : pairs_)
     if (pair.first == key) {
@@ -20,7 +22,8 @@ const std::string* Info::find(std::string_view key) const noexcept {
 }
 
 bool Info::erase(std::string_view key) noexcept {
-  const auto found = std::find_if(pairs_.begin(), pairs_.end(), [&](const auto& pair) { return pair.first == key; });
+  const auto found =
+      std::find_if(pairs_.begin(), pairs_.end(), [&](const auto& pair) { return pair.first == key; });
   if (found == pairs_.end()) return false;
   pairs_.erase(found);
   return true;

@@ -1,4 +1,5 @@
-// MPI_Info: an ordered list of (key, value) strings (MPI 5.0, chapter 10).  Order of keys is that of first insertion.
+// MPI_Info: an ordered list of (key, value) strings (MPI 5.0, chapter 10).  Order of keys is that of first
+// insertion.
 #pragma once
 
 #include <string>
@@ -23,6 +24,7 @@ class Info final : public Object {
   Ref<Info> copy() const;
 
  private:
+  ~Info() override;
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 

@@ -1,7 +1,8 @@
-// An array of counts or displacements as a program passes it: `int` in the classic calls, 64 bits in the `_c` ones.
+// An array of counts or displacements as a program passes it: `int` in the classic calls, 64 bits in the `_c`
+// ones.
 //
-// Lets one body serve both forms of a call without copying the array first (bindings/c makes it, datatype/ and coll/
-// read it).
+// Lets one body serve both forms of a call without copying the array first (bindings/c makes it, datatype/
+// and coll/ read it).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // MPI_Status of the standard ABI: three public ints and five of ours (MPI 5.0, 3.2.5 and 20.3).
 //
-// internal[0..1] hold the received bytes (low, high word), internal[2] is 1 where the operation was cancelled.
-// An MPI_Status is only int-aligned, hence the two halves.
+// internal[0..1] hold the received bytes (low, high word), internal[2] is 1 where the operation was
+// cancelled. An MPI_Status is only int-aligned, hence the two halves.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,9 @@ inline std::uint64_t status_bytes(const MPI_Status& status) noexcept {
   return bytes;
 }
 
-inline void set_status_cancelled(MPI_Status& status, bool cancelled) noexcept { status.MPI_internal[2] = cancelled; }
+inline void set_status_cancelled(MPI_Status& status, bool cancelled) noexcept {
+  status.MPI_internal[2] = cancelled;
+}
 inline bool status_cancelled(const MPI_Status& status) noexcept { return status.MPI_internal[2] != 0; }
 
 /// Fills all but MPI_ERROR, which only calls that return several statuses may set (MPI 5.0, 3.2.5).
