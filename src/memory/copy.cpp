@@ -1,14 +1,15 @@
 // hot path: one load of the kernel table and two compares before a copy.
 #include "memory/copy.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "base/assert.hpp"
 #include "base/variable.hpp"
 #include "memory/copy_kernels.hpp"
+#include "os/text_file.hpp"
 
 namespace dunlin::memory {
 namespace {
@@ -28,21 +29,33 @@ constexpr std::size_t kStreamedBytesMin = 4096;  // shorter pieces: the fence co
 
 const CopyKernels kernels = detect_copy_kernels();
 
+/// Bytes of the last cache as /sys tells them (the C library's figure is that of all sockets on some
+/// processors).
 std::size_t last_cache_bytes() noexcept {
-  const long level3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const long level2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  constexpr long kUnknown = 8 << 20;
-  return std::size_t(level3 > 0 ? level3 : level2 > 0 ? level2 : kUnknown);
+  constexpr std::size_t kUnknown = std::size_t{8} << 20;
+  for (const char* index : {"index3", "index2"}) {
+    const std::string text =
+        os::read_one_line(std::string("/sys/devices/system/cpu/cpu0/cache/") + index + "/size");
+    const auto kilobytes = std::size_t(std::strtoul(text.c_str(), nullptr, 10));
+    if (kilobytes) return kilobytes << 10;
+  }
+  return kUnknown;
 }
-const std::size_t last_cache_share = last_cache_bytes() / 4 * 3;
 
 }  // namespace
 
 const char* copy_kernels() noexcept { return kernels.name; }
 
-CopyHint hint_for(std::size_t bytes) noexcept {
+std::size_t stream_copy_bytes_min() noexcept {
   const auto set = std::size_t(stream_bytes_min.get());
-  return bytes >= (set ? set : last_cache_share) ? CopyHint::off_cache : CopyHint::cached;
+  static const std::size_t share = last_cache_bytes() / 4 * 3;
+  return set ? set : share;
+}
+
+std::size_t shared_copy_bytes_min() noexcept { return std::size_t(share_bytes_min.get()); }
+
+CopyHint hint_for(std::size_t bytes) noexcept {
+  return bytes >= stream_copy_bytes_min() ? CopyHint::off_cache : CopyHint::cached;
 }
 
 void copy(std::byte* to, const std::byte* from, std::size_t bytes, CopyHint hint) noexcept {
@@ -56,7 +69,7 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes, CopyHint hint
 }
 
 std::size_t shared_copy_chunk_bytes(std::size_t bytes) noexcept {
-  if (bytes < std::size_t(share_bytes_min.get())) return 0;
+  if (bytes < shared_copy_bytes_min()) return 0;
   // Small ones in two halves (whole lines), larger ones in chunks.
   const std::size_t half = (bytes / 2 + 63) / 64 * 64;
   return std::min(half, std::size_t(share_chunk_bytes.get()));

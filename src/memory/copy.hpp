@@ -27,6 +27,9 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes, CopyHint hint
 /// cache.
 CopyHint hint_for(std::size_t bytes) noexcept;
 
+/// Transfers of this size and more go around the cache.
+std::size_t stream_copy_bytes_min() noexcept;
+
 /// Name of the kernels in use ("avx512", "avx2", "baseline", "portable").
 const char* copy_kernels() noexcept;
 
@@ -49,6 +52,9 @@ struct SharedCopy {
   bool is_done(std::size_t bytes, std::size_t chunk_bytes) const noexcept;
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+/// Copies of this size and more are worth sharing.
+std::size_t shared_copy_bytes_min() noexcept;
 
 /// Chunk of a shared copy of `bytes`, by measurement (findings in docs/memory.md); 0: not worth sharing.
 std::size_t shared_copy_chunk_bytes(std::size_t bytes) noexcept;

@@ -53,6 +53,9 @@ class Provider {
 /// All mechanisms in the order of preference (registry.cpp).
 std::span<Provider* const> providers() noexcept;
 
+/// Whether DUNLIN_SHM_COPY lets it be used.
+bool is_enabled(const Provider& provider) noexcept;
+
 Provider& shared_heap_provider() noexcept;
 Provider& xpmem_provider() noexcept;
 Provider& cma_provider() noexcept;

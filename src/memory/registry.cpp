@@ -82,10 +82,6 @@ std::atomic<bool> needs_cookies = false;
 /// reach it.
 std::uint64_t probe_word;
 
-bool is_wanted(const Provider& provider) noexcept {
-  return std::strcmp(shm_copy.get(), "auto") == 0 || std::strcmp(shm_copy.get(), provider.name()) == 0;
-}
-
 PublishedAddress make_address() noexcept {
   PublishedAddress address;
   address.pid = std::uint32_t(getpid());
@@ -106,6 +102,10 @@ std::span<Provider* const> providers() noexcept {
   return all;
 }
 
+bool is_enabled(const Provider& provider) noexcept {
+  return std::strcmp(shm_copy.get(), "auto") == 0 || std::strcmp(shm_copy.get(), provider.name()) == 0;
+}
+
 std::span<const std::byte> published_address() noexcept {
   static const PublishedAddress address = make_address();
   return std::as_bytes(std::span(&address, 1));
@@ -121,7 +121,7 @@ std::unique_ptr<PeerMemory> connect(std::span<const std::byte> address) noexcept
   const std::shared_ptr<PeerControl> control = PeerControl::attach(peer, &why);
   auto best = std::make_unique<BestOf>();
   for (Provider* each : providers()) {
-    if (!is_wanted(*each)) continue;
+    if (!is_enabled(*each)) continue;
     if (auto memory = each->connect(peer, control)) {
       // Relaxed: the peer finds out the same about us, and without a cookie it takes its next way.
       if (each == &knem_provider() && !best->can_copy_anywhere())

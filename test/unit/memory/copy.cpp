@@ -1,0 +1,103 @@
+// The copy kernels at every length and alignment that takes another way, and the shared copy between two
+// threads.
+#include "memory/copy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "memory/copy_kernels.hpp"
+
+namespace dunlin::memory {
+namespace {
+
+std::vector<std::byte> noise(std::size_t bytes, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> made(bytes);
+  for (std::byte& each : made) each = std::byte(random());
+  return made;
+}
+
+/// Copies with guards around the destination; false when a byte is wrong or a guard was touched.
+template <class F>
+bool copies(F copy_bytes, std::size_t bytes, std::size_t from_offset, std::size_t to_offset) {
+  const auto from = noise(bytes + 128, unsigned(bytes));
+  std::vector<std::byte> to(bytes + 256, std::byte{0x5a});
+  copy_bytes(to.data() + 64 + to_offset, from.data() + from_offset, bytes);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const bool is_inside = i >= 64 + to_offset && i < 64 + to_offset + bytes;
+    if (to[i] != (is_inside ? from[i - 64 - to_offset + from_offset] : std::byte{0x5a})) return false;
+  }
+  return true;
+}
+
+TEST(Copy, EveryKernelAtEveryShortLength) {
+  const CopyKernels kernels = detect_copy_kernels();
+  for (const CopyKernel kernel : {kernels.plain, kernels.string, kernels.streaming})
+    for (std::size_t bytes = 0; bytes < 700; ++bytes)
+      ASSERT_TRUE(copies(kernel, bytes, bytes % 7, bytes % 61)) << bytes;
+}
+
+TEST(Copy, EveryAlignment) {
+  const CopyKernels kernels = detect_copy_kernels();
+  for (const CopyKernel kernel : {kernels.plain, kernels.string, kernels.streaming})
+    for (std::size_t from = 0; from < 64; from += 3)
+      for (std::size_t to = 0; to < 64; ++to) ASSERT_TRUE(copies(kernel, 1111, from, to));
+}
+
+TEST(Copy, LargeOnesByBothHints) {
+  for (const std::size_t bytes : {4095, 4096, 32768, 100001, 5 << 20})
+    for (const CopyHint hint : {CopyHint::cached, CopyHint::off_cache})
+      EXPECT_TRUE(
+          copies([&](std::byte* to, const std::byte* from, std::size_t n) { copy(to, from, n, hint); }, bytes,
+                 1, 2));
+}
+
+TEST(Copy, TheHintFollowsTheSize) {
+  EXPECT_EQ(hint_for(1), CopyHint::cached);
+  EXPECT_EQ(hint_for(stream_copy_bytes_min()), CopyHint::off_cache);
+}
+
+TEST(SharedCopy, TwoSidesCopyEveryByteOnce) {
+  for (const std::size_t bytes : {1, 63, 65536, 100001, (3 << 20) + 5}) {
+    for (int round = 0; round < 20; ++round) {
+      const auto from = noise(bytes, unsigned(round));
+      std::vector<std::byte> to(bytes);
+      auto state = std::make_unique<SharedCopy>();
+      const std::size_t chunk = std::max<std::size_t>(shared_copy_chunk_bytes(bytes), 4096);
+      std::size_t front = 0;
+      std::size_t back = 0;
+      std::thread other(
+          [&] { back = state->help(to.data(), from.data(), bytes, chunk, SharedCopy::Side::back); });
+      front = state->help(to.data(), from.data(), bytes, chunk, SharedCopy::Side::front);
+      while (!state->is_done(bytes, chunk)) std::this_thread::yield();
+      ASSERT_EQ(std::memcmp(to.data(), from.data(), bytes),
+                0);  // before the other has ended: that is the promise
+      other.join();
+      ASSERT_EQ(front + back, bytes);
+    }
+  }
+}
+
+TEST(SharedCopy, OneSideAloneFinishes) {
+  const auto from = noise(300000, 1);
+  std::vector<std::byte> to(from.size());
+  SharedCopy state{};
+  EXPECT_FALSE(state.is_done(from.size(), 8192));
+  EXPECT_EQ(state.help(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::back), from.size());
+  EXPECT_TRUE(state.is_done(from.size(), 8192));
+  EXPECT_EQ(state.help(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::front), 0u);
+  EXPECT_EQ(to, from);
+}
+
+TEST(SharedCopy, SmallCopiesAreNotShared) {
+  EXPECT_EQ(shared_copy_chunk_bytes(100), 0u);
+  EXPECT_GT(shared_copy_chunk_bytes(shared_copy_bytes_min()), 0u);
+}
+
+}  // namespace
+}  // namespace dunlin::memory
