@@ -122,7 +122,9 @@ TEST(Extents, RandomHistoryKeepsTheBooks) {
         held.erase(each);
       }
     }
-    if (step % 500 == 0) ASSERT_TRUE(books.extents.is_sound());
+    if (step % 500 == 0) {
+      ASSERT_TRUE(books.extents.is_sound());
+    }
   }
   std::uint64_t used = 0;
   for (const auto& [first, pages] : held) {
