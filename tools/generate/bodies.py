@@ -266,6 +266,9 @@ class Body:
             self.check(f"is_missing({name})", f"bad_pointer({self.comm}, \"{name}\", call)")
         elif p.direction != "in" or p.kind == "STRING":
             self.check_pointer(p)
+        if p.base == "MPI_Request" and p.is_array:
+            count = self.model.parameters[0].name
+            self.check(f"is_missing({name}) && {count} > 0", f"bad_pointer({self.comm}, \"{name}\", call)")
         self.check_number(p)
         poly = self.shared_type(p).split()[0] if self.is_shared else ""
         if poly == "CountOut" or (p.stars == 1 and p.base == "int" and wanted == "std::int64_t*"):

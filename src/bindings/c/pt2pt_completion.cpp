@@ -47,6 +47,8 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_requests) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
   const Err error = pt2pt::request_get_status_all(count, array_of_requests, flag, array_of_statuses);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
@@ -60,6 +62,8 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_requests) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   if (is_missing(index)) [[unlikely]] return bad_pointer(nullptr, "index", call);
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
   const Err error = pt2pt::request_get_status_any(count, array_of_requests, index, flag, status);
@@ -74,6 +78,8 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(incount)) [[unlikely]] return bad_count(nullptr, incount, "incount", call);
+  if (is_missing(array_of_requests) && incount > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   if (is_missing(outcount)) [[unlikely]] return bad_pointer(nullptr, "outcount", call);
   const Err error = pt2pt::request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
       array_of_statuses);
@@ -119,6 +125,8 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_requests) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
   const Err error = pt2pt::testall(count, array_of_requests, flag, array_of_statuses);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
@@ -132,6 +140,8 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_requests) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   if (is_missing(index)) [[unlikely]] return bad_pointer(nullptr, "index", call);
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
   const Err error = pt2pt::testany(count, array_of_requests, index, flag, status);
@@ -146,6 +156,8 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(incount)) [[unlikely]] return bad_count(nullptr, incount, "incount", call);
+  if (is_missing(array_of_requests) && incount > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   if (is_missing(outcount)) [[unlikely]] return bad_pointer(nullptr, "outcount", call);
   const Err error = pt2pt::testsome(incount, array_of_requests, outcount, array_of_indices,
       array_of_statuses);
@@ -178,6 +190,8 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) noexcept {
     MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) noexcept {
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_requests) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   const Err error = pt2pt::waitall(count, array_of_requests, array_of_statuses);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -201,6 +215,8 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_requests) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   if (is_missing(index)) [[unlikely]] return bad_pointer(nullptr, "index", call);
   const Err error = pt2pt::waitany(count, array_of_requests, index, status);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
@@ -214,6 +230,8 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(incount)) [[unlikely]] return bad_count(nullptr, incount, "incount", call);
+  if (is_missing(array_of_requests) && incount > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   if (is_missing(outcount)) [[unlikely]] return bad_pointer(nullptr, "outcount", call);
   const Err error = pt2pt::waitsome(incount, array_of_requests, outcount, array_of_indices,
       array_of_statuses);

@@ -191,6 +191,8 @@ extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) noexcep
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_requests) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_requests", call);
   const Err error = pt2pt::startall(count, array_of_requests);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;

@@ -1,0 +1,131 @@
+"""The compiler wrappers, the .pc file and find_package(MPI), in the build tree and in an installation that was moved.
+
+    wrappers.py BUILD_DIR
+
+Everything is found through PATH alone, as a user's shell has it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILD = Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build").resolve()
+
+
+def run(command, bin_folder=None, cwd=None, **more):
+    """stdout and stderr of a command that must succeed, with our programs first in PATH and nothing of MPI else."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MPI", "OMPI_", "DUNLIN_", "LD_"))}
+    environment["PATH"] = f"{bin_folder or BUILD / 'bin'}:{environment['PATH']}"
+    environment.update(more)
+    done = subprocess.run(command, env=environment, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=120)
+    if done.returncode:
+        raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+class Wrappers(unittest.TestCase):
+    """What both places must do; `place` is the prefix."""
+
+    place = BUILD
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def run_here(self, *command, **more):
+        return run(list(command), self.place / "bin", self.folder, **more)
+
+    def test_c_program_builds_and_runs(self):
+        self.run_here("mpicc", "-Wall", "-Werror", HERE / "hello.c", "-o", "hello")
+        self.assertEqual(self.run_here("./hello"), "rank 0 of 1\n")
+
+    def test_cxx_program_builds_and_runs(self):
+        for name in ("mpicxx", "mpic++", "mpiCC"):
+            self.run_here(name, "-x", "c++", HERE / "hello.c", "-o", "hello")
+            self.assertEqual(self.run_here("./hello"), "rank 0 of 1\n")
+
+    def test_objects_are_linked_later(self):
+        self.run_here("mpicc", "-c", HERE / "hello.c")
+        self.run_here("mpicc", "hello.o", "-o", "hello")
+        self.assertEqual(self.run_here("./hello"), "rank 0 of 1\n")
+
+    def test_shared_library_of_a_program(self):
+        self.run_here("mpicc", "-shared", "-fPIC", HERE / "hello.c", "-o", "libhello.so")
+        self.assertIn("libmpi_abi.so.1", self.run_here("readelf", "-d", "libhello.so"))
+
+    def test_answers(self):
+        include, library = f"{self.place}/include", f"{self.place}/lib"
+        self.assertEqual(self.run_here("mpicc", "-show-incdir").strip(), include)
+        self.assertEqual(self.run_here("mpicc", "-show-libdir").strip(), library)
+        self.assertEqual(self.run_here("mpicc", "-show-libs").strip(), "mpi_abi")
+        self.assertEqual(self.run_here("mpicc", "-showme:compile").split(), [f"-I{include}"])
+        self.assertEqual(self.run_here("mpicc", "-showme:incdirs").strip(), include)
+        self.assertEqual(self.run_here("mpicc", "-showme:libdirs").strip(), library)
+        self.assertEqual(self.run_here("mpicc", "-showme:libs").strip(), "mpi_abi")
+        link = self.run_here("mpicc", "-showme:link").split()
+        self.assertEqual((link[0], link[1], link[-1]), (f"-L{library}", f"-Wl,-rpath,{library}", "-lmpi_abi"))
+        self.assertEqual(self.run_here("mpicc", "-compile-info").split()[1:], [f"-I{include}"])
+        self.assertEqual(self.run_here("mpicc", "-link-info").split()[1:], link)
+        self.assertEqual(self.run_here("mpicc", "-show").split()[1:], [f"-I{include}", *link])
+        self.assertIn("Dunlin", self.run_here("mpicc", "-showme:version"))
+
+    def test_nothing_is_linked_where_nothing_is_built(self):
+        self.assertNotIn("-l", self.run_here("mpicc", "-show", "-c", "x.c"))
+        self.assertNotIn("-l", self.run_here("mpicc", "-show", "--version"))
+        self.assertNotIn("-lmpi_abi", self.run_here("mpicc", "-show", "-E", "x.c"))
+        self.assertNotIn("-lmpi_abi", self.run_here("mpicc", "-show", "-v"))
+        self.assertIn("-lmpi_abi", self.run_here("mpicc", "-show", "x.c"))
+
+    def test_other_compiler(self):
+        self.assertEqual(self.run_here("mpicc", "-show", "x.c", MPICC_CC="gcc-99").split()[0], "gcc-99")
+        self.assertEqual(self.run_here("mpicxx", "-show", "x.c", MPICXX_CXX="clang++").split()[0], "clang++")
+        self.assertEqual(self.run_here("mpicc", "-cc=tcc", "-show", "x.c").split()[0], "tcc")
+        with self.assertRaisesRegex(AssertionError, "cannot run the compiler 'gcc-99'"):
+            self.run_here("mpicc", "-c", HERE / "hello.c", MPICC_CC="gcc-99")
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "needs pkg-config")
+    def test_pkg_config(self):
+        flags = self.run_here("pkg-config", "--cflags", "--libs", "dunlin",
+                              PKG_CONFIG_PATH=str(self.place / "lib" / "pkgconfig")).split()
+        self.run_here("cc", HERE / "hello.c", *flags, "-o", "hello")
+        self.assertEqual(self.run_here("./hello"), "rank 0 of 1\n")
+
+    def test_find_package(self):
+        for language in ("C", "CXX"):
+            self.run_here("cmake", "-S", HERE / "project", "-B", language, f"-DLANGUAGE={language}")
+            self.run_here("cmake", "--build", language)
+            self.assertEqual(self.run_here(f"{language}/hello"), "rank 0 of 1\n")
+
+    def test_info(self):
+        self.assertIn("MPI 5.0", self.run_here("dunlin-info", "--version"))
+        self.assertIn("real MPI_Get_version\n", self.run_here("dunlin-info", "--list"))
+        self.assertRegex(self.run_here("dunlin-info", "--coverage"), r"Together \d+ of 70\d calls work")
+        settings = self.run_here("dunlin-info", "--settings", DUNLIN_INITIAL_ERRHANDLER="mpi_errors_return")
+        self.assertIn("DUNLIN_INITIAL_ERRHANDLER = mpi_errors_return", settings)
+        self.assertIn("now from the environment", settings)
+
+
+class Installed(Wrappers):
+    """The same from an installation in another place than the one it was made for."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.root = tempfile.TemporaryDirectory()
+        first, cls.place = Path(cls.root.name).resolve() / "first", Path(cls.root.name).resolve() / "moved"
+        run(["cmake", "--install", str(BUILD), "--prefix", str(first)])
+        first.rename(cls.place)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.root.cleanup()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
