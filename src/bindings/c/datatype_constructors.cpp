@@ -78,21 +78,42 @@ extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MP
 #pragma weak MPI_Type_create_darray = PMPI_Type_create_darray
 #pragma weak MPI_Type_create_darray_c = PMPI_Type_create_darray_c
 
-extern "C" int PMPI_Type_create_f90_complex(int, int, MPI_Datatype*) noexcept {
+extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) noexcept {
+  constexpr const char* call = "MPI_Type_create_f90_complex";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Type_create_f90_complex");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(newtype)) [[unlikely]] return bad_pointer(nullptr, "newtype", call);
+  Datatype* newtype_made = nullptr;
+  const Err error = datatype::type_create_f90_complex(p, r, &newtype_made);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Type_create_f90_complex = PMPI_Type_create_f90_complex
 
-extern "C" int PMPI_Type_create_f90_integer(int, MPI_Datatype*) noexcept {
+extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) noexcept {
+  constexpr const char* call = "MPI_Type_create_f90_integer";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Type_create_f90_integer");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(newtype)) [[unlikely]] return bad_pointer(nullptr, "newtype", call);
+  Datatype* newtype_made = nullptr;
+  const Err error = datatype::type_create_f90_integer(r, &newtype_made);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Type_create_f90_integer = PMPI_Type_create_f90_integer
 
-extern "C" int PMPI_Type_create_f90_real(int, int, MPI_Datatype*) noexcept {
+extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) noexcept {
+  constexpr const char* call = "MPI_Type_create_f90_real";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Type_create_f90_real");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(newtype)) [[unlikely]] return bad_pointer(nullptr, "newtype", call);
+  Datatype* newtype_made = nullptr;
+  const Err error = datatype::type_create_f90_real(p, r, &newtype_made);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Type_create_f90_real = PMPI_Type_create_f90_real
 

@@ -63,26 +63,55 @@ extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype da
 #pragma weak MPI_Pack = PMPI_Pack
 #pragma weak MPI_Pack_c = PMPI_Pack_c
 
-extern "C" int PMPI_Pack_external(const char [], const void*, int, MPI_Datatype, void*, MPI_Aint,
-    MPI_Aint*) noexcept {
+static int pack_external_body(const char* call, const char datarep[], const void* inbuf, std::int64_t incount,
+    MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) noexcept {
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Pack_external");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  const Datatype* const datatype_object = from_handle<Datatype>(datatype);
+  if (is_missing(datatype_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::type, datatype, "datatype", call);
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+    return uncommitted(nullptr, "datatype", call);
+  if (is_missing(position)) [[unlikely]] return bad_pointer(nullptr, "position", call);
+  const Err error = datatype::pack_external(datarep, inbuf, incount, *datatype_object, outbuf, outsize,
+      position);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
-extern "C" int PMPI_Pack_external_c(const char [], const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
-    MPI_Count*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Pack_external_c");
+extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype,
+    void* outbuf, MPI_Aint outsize, MPI_Aint* position) noexcept {
+  return pack_external_body("MPI_Pack_external", datarep, inbuf, incount, datatype, outbuf, outsize,
+      position);
+}
+extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI_Count incount,
+    MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) noexcept {
+  return pack_external_body("MPI_Pack_external_c", datarep, inbuf, incount, datatype, outbuf, outsize,
+      position);
 }
 #pragma weak MPI_Pack_external = PMPI_Pack_external
 #pragma weak MPI_Pack_external_c = PMPI_Pack_external_c
 
-extern "C" int PMPI_Pack_external_size(const char [], int, MPI_Datatype, MPI_Aint*) noexcept {
+static int pack_external_size_body(const char* call, const char datarep[], std::int64_t incount,
+    MPI_Datatype datatype, MPI_Count* size) noexcept {
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Pack_external_size");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  const Datatype* const datatype_object = from_handle<Datatype>(datatype);
+  if (is_missing(datatype_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::type, datatype, "datatype", call);
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+    return uncommitted(nullptr, "datatype", call);
+  if (is_missing(size)) [[unlikely]] return bad_pointer(nullptr, "size", call);
+  const Err error = datatype::pack_external_size(datarep, incount, *datatype_object, size);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
-extern "C" int PMPI_Pack_external_size_c(const char [], MPI_Count, MPI_Datatype, MPI_Count*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Pack_external_size_c");
+extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype,
+    MPI_Aint* size) noexcept {
+  return pack_external_size_body("MPI_Pack_external_size", datarep, incount, datatype, size);
+}
+extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount, MPI_Datatype datatype,
+    MPI_Count* size) noexcept {
+  return pack_external_size_body("MPI_Pack_external_size_c", datarep, incount, datatype, size);
 }
 #pragma weak MPI_Pack_external_size = PMPI_Pack_external_size
 #pragma weak MPI_Pack_external_size_c = PMPI_Pack_external_size_c
@@ -150,15 +179,30 @@ extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* pos
 #pragma weak MPI_Unpack = PMPI_Unpack
 #pragma weak MPI_Unpack_c = PMPI_Unpack_c
 
-extern "C" int PMPI_Unpack_external(const char [], const void*, MPI_Aint, MPI_Aint*, void*, int,
-    MPI_Datatype) noexcept {
+static int unpack_external_body(const char* call, const char datarep[], const void* inbuf, MPI_Count insize,
+    MPI_Count* position, void* outbuf, std::int64_t outcount, MPI_Datatype datatype) noexcept {
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Unpack_external");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(position)) [[unlikely]] return bad_pointer(nullptr, "position", call);
+  const Datatype* const datatype_object = from_handle<Datatype>(datatype);
+  if (is_missing(datatype_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::type, datatype, "datatype", call);
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+    return uncommitted(nullptr, "datatype", call);
+  const Err error = datatype::unpack_external(datarep, inbuf, insize, position, outbuf, outcount,
+      *datatype_object);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
-extern "C" int PMPI_Unpack_external_c(const char [], const void*, MPI_Count, MPI_Count*, void*, MPI_Count,
-    MPI_Datatype) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Unpack_external_c");
+extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize,
+    MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) noexcept {
+  return unpack_external_body("MPI_Unpack_external", datarep, inbuf, insize, position, outbuf, outcount,
+      datatype);
+}
+extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, MPI_Count insize,
+    MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) noexcept {
+  return unpack_external_body("MPI_Unpack_external_c", datarep, inbuf, insize, position, outbuf, outcount,
+      datatype);
 }
 #pragma weak MPI_Unpack_external = PMPI_Unpack_external
 #pragma weak MPI_Unpack_external_c = PMPI_Unpack_external_c
