@@ -68,6 +68,9 @@ class Matcher {
     return take_posted(message, oldest);
   }
 
+  /// Nothing is posted, awaited or unexpected: the next message of a sender is the next one to be matched.
+  bool is_quiet() const noexcept { return !awaited_ && posted_.is_empty() && unexpected_.is_empty(); }
+
   static bool accepts(const Key& wanted, const Key& message) noexcept {
     return wanted.context == message.context && (wanted.source == message.source || wanted.source == kAny) &&
            (wanted.tag == message.tag || wanted.tag == kAny);

@@ -3,6 +3,7 @@
 // Scale: made at first contact; about 200 bytes.  A job of 10,000 nodes costs 8 bytes per rank in the table until then.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,6 +11,7 @@
 #include "memory/peer_memory.hpp"
 #include "protocol/requests.hpp"
 #include "protocol/wire.hpp"
+#include "transport/shm/transport.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::protocol {
@@ -23,6 +25,10 @@ struct PendingControl {
 struct Peer {
   transport::Channel* channel = nullptr;
   int index = 0;                            // peer index
+  // Only for a peer on this node: direct ways to and from the pair's rings, for messages of one line.
+  transport::shm::Channel* shm = nullptr;         // the same as `channel`
+  transport::shm::RingReader* incoming = nullptr; // nullptr until it has sent enough to have a ring
+  std::int64_t short_bytes_max_now = -1;    // hot path: largest message for `shm`, or -1 as below
   std::int64_t eager_bytes_max = 0;         // what the channel and the setting allow
   std::int64_t eager_bytes_max_now = 0;     // hot path: the same, or -1 while sends are pending or held back
   bool is_held_back = false;                // it holds too much of ours unexpected: offer, do not push
@@ -41,7 +47,10 @@ struct Peer {
   bool is_memory_known = false;             // `memory` was asked for
 
   void update_eager_bytes_max_now() noexcept {
-    eager_bytes_max_now = first_pending || is_held_back ? -1 : eager_bytes_max;
+    const bool must_wait = first_pending || is_held_back;
+    eager_bytes_max_now = must_wait ? -1 : eager_bytes_max;
+    short_bytes_max_now =
+        must_wait || !shm ? -1 : std::min<std::int64_t>(eager_bytes_max, transport::shm::Line::kFirstBytes);
   }
   bool has_pending() const noexcept { return first_pending || first_stream || first_control; }
   transport::Sent try_send(const transport::Envelope& envelope, std::span<const std::byte> head,

@@ -39,6 +39,7 @@ Peer& Protocol::peer_of(int index) noexcept {
   if (peer) return *peer;
   peer = new Peer;
   peer->index = index;
+  if (shm_) peer->channel = peer->shm = shm_->connect(index);
   for (transport::Transport* each : engine_.transports())
     if (!peer->channel) peer->channel = each->connect(index);
   if (!peer->channel)

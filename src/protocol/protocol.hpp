@@ -35,9 +35,12 @@ class Protocol final : public transport::Inbox {
   bool try_send_now(Comm& comm, Plane plane, const Source& data, int dest, int tag) noexcept {
     Peer* peer = peers_[std::size_t(comm.target_members[dest])];
     if (!peer) [[unlikely]] peer = &peer_of(comm.target_members[dest]);
-    if (std::int64_t(data.bytes) > peer->eager_bytes_max_now) [[unlikely]] return false;  // also when sends are pending or held back
     const transport::Envelope envelope{comm.context_of(plane), comm.rank, tag, std::uint32_t(data.bytes),
                                        transport::MessageKind::eager};
+    // Both limits are negative while sends are pending or held back.
+    if (std::int64_t(data.bytes) <= peer->short_bytes_max_now && data.is_contiguous()) [[likely]]
+      if (peer->shm->try_send_short(envelope, data.address)) [[likely]] return true;
+    if (std::int64_t(data.bytes) > peer->eager_bytes_max_now) return false;
     return peer->try_send(envelope, {}, data) == transport::Sent::yes;
   }
 
@@ -46,6 +49,26 @@ class Protocol final : public transport::Inbox {
 
   /// Starts a receive; `request` must be fresh.  `source` and `tag` may be match::kAny.  It may be complete on return.
   void receive(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source, int tag) noexcept;
+
+  /// hot path: takes a short message that is the very next one of `source` straight from its ring, if
+  /// nothing else is being matched; looks for it for a while.  False: nothing was received.
+  bool try_receive_now(Comm& comm, Plane plane, const Target& data, int source, int tag,
+                       Completion& completion) noexcept {
+    if (source < 0 || tag < 0 || !data.is_contiguous() || !matcher_.is_quiet()) return false;
+    Peer* const peer = peers_[std::size_t(comm.target_members[source])];
+    if (!peer || !peer->incoming) [[unlikely]] return false;
+    for (int polls = polls_direct_;; transport::shm::Hardware::pause()) {
+      const int bytes =
+          peer->incoming->try_take(comm.context_of(plane), source, tag, data.address, data.bytes);
+      if (bytes >= 0) [[likely]] {
+        completion.source = source;
+        completion.tag = tag;
+        completion.bytes = std::uint64_t(bytes);
+        return true;
+      }
+      if (bytes == transport::shm::RingReader::kOther || --polls <= 0) return false;
+    }
+  }
 
   /// As `receive`, then waits: the request is matched without ever being queued (row N8).
   void receive_and_wait(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
@@ -70,6 +93,10 @@ class Protocol final : public transport::Inbox {
   void arrived(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept override;
 
   Peer& peer_of(int index) noexcept;
+  /// The transport between the ranks of this node, if there is one: it gets short-cuts.
+  void set_shared_memory(transport::shm::Transport& shm) noexcept { shm_ = &shm; }
+  /// How often a blocking receive looks at its sender's ring before it lets other work go on.
+  void set_polls_direct(int polls) noexcept { polls_direct_ = polls; }
   /// How rendezvous reaches a peer's memory; runtime sets it.  May answer nullptr.
   using ConnectMemory = std::unique_ptr<memory::PeerMemory> (*)(int peer) noexcept;
   void set_connect_memory(ConnectMemory connect) noexcept { connect_memory_ = connect; }
@@ -105,6 +132,8 @@ class Protocol final : public transport::Inbox {
   void cancel_wanted(Peer& peer, const Control& control) noexcept;
 
   progress::Engine& engine_;
+  transport::shm::Transport* shm_ = nullptr;
+  int polls_direct_ = 1;
   ConnectMemory connect_memory_ = nullptr;
   const int me_;
   match::Matcher matcher_;

@@ -63,6 +63,10 @@ void Protocol::receive_and_wait(ReceiveRequest& request, Comm& comm, Plane plane
                                 int tag) noexcept {
   begin(request, comm, plane, data, source, tag);
   const int from = source == match::kAny ? -1 : comm.target_members[source];
+  if (shm_ && from >= 0) {
+    Peer& peer = peer_of(from);
+    if (!peer.incoming) peer.incoming = shm_->reader_of(from);
+  }
   if (matcher_.has_unexpected()) [[unlikely]]
     if (match::Unexpected* message = matcher_.find(request.key)) {
       matcher_.remove(*message);

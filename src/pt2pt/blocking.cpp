@@ -28,18 +28,27 @@ Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int des
   return send_buffered(source_of(datatype, buf, count), dest, tag, comm);
 }
 
-// hot path: 8 bytes that have arrived already take about 90 instructions from here on.
+[[gnu::noinline]] static Err recv_slow(const Target& data, int source, int tag, Comm& comm, MPI_Status* status) noexcept {
+  protocol::ReceiveRequest request;
+  comm.engine->protocol.receive_and_wait(request, comm, Plane::point_to_point, data, source, matching_tag(tag));
+  set_status(status, request.completion);
+  return request.completion.error;
+}
+
+// hot path: 8 bytes that have arrived already take about 60 instructions from here on.
 Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
          MPI_Status* status) noexcept {
   if (source == MPI_PROC_NULL) [[unlikely]] {
     set_status(status, null_completion());
     return Err::ok;
   }
-  protocol::ReceiveRequest request;
-  comm.engine->protocol.receive_and_wait(request, comm, Plane::point_to_point, target_of(datatype, buf, count), source,
-                                         matching_tag(tag));
-  set_status(status, request.completion);
-  return request.completion.error;
+  const Target data = target_of(datatype, buf, count);
+  Completion completion;
+  if (comm.engine->protocol.try_receive_now(comm, Plane::point_to_point, data, source, tag, completion)) [[likely]] {
+    set_status(status, completion);
+    return Err::ok;
+  }
+  return recv_slow(data, source, tag, comm, status);
 }
 
 namespace {

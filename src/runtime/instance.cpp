@@ -113,6 +113,7 @@ Err Instance::start_node() noexcept {
   board_.write(boot_->node_rank(), memory::published_address());
   engine_->protocol.set_connect_memory(&connect_memory);
   engine_->add(*shm_);
+  engine_->protocol.set_shared_memory(*shm_);
   return Err::ok;
 }
 

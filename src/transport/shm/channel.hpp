@@ -40,6 +40,16 @@ class Channel final : public transport::Channel {
     return try_send_slow(envelope, head, data);
   }
 
+  /// hot path: as try_send for a contiguous eager message of one line, about 30 instructions; false: nothing
+  /// was sent, and try_send knows why.
+  bool try_send_short(const Envelope& envelope, const std::byte* data) noexcept {
+    DUNLIN_ASSERT(envelope.bytes <= Line::kFirstBytes);
+    if (!ring_.has_room()) [[unlikely]] return false;
+    ring_.write_short(envelope, data);
+    if (watched_->is_wanted()) [[unlikely]] attend();
+    return true;
+  }
+
   std::size_t bytes_max() const noexcept override { return bytes_max_; }
 
  private:

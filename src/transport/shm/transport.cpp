@@ -40,7 +40,7 @@ Transport::Transport(Segment segment, const Setup& setup, bool takes_part_in_bar
   if (!takes_part_in_barriers) attention().ask_for_fences();
 }
 
-transport::Channel* Transport::connect(int peer) noexcept {
+Channel* Transport::connect(int peer) noexcept {
   const int receiver = local_rank_of(peer);
   if (receiver < 0 || receiver == sender_.me) return nullptr;
   std::unique_ptr<Channel>& channel = channels_[std::size_t(receiver)];

@@ -34,7 +34,12 @@ class Transport final : public transport::Transport {
   static Result<std::unique_ptr<Transport>> open(const Setup& setup) noexcept;
 
   const char* name() const noexcept override { return "shm"; }
-  transport::Channel* connect(int peer) noexcept override;
+  Channel* connect(int peer) noexcept override;
+  /// What `peer` sends us by ring, or nullptr while it uses the inbox.  Stays valid.
+  RingReader* reader_of(int peer) const noexcept {
+    const int sender = local_rank_of(peer);
+    return sender >= 0 ? readers_[std::size_t(sender)].get() : nullptr;
+  }
   int poll(Inbox& inbox) noexcept override;
   /// hot path: at most one message, so that those behind it are not unexpected by the time they are asked
   /// for.
