@@ -45,6 +45,7 @@ Datatype::Datatype(const datatype::Shape& shape, Basic basic, const char* name) 
       default_name_(name) {
   is_run_ = shape.layout->is_run();
   is_contiguous_ = is_run_ && extent_ == size_;
+  is_plain_ = is_contiguous_ && is_available_;
   layout_ = datatype::LayoutRef(shape.layout).detach();
   signature_ = datatype::make_signature(basic == Basic::none ? nullptr : this, 1).detach();
 }

@@ -42,7 +42,12 @@ class Datatype final : public Object {
   /// One element is one run of `size` bytes that starts at buf + true_lower_bound.
   bool is_run() const noexcept { return is_run_; }
   bool is_committed() const noexcept { return is_committed_; }
-  void set_committed() noexcept { is_committed_ = true; }
+  void set_committed() noexcept {
+    is_committed_ = true;
+    is_plain_ = is_contiguous_;
+  }
+  /// Committed and contiguous: nothing about it needs a closer look.
+  bool is_plain() const noexcept { return is_plain_; }
   /// For constructors: the largest alignment among the elements; whether MPI_Type_create_resized set the
   /// bounds of this type or of a member; whether there is neither an element nor such a bound.
   std::int64_t alignment() const noexcept { return alignment_; }
@@ -89,6 +94,7 @@ class Datatype final : public Object {
   bool is_contiguous_ = false;
   bool is_run_ = false;
   bool is_committed_ = false;
+  bool is_plain_ = false;
   bool is_available_ = true;
   bool has_explicit_bounds_ = false;
   bool is_empty_ = false;

@@ -17,7 +17,7 @@ Posted* Matcher::take_posted(const Key& message, Posted* awaited) noexcept {
   consider(3, {message.context, kAny, kAny});
   if (!oldest) return nullptr;
   if (oldest == awaited)
-    awaited_ = nullptr;
+    stop_awaiting();
   else
     withdraw(*oldest);
   return oldest;
@@ -37,6 +37,7 @@ void Matcher::destroy(Unexpected* message) noexcept {
 }
 
 void Matcher::add(Unexpected& message) noexcept {
+  ++busy_;
   unexpected_.push(message);
   message.previous_arrived = last_arrived_;
   message.next_arrived = nullptr;
@@ -45,6 +46,7 @@ void Matcher::add(Unexpected& message) noexcept {
 }
 
 void Matcher::remove(Unexpected& message) noexcept {
+  --busy_;
   unexpected_.remove(message);
   (message.previous_arrived ? message.previous_arrived->next_arrived : first_arrived_) = message.next_arrived;
   (message.next_arrived ? message.next_arrived->previous_arrived : last_arrived_) = message.previous_arrived;

@@ -38,10 +38,12 @@ class Matcher {
   // --- posted receives
   void post(Posted& receive) noexcept {
     receive.sequence = ++sequence_;
+    ++busy_;
     ++count_[wildcards(receive.key)];
     posted_.push(receive);
   }
   void withdraw(Posted& receive) noexcept {
+    --busy_;
     --count_[wildcards(receive.key)];
     posted_.remove(receive);
   }
@@ -49,12 +51,13 @@ class Matcher {
   bool try_await(Posted& receive) noexcept {
     if (awaited_) return false;
     receive.sequence = ++sequence_;
+    ++busy_;
     awaited_ = &receive;
     return true;
   }
   /// Takes a receive back that is queued or awaited.
   void withdraw_any(Posted& receive) noexcept {
-    if (awaited_ == &receive) awaited_ = nullptr; else withdraw(receive);
+    if (awaited_ == &receive) stop_awaiting(); else withdraw(receive);
   }
 
   /// hot path: takes out the oldest receive that wants this message, or answers nullptr.
@@ -62,14 +65,14 @@ class Matcher {
     Posted* oldest = nullptr;
     if (awaited_ && accepts(awaited_->key, message)) [[likely]] oldest = awaited_;
     if (posted_.is_empty()) [[likely]] {
-      if (oldest) awaited_ = nullptr;
+      if (oldest) stop_awaiting();
       return oldest;
     }
     return take_posted(message, oldest);
   }
 
   /// Nothing is posted, awaited or unexpected: the next message of a sender is the next one to be matched.
-  bool is_quiet() const noexcept { return !awaited_ && posted_.is_empty() && unexpected_.is_empty(); }
+  bool is_quiet() const noexcept { return busy_ == 0; }
 
   static bool accepts(const Key& wanted, const Key& message) noexcept {
     return wanted.context == message.context && (wanted.source == message.source || wanted.source == kAny) &&
@@ -94,7 +97,12 @@ class Matcher {
     return (key.source == kAny ? 1u : 0u) | (key.tag == kAny ? 2u : 0u);
   }
   Posted* take_posted(const Key& message, Posted* awaited) noexcept;
+  void stop_awaiting() noexcept {
+    --busy_;
+    awaited_ = nullptr;
+  }
 
+  std::size_t busy_ = 0;                // receives and messages that wait here, of every sort
   Posted* awaited_ = nullptr;
   Queue posted_;
   std::uint32_t count_[4] = {};         // posted receives by kind of wildcard (bit 0 source, bit 1 tag)

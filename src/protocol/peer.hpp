@@ -28,7 +28,7 @@ struct Peer {
   // Only for a peer on this node: direct ways to and from the pair's rings, for messages of one line.
   transport::shm::Channel* shm = nullptr;         // the same as `channel`
   transport::shm::RingReader* incoming = nullptr; // nullptr until it has sent enough to have a ring
-  std::int64_t short_bytes_max_now = -1;    // hot path: largest message for `shm`, or -1 as below
+  std::uint64_t short_bytes_end_now = 0;    // hot path: messages below this may go by `shm`; 0 as -1 below
   std::int64_t eager_bytes_max = 0;         // what the channel and the setting allow
   std::int64_t eager_bytes_max_now = 0;     // hot path: the same, or -1 while sends are pending or held back
   bool is_held_back = false;                // it holds too much of ours unexpected: offer, do not push
@@ -49,8 +49,8 @@ struct Peer {
   void update_eager_bytes_max_now() noexcept {
     const bool must_wait = first_pending || is_held_back;
     eager_bytes_max_now = must_wait ? -1 : eager_bytes_max;
-    short_bytes_max_now =
-        must_wait || !shm ? -1 : std::min<std::int64_t>(eager_bytes_max, transport::shm::Line::kFirstBytes);
+    const std::int64_t short_bytes_max = std::min<std::int64_t>(eager_bytes_max, transport::shm::Line::kFirstBytes);
+    short_bytes_end_now = must_wait || !shm ? 0 : std::uint64_t(short_bytes_max + 1);
   }
   bool has_pending() const noexcept { return first_pending || first_stream || first_control; }
   transport::Sent try_send(const transport::Envelope& envelope, std::span<const std::byte> head,

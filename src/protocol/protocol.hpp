@@ -37,8 +37,8 @@ class Protocol final : public transport::Inbox {
     if (!peer) [[unlikely]] peer = &peer_of(comm.target_members[dest]);
     const transport::Envelope envelope{comm.context_of(plane), comm.rank, tag, std::uint32_t(data.bytes),
                                        transport::MessageKind::eager};
-    // Both limits are negative while sends are pending or held back.
-    if (std::int64_t(data.bytes) <= peer->short_bytes_max_now && data.is_contiguous()) [[likely]]
+    // Both limits let nothing through while sends are pending or held back.
+    if (data.bytes < peer->short_bytes_end_now && data.is_contiguous()) [[likely]]
       if (peer->shm->try_send_short(envelope, data.address)) [[likely]] return true;
     if (std::int64_t(data.bytes) > peer->eager_bytes_max_now) return false;
     return peer->try_send(envelope, {}, data) == transport::Sent::yes;
@@ -58,8 +58,8 @@ class Protocol final : public transport::Inbox {
     Peer* const peer = peers_[std::size_t(comm.target_members[source])];
     if (!peer || !peer->incoming) [[unlikely]] return false;
     for (int polls = polls_direct_;; transport::shm::Hardware::pause()) {
-      const int bytes =
-          peer->incoming->try_take(comm.context_of(plane), source, tag, data.address, data.bytes);
+      const std::int64_t bytes = peer->incoming->try_take(comm.context_of(plane), source, tag, data.address,
+                                                          std::int64_t(data.bytes));
       if (bytes >= 0) [[likely]] {
         completion.source = source;
         completion.tag = tag;
@@ -93,6 +93,7 @@ class Protocol final : public transport::Inbox {
   void arrived(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept override;
 
   Peer& peer_of(int index) noexcept;
+  Peer* peer_or_null(int index) const noexcept { return peers_[std::size_t(index)]; }
   /// The transport between the ranks of this node, if there is one: it gets short-cuts.
   void set_shared_memory(transport::shm::Transport& shm) noexcept { shm_ = &shm; }
   /// How often a blocking receive looks at its sender's ring before it lets other work go on.

@@ -154,8 +154,19 @@ class Bindings:
 
     def hot_call(self, function, key, passed):
         name = function.name
-        return [self.head(function), "  if (BigLock::is_needed()) [[unlikely]]",
-                wrap(f'    return {key}_locked("{name}", {passed});'), wrap(f'  return {key}_body("{name}", {passed});'), "}"]
+        general = ["  if (BigLock::is_needed()) [[unlikely]]",
+                   wrap(f'    return {key}_locked("{name}", {passed});'), wrap(f'  return {key}_body("{name}", {passed});'),
+                   "}"]
+        shortcut = RULES["hot"]["shortcut"].get(function.name.removeprefix("MPI_").removesuffix("_c"))
+        if not shortcut:
+            return [self.head(function), *general]
+        # The general way has the same parameters, so that it is reached by a jump and the shortcut needs no stack.
+        types = ", ".join(p.text for p in function.parameters)
+        names = ", ".join(p.name for p in function.parameters)
+        general_name = f"{function.name[4:].lower()}_general"
+        return [wrap(f"[[gnu::noinline]] static int {general_name}({types}) noexcept {{"), *general, self.head(function),
+                wrap(f"  if (!BigLock::is_needed() && {shortcut}) [[likely]] return MPI_SUCCESS;"),
+                wrap(f"  return {general_name}({names});"), "}"]
 
     def shared(self, file, narrow, large, declaration):
         self.files[file]["headers"].add(declaration.header)
@@ -164,6 +175,8 @@ class Bindings:
         inside = self.inside(body, declaration)
         calls = {f.name: ", ".join(body.passed(p, f) for p in body.model.parameters) for f in (narrow, large)}
         if body.is_hot:
+            if narrow.name[4:] in RULES["hot"]["shortcut"]:
+                self.files[file]["headers"].add("protocol/shortcut.hpp")
             names = ", ".join(p.name for p in body.model.parameters)
             lines = self.hot_body(narrow.key, types, names, inside)
             return lines + [line for f in (narrow, large) for line in self.hot_call(f, narrow.key, calls[f.name])]

@@ -42,7 +42,7 @@ class Channel final : public transport::Channel {
 
   /// hot path: as try_send for a contiguous eager message of one line, about 30 instructions; false: nothing
   /// was sent, and try_send knows why.
-  bool try_send_short(const Envelope& envelope, const std::byte* data) noexcept {
+  [[gnu::always_inline]] bool try_send_short(const Envelope& envelope, const std::byte* data) noexcept {
     DUNLIN_ASSERT(envelope.bytes <= Line::kFirstBytes);
     if (!ring_.has_room()) [[unlikely]] return false;
     ring_.write_short(envelope, data);

@@ -117,7 +117,7 @@ class BasicRingWriter {
   std::uint64_t position() const noexcept { return position_; }
 
   /// hot path: a message of one line; only when has_room().
-  void write_short(const Envelope& envelope, const std::byte* data) noexcept {
+  [[gnu::always_inline]] void write_short(const Envelope& envelope, const std::byte* data) noexcept {
     Line& line = lines_[position_ & mask_];
     write_header(line, envelope);
     copy_short(line.payload(), data, envelope.bytes);
@@ -287,28 +287,30 @@ class BasicRingReader {
       : lines_(place.lines), mask_(place.line_count - 1), quarter_(place.line_count / 4), place_(place) {}
 
   /// What `try_take` answers besides a number of bytes.
-  static constexpr int kNothing = -1;  // no message is there
-  static constexpr int kOther = -2;    // one is, but not this one, or not a short one: try_read delivers it
+  static constexpr std::int64_t kNothing = -1;  // no message is there
+  static constexpr std::int64_t kOther = -2;    // one is, but not this one, or not a short one: try_read delivers it
 
   /// hot path: takes the next message if it is a short eager one of this context, source and tag, straight
-  /// into `to`, and answers its bytes: about 30 instructions.
-  int try_take(std::uint64_t context, std::int32_t source, std::int32_t tag, std::byte* to,
-               std::size_t bytes_max) noexcept {
+  /// into `to`, and answers its bytes: about 30 instructions, no call.
+  [[gnu::always_inline]] std::int64_t try_take(std::uint64_t context, std::int32_t source,
+                                               std::int32_t tag, std::byte* to,
+                                               std::int64_t bytes_max) noexcept {
     Line& line = lines_[position_ & mask_];
     // R1 (pairs with W1 in publish), as in try_read.
     const std::uint64_t word = line.word.load(std::memory_order_acquire);
     if (std::uint32_t(word) != std::uint32_t(position_ + 1)) return kNothing;
     static_assert(std::uint32_t(MessageKind::eager) == 0);
-    const auto bytes = std::uint32_t(word >> 32);  // of an eager message; of any other kind it is larger
+    const std::uint64_t bytes = word >> 32;  // of an eager message; of any other kind it is larger
     std::uint64_t context_sent, source_and_tag;
     std::memcpy(&context_sent, line.body, 8);
     std::memcpy(&source_and_tag, line.body + 8, 8);
     const std::uint64_t wanted = std::uint64_t{std::uint32_t(tag)} << 32 | std::uint32_t(source);
-    if (bytes > Line::kFirstBytes || bytes > bytes_max) [[unlikely]] return kOther;
+    if (bytes > Line::kFirstBytes || std::int64_t(bytes) > bytes_max) [[unlikely]] return kOther;
     if (context_sent != context || source_and_tag != wanted) [[unlikely]] return kOther;
+    if (position_ + 1 - returned_ >= quarter_) [[unlikely]] return kOther;  // credits are due
     copy_short(to, line.payload(), bytes);
-    finish(1);
-    return int(bytes);
+    ++position_;
+    return std::int64_t(bytes);
   }
 
   /// hot path: hands the next message to `deliver(const Envelope&, const Payload&)`; false when none is
