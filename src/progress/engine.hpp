@@ -83,7 +83,7 @@ class Engine {
   }
 
   /// Whether more ranks run on this node than it has CPUs: then waits give the core away at once.
-  void set_oversubscribed(bool oversubscribed) noexcept { is_oversubscribed_ = oversubscribed; }
+  void set_oversubscribed(bool oversubscribed) noexcept;
   bool is_oversubscribed() const noexcept { return is_oversubscribed_; }
 
  private:
