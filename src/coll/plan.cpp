@@ -40,9 +40,9 @@ void Held::release() const noexcept {
 }
 
 CollectiveRequest::CollectiveRequest(const Cx& cx, const char* name) noexcept
-    : run_(*cx.comm->engine, false, memory_, sizeof memory_), cx_(cx), held_comm_(cx.comm), name_(name) {
+    : run_(*cx.comm->engine, false, memory_, sizeof memory_), cx_(cx), name_(name) {
   cx_.run = &run_;
-  comm = cx.comm;
+  hold(*cx.comm);
   has_empty_status = true;
 }
 

@@ -71,7 +71,6 @@ class CollectiveRequest : public Request, public progress::Pollable {
   alignas(16) std::byte memory_[kPlanBytes];
   Run run_;
   Cx cx_;
-  Ref<Comm> held_comm_;
   const char* const name_;
 };
 
