@@ -90,7 +90,7 @@ void run_together(World& world, std::vector<std::unique_ptr<Case>>& cases, Mode 
       each->check();
     }
   }
-  for (Request* each : requests) each->release();
+  for (Request* each : requests) give_back(each);
 }
 
 /// One after the other, by blocking calls.
@@ -159,7 +159,7 @@ TEST(SimulatedCollectives, NobodyLeavesABarrierBeforeAllHaveCome) {
         EXPECT_FALSE(requests[std::size_t(rank)]->is_complete) << "rank " << rank << " of " << size;
     ASSERT_EQ(coll::ibarrier(*comms[std::size_t(late)], &requests[std::size_t(late)]), Err::ok);
     world.finish(requests);
-    for (Request* each : requests) each->release();
+    for (Request* each : requests) give_back(each);
   }
 }
 

@@ -18,6 +18,11 @@ transport::sim::Weather weather_of(std::uint64_t seed) {
   return weather;
 }
 
+void give_back(Request* request) {
+  ASSERT_TRUE(request->is_complete);
+  if (!request->is_static) request->release();
+}
+
 void make_predefined_objects() {
   static const bool done = [] {
     init_predefined_errhandlers();

@@ -58,6 +58,9 @@ class World {
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
+/// What MPI_Wait does with a request that is complete.
+void give_back(Request* request);
+
 /// Registers the predefined objects of the standard, once.
 void make_predefined_objects();
 
