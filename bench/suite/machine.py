@@ -56,7 +56,7 @@ def describe():
         "caches": ", ".join(caches),
         "memory": f"{memory / (1 << 20):.0f} GiB",
         "system": system_name(),
-        "kernel": platform.release(),
+        "kernel": platform.release().split("-")[0],
         "virtual": "yes" if " hypervisor" in read("/proc/cpuinfo") else "no",
     }
 
