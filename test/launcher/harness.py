@@ -5,8 +5,8 @@ import subprocess
 import time
 import unittest
 
-MPIRUN = os.environ["DUNLIN_TEST_MPIRUN"]
-PROBE = os.environ["DUNLIN_TEST_PROBE"]
+MPIRUN = os.environ["LAUNCHER_TEST_MPIRUN"]
+PROBE = os.environ["LAUNCHER_TEST_PROBE"]
 
 # "Within a second", on a machine that does nothing else; tests may run beside others.
 SECOND = 1.0 if os.getloadavg()[0] < os.cpu_count() else 4.0

@@ -11,7 +11,7 @@ import unittest
 from harness import LauncherTest, MPIRUN, PROBE, SECOND
 
 HYDRA = shutil.which("mpiexec.hydra")
-MPICH_CC = os.environ.get("DUNLIN_TEST_MPICH_CC") or shutil.which("mpicc.mpich")
+MPICH_CC = os.environ.get("LAUNCHER_TEST_MPICH_CC") or shutil.which("mpicc.mpich")
 RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pmi_rank.py")
 
 MPICH_PROGRAM = r"""

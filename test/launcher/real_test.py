@@ -1,0 +1,95 @@
+# A real MPI program under mpirun and under Hydra: how it starts, how it ends.  Run by ctest.
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import LauncherTest, SECOND, new_mark, processes_with
+
+PROGRAM = os.environ["LAUNCHER_TEST_PROGRAM"]
+HYDRA = shutil.which("mpiexec.hydra")
+
+
+class Real(LauncherTest):
+    def assert_fails(self, words, code, pattern, size=3):
+        start = time.monotonic()
+        got, _, err = self.run_job("-n", str(size), PROGRAM, *words)
+        self.assertEqual(got, code, err)
+        self.assertRegex(err, pattern)
+        self.assertLess(time.monotonic() - start, SECOND)
+
+    def test_sum(self):
+        for size in (1, 2, 3, 7, 16):
+            code, out, err = self.run_job("-n", str(size), PROGRAM)
+            self.assertEqual((code, err), (0, ""))
+            self.assertEqual(out, "sum %d of %d\n" % (size * (size - 1) // 2, size) * size)
+
+    def test_64_ranks(self):
+        code, out, err = self.run_job("-n", "64", PROGRAM)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out, "sum 2016 of 64\n" * 64)
+
+    def test_singleton(self):
+        done = subprocess.run([PROGRAM], capture_output=True, text=True, timeout=20)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "sum 0 of 1\n", ""))
+
+    def test_abort(self):
+        self.assert_fails(["abort", "17"], 17, r"mpirun: rank 2 \(.*, process \d+\) called MPI_Abort with code 17")
+
+    def test_exit_without_finalize(self):
+        self.assert_fails(["exit", "0"], 1, r"rank 2 .* exited with code 0 without calling MPI_Finalize\n$")
+        self.assert_fails(["exit", "6"], 6, r"rank 2 .* exited with code 6 without calling MPI_Finalize\n$")
+
+    def test_killed(self):
+        self.assert_fails(["kill"], 137, r"rank 2 .* was killed by signal 9 \(Killed\)\n$")
+
+    def test_crash(self):
+        self.assert_fails(["crash"], 139, r"rank 2 .* was killed by signal 11 \(Segmentation fault")
+
+    def test_error_is_one_sentence_and_ends_the_job(self):
+        start = time.monotonic()
+        code, _, err = self.run_job("-n", "3", PROGRAM, "error")
+        self.assertNotEqual(code, 0)
+        self.assertIn("MPI_Send", err)
+        self.assertIn("rank 2", err)
+        self.assertLess(time.monotonic() - start, SECOND)
+
+    def test_program_started_by_a_rank_is_alone(self):
+        code, out, err = self.run_job("-n", "2", PROGRAM, "child")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(sorted(out.splitlines()), ["sum 0 of 1", "sum 1 of 2", "sum 1 of 2"])
+
+    def test_killed_launcher(self):
+        mark = new_mark()
+        job = self.start_job("-n", "4", PROGRAM, "wait", mark)
+        self.wait_for(mark, 4)
+        os.kill(job.pid, signal.SIGKILL)
+        self.assert_gone(mark)
+
+    def test_waiting_ranks_end_at_once(self):
+        mark = new_mark()
+        job = self.start_job("-n", "4", PROGRAM, "wait", mark)
+        self.wait_for(mark, 4)
+        time.sleep(0.2)  # they sleep in MPI_Recv now
+        os.kill(processes_with(mark)[0], signal.SIGKILL)
+        job.communicate(timeout=10)
+        self.assertEqual(job.returncode, 137)
+
+    @unittest.skipUnless(HYDRA, "mpiexec.hydra is not installed (Debian package mpich)")
+    def test_hydra(self):
+        for size in (1, 2, 5, 16):
+            done = subprocess.run([HYDRA, "-n", str(size), PROGRAM], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(done.stdout, "sum %d of %d\n" % (size * (size - 1) // 2, size) * size)
+
+    @unittest.skipUnless(HYDRA, "mpiexec.hydra is not installed (Debian package mpich)")
+    def test_abort_under_hydra(self):
+        done = subprocess.run([HYDRA, "-n", "3", PROGRAM, "abort", "5"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("MPI_Abort", done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
