@@ -76,6 +76,7 @@ TEST(ErrorClasses, CanBeRemovedInOrder) {
   EXPECT_EQ(remove_error_class(mine), Err::arg);  // has a code
   EXPECT_EQ(remove_error_class(code), Err::arg);  // is a code
   EXPECT_EQ(remove_error_code(mine), Err::arg);   // is a class
+  EXPECT_EQ(remove_error_code(code), Err::arg);   // has a string
   EXPECT_EQ(remove_error_string(code), Err::ok);
   EXPECT_EQ(remove_error_string(code), Err::arg);
   EXPECT_EQ(text(code), "");
