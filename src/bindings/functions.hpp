@@ -1,7 +1,7 @@
 // Calls of the standard that are all binding: they join two folders below, or are old forms of other calls.
 //
-// Found by tools/generate like the functions.hpp of the chapters, before which they come.  The functions are in
-// bindings/c/adapt_*.cpp.
+// Found by tools/generate like the functions.hpp of the chapters, before which they come.  The functions are
+// in bindings/c/adapt*.cpp.
 #pragma once
 
 #include <mpi.h>
@@ -11,12 +11,18 @@
 #include "base/err.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
+#include "object/info.hpp"
 
 namespace dunlin::bindings {
 
 /// Profiling levels are the profiling library's; the library itself ignores the call (MPI 5.0, 15.2.4).
 int pcontrol(int level) noexcept;
 Err get_address(const void* location, MPI_Aint* address) noexcept;
+
+/// From the shared heap, so that the node's other ranks reach it without a copy; aligned to a cache line.
+/// `baseptr` points to a void*.  No info key is defined (MPI 5.0, 9.2).
+Err alloc_mem(MPI_Aint size, Info* info, void* baseptr) noexcept;
+Err free_mem(void* base) noexcept;
 
 // What a status says in terms of a datatype (MPI 5.0, 3.2.5, 5.1.11 and 13.3).
 Err get_count(const MPI_Status* status, const Datatype& datatype, std::int64_t* count) noexcept;

@@ -99,6 +99,7 @@ class Body:
         finds_out = self.is_hot and any(argument.type == "Comm&" for argument in declaration.arguments)
         if not matches(RULES["usable"]["always"], name) and not finds_out:
             self.lines.append("  if (is_unusable()) [[unlikely]] return not_usable(call);")
+        self.answer_null_name()
         wanted = list(declaration.arguments)
         pairs, index = [], 0
         mine = [p for p in self.model.parameters if p.kind != "VARARGS"]
@@ -127,6 +128,15 @@ class Body:
                 texts[id(argument)] = self.convert(parameter, argument.type)
         self.arguments = [texts[id(argument)] for argument in wanted]
         return self
+
+    def answer_null_name(self):
+        """The null handles of objects with names have names too (MPI 5.0, 7.8)."""
+        if not re.fullmatch(r"(Comm|Type|Win)_get_name", self.name):
+            return
+        handle, text, length = self.model.parameters
+        null = HANDLES[handle.base][1]
+        self.lines += [f"  if ({handle.name} == {null}) [[unlikely]]",
+                       f"    return null_name(\"{null}\", {text.name}, {length.name}, call);"]
 
     def convert(self, parameter, wanted):
         if parameter.base in HANDLES and not parameter.is_array:

@@ -100,7 +100,7 @@ class Bindings:
         to = self.functions[target]
         self.real[function.name] = None              # as real as what it forwards to; filled in by coverage()
         names = ", ".join(p.name for p in function.parameters)
-        return [self.head(function), f"  return PMPI_{target}({names});", "}"]
+        return [self.head(function), wrap(f"  return PMPI_{target}({names});"), "}"]
 
     def unsupported(self, function):
         self.real[function.name] = False

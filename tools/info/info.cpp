@@ -1,7 +1,7 @@
 // dunlin-info: what this installation is, can do and is set to.  Run by people; `--list` is for scripts.
 //
-// The table of calls is generated (coverage.hpp); settings are the variables that the library itself defines, which is why
-// the library's objects are linked in.
+// The table of calls is generated (coverage.hpp); settings are the variables that the library itself defines,
+// which is why the library's objects are linked in.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -11,6 +11,7 @@
 
 #include "base/variable.hpp"
 #include "coverage.hpp"
+#include "memory/describe.hpp"
 
 namespace {
 
@@ -25,11 +26,15 @@ struct Chapter {
 std::vector<Chapter> chapters() {
   std::vector<Chapter> found;
   for (const auto& call : kCoverage) {
-    auto place = std::find_if(found.begin(), found.end(), [&](const Chapter& c) { return c.where == call.where; });
+    const auto is_same = [&](const Chapter& chapter) { return chapter.where == call.where; };
+    auto place = std::find_if(found.begin(), found.end(), is_same);
     if (place == found.end()) place = found.insert(found.end(), Chapter{call.where, 0, {}, {}});
     (call.is_real ? place->real_names : place->missing_names).push_back(call.name);
   }
-  std::sort(found.begin(), found.end(), [](const Chapter& a, const Chapter& b) { return a.where < b.where; });
+  // By number of the chapter: "3.10" after "3.9".
+  std::sort(found.begin(), found.end(), [](const Chapter& left, const Chapter& right) {
+    return strverscmp(left.where.c_str(), right.where.c_str()) < 0;
+  });
   return found;
 }
 
@@ -54,8 +59,8 @@ void print_coverage() {
     real += chapter.real_names.size();
     all += total;
   }
-  std::printf("\nTogether %zu of %zu calls work.  The others return MPI_ERR_UNSUPPORTED_OPERATION through the error\n"
-              "handler of their communicator.\n", real, all);
+  std::printf("\nTogether %zu of %zu calls work.  The others return MPI_ERR_UNSUPPORTED_OPERATION\n"
+              "through the error handler of their communicator.\n", real, all);
 }
 
 void print_list() {
@@ -66,7 +71,7 @@ const char* source_name(const dunlin::Variable& variable) {
   switch (variable.source()) {
     case dunlin::Variable::Source::environment: return "environment";
     case dunlin::Variable::Source::program: return "program";
-    default: return "default";
+    default: return "built-in default";
   }
 }
 
@@ -77,12 +82,23 @@ void print_setting(const dunlin::Variable& variable) {
   std::printf("DUNLIN_%s = %s", variable.name(), *value ? value : "(empty)");
   if (*variable.unit()) std::printf(" (%s)", variable.unit());
   std::printf("\n    %s\n    default %s, now from the %s\n", variable.meaning(), *preset ? preset : "(empty)",
-              std::strcmp(source_name(variable), "default") == 0 ? "built-in default" : source_name(variable));
+              source_name(variable));
 }
 
 void print_settings(bool only_changed) {
   for (auto* each = dunlin::Variable::first(); each; each = each->next())
     if (!only_changed || each->source() != dunlin::Variable::Source::builtin) print_setting(*each);
+}
+
+void print_transport() {
+  std::printf("Large messages inside a node, in the order of preference:\n");
+  for (const auto& mechanism : dunlin::memory::describe_mechanisms()) {
+    std::printf("  %-12s %s", mechanism.name.c_str(), mechanism.works ? "works" : "does not work");
+    const std::string& more = mechanism.works ? mechanism.used_for : mechanism.why_not;
+    std::printf("%s%s\n", more.empty() ? "" : ": ", more.c_str());
+  }
+  std::printf("Shared heap: %s\nCopying: %s\n", dunlin::memory::describe_heap().c_str(),
+              dunlin::memory::describe_copying().c_str());
 }
 
 void print_version() {
@@ -97,8 +113,10 @@ void print_overview() {
     ++settings;
     changed += each->source() != dunlin::Variable::Source::builtin;
   }
-  std::printf("\n%zu of the standard's %zu C functions work           (--coverage lists them)\n", real, all);
-  std::printf("%zu settings, %zu of them changed by the environment   (--settings explains them)\n", settings, changed);
+  std::printf("\n  %zu of the standard's %zu C functions work (--coverage lists them)\n", real, all);
+  std::printf("  %zu settings, %zu changed by the environment (--settings explains them)\n", settings,
+              changed);
+  std::printf("  --transport tries the ways of moving bytes on this machine\n");
   if (changed > 0) {
     std::printf("\nChanged:\n");
     print_settings(true);
@@ -109,16 +127,18 @@ void print_overview() {
 
 int main(int argc, char** argv) {
   CLI::App app{"Shows what this installation of Dunlin is, can do and is set to."};
-  bool version = false, coverage = false, list = false, settings = false;
+  bool version = false, coverage = false, list = false, settings = false, transport = false;
   app.add_flag("--version", version, "version of the library, the standard and the ABI");
   app.add_flag("--coverage", coverage, "which calls of MPI work, by chapter of the standard");
-  app.add_flag("--list", list, "the same for scripts: one line 'real MPI_Xxx' or 'missing MPI_Xxx' for each call");
-  app.add_flag("--settings", settings, "every setting with meaning, unit, default, value and where the value is from");
+  app.add_flag("--list", list, "the same for scripts, one line 'real MPI_Xxx' or 'missing MPI_Xxx' each");
+  app.add_flag("--settings", settings, "every setting with meaning, unit, default, value and its source");
+  app.add_flag("--transport", transport, "which ways of moving bytes work on this machine, found by trying");
   CLI11_PARSE(app, argc, argv);
   if (version) print_version();
   if (coverage) print_coverage();
   if (list) print_list();
   if (settings) print_settings(false);
-  if (!version && !coverage && !list && !settings) print_overview();
+  if (transport) print_transport();
+  if (!version && !coverage && !list && !settings && !transport) print_overview();
   return 0;
 }

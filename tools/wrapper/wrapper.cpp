@@ -1,8 +1,9 @@
 // mpicc, mpicxx, mpic++, mpiCC: run the compiler with what a program needs to find mpi.h and the library.
 //
-// One program under four names (links); the name says which compiler.  It finds headers and library from its own place, so
-// that build tree, installation and a moved installation work alike.  It answers the questions that build systems know
-// from MPICH (-show, -compile-info, -link-info), Open MPI (-showme, -showme:compile, ...) and Intel (-show-incdir ...).
+// One program under four names (links); the name says which compiler.  It finds headers and library from its
+// own place, so that build tree, installation and a moved installation work alike.  It answers the questions that
+// build systems know from MPICH (-show, -compile-info, -link-info), Open MPI (-showme, -showme:compile, ...) and
+// others (-show-incdir, ...).
 #include <unistd.h>
 
 #include <climits>
@@ -43,7 +44,7 @@ std::string prefix() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   if (length <= 0) {
-    std::fprintf(stderr, "mpicc: cannot find its own place: /proc/self/exe is not readable; is /proc mounted?\n");
+    std::fprintf(stderr, "mpicc: /proc/self/exe, its own place, is not readable; is /proc mounted?\n");
     std::exit(1);
   }
   std::string place(path, std::size_t(length));
@@ -60,8 +61,8 @@ Wrapper make_wrapper(const char* called_as) {
   Wrapper wrapper;
   wrapper.name = called_as;
   wrapper.name.erase(0, wrapper.name.find_last_of('/') + 1);
-  const bool is_cxx = wrapper.name.find("xx") != std::string::npos || wrapper.name.find("++") != std::string::npos ||
-                      wrapper.name.find("CC") != std::string::npos;
+  bool is_cxx = false;
+  for (const char* mark : {"xx", "++", "CC"}) is_cxx = is_cxx || wrapper.name.find(mark) != std::string::npos;
   wrapper.compiler = is_cxx ? from_environment("MPICXX_CXX", DUNLIN_DEFAULT_CXX)
                             : from_environment("MPICC_CC", DUNLIN_DEFAULT_CC);
   const std::string top = prefix();

@@ -2,6 +2,7 @@
 #include "bindings/functions.hpp"
 
 #include "bindings/c/raise.hpp"
+#include "memory/peer_memory.hpp"
 
 namespace dunlin::bindings {
 
@@ -9,6 +10,19 @@ int pcontrol(int) noexcept { return MPI_SUCCESS; }
 
 Err get_address(const void* location, MPI_Aint* address) noexcept {
   *address = reinterpret_cast<MPI_Aint>(location);
+  return Err::ok;
+}
+
+Err alloc_mem(MPI_Aint size, Info*, void* baseptr) noexcept {
+  if (size < 0) return fail(Err::arg, "size is %lld; it must not be negative", (long long)size);
+  void* const block = memory::allocate(size > 0 ? std::size_t(size) : 1);
+  if (!block) return fail(Err::no_mem, "there is no memory for %lld bytes", (long long)size);
+  *static_cast<void**>(baseptr) = block;
+  return Err::ok;
+}
+
+Err free_mem(void* base) noexcept {
+  if (base) memory::release(base);
   return Err::ok;
 }
 

@@ -29,7 +29,7 @@ inline bool is_missing(const void* object_or_pointer) noexcept { return kChecked
 inline bool is_in_place(const void* buffer) noexcept { return kChecked && buffer == MPI_IN_PLACE; }
 inline bool is_bad_count(std::int64_t count) noexcept { return kChecked && count < 0; }
 
-/// A null buffer is right with no elements, or where a derived datatype holds absolute addresses (MPI_BOTTOM is null).
+/// A null buffer is right with no elements, or where a derived datatype holds absolute addresses.
 template <class Datatype>
 inline bool is_bad_buffer(const void* buffer, std::int64_t count, const Datatype& datatype) noexcept {
   if (!kChecked || buffer) [[likely]] return false;

@@ -124,6 +124,8 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen
   constexpr const char* call = "MPI_Comm_get_name";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (comm == MPI_COMM_NULL) [[unlikely]]
+    return null_name("MPI_COMM_NULL", comm_name, resultlen, call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_missing(comm_name)) [[unlikely]] return bad_pointer(comm_object, "comm_name", call);

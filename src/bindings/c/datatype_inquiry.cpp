@@ -156,6 +156,8 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* r
   constexpr const char* call = "MPI_Type_get_name";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (datatype == MPI_DATATYPE_NULL) [[unlikely]]
+    return null_name("MPI_DATATYPE_NULL", type_name, resultlen, call);
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
   if (is_missing(datatype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, datatype, "datatype", call);

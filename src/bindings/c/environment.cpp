@@ -21,9 +21,17 @@ extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) noexcept {
 }
 #pragma weak MPI_Abort = PMPI_Abort
 
-extern "C" int PMPI_Alloc_mem(MPI_Aint, MPI_Info, void*) noexcept {
+extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) noexcept {
+  constexpr const char* call = "MPI_Alloc_mem";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Alloc_mem");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(nullptr, Err::info, info, "info", call);
+  if (is_missing(baseptr)) [[unlikely]] return bad_pointer(nullptr, "baseptr", call);
+  const Err error = bindings::alloc_mem(size, info_object, baseptr);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Alloc_mem = PMPI_Alloc_mem
 
@@ -46,9 +54,13 @@ extern "C" int PMPI_Finalized(int* flag) noexcept {
 }
 #pragma weak MPI_Finalized = PMPI_Finalized
 
-extern "C" int PMPI_Free_mem(void*) noexcept {
+extern "C" int PMPI_Free_mem(void* base) noexcept {
+  constexpr const char* call = "MPI_Free_mem";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Free_mem");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  const Err error = bindings::free_mem(base);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Free_mem = PMPI_Free_mem
 

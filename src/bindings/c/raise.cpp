@@ -3,6 +3,7 @@
 #include "bindings/c/raise.hpp"
 
 #include <cstdlib>
+#include <cstring>
 
 #include "base/log.hpp"
 #include "bindings/c/error_names.hpp"
@@ -132,6 +133,13 @@ int too_large(Comm* comm, long long value, const char* argument, const char* cal
   const Err made = fail(Err::value_too_large, "argument %s would be %lld, which an int does not hold; call "
                         "%s_c instead", argument, value, call);
   return raise(comm, made, call);
+}
+
+int null_name(const char* constant, char* name, int* length, const char* call) noexcept {
+  if (!name || !length) return bad_pointer(nullptr, name ? "resultlen" : "name", call);
+  *length = int(std::strlen(constant));
+  std::memcpy(name, constant, std::size_t(*length) + 1);
+  return MPI_SUCCESS;
 }
 
 int unsupported(Comm* comm, const char* call) noexcept {

@@ -37,6 +37,9 @@ namespace dunlin::bindings {
 [[gnu::cold]] int not_usable(const char* call) noexcept;
 [[gnu::cold]] int too_large(Comm* comm, long long value, const char* argument, const char* call) noexcept;
 
+/// MPI_Comm_get_name and its like for a null handle, whose name is that of the constant.
+[[gnu::cold]] int null_name(const char* constant, char* name, int* length, const char* call) noexcept;
+
 /// For calls of the standard that this version of the library does not do yet.
 [[gnu::cold]] int unsupported(Comm* comm, const char* call) noexcept;
 /// As `unsupported`, for calls whose errors go to no handler: files (the default is to return) and the tool

@@ -67,7 +67,8 @@ extern "C" int PMPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement) noexc
 
 extern "C" int PMPI_Type_struct(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[],
     MPI_Datatype array_of_types[], MPI_Datatype* newtype) noexcept {
-  return PMPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
+  return PMPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types,
+      newtype);
 }
 #pragma weak MPI_Type_struct = PMPI_Type_struct
 
