@@ -1,6 +1,7 @@
 """Counts the instructions of an 8-byte MPI_Send and of an MPI_Recv whose message has arrived, by callgrind.
 
-Used by bench/instructions and by runner.py.  Counts are exact and hold on any machine of the same
+What the caller spends on the call itself (arguments, call, return) is counted with an empty function and
+taken off. Used by bench/instructions and by runner.py.  Counts are exact and hold on any machine of the same
 architecture.
 """
 
@@ -11,7 +12,7 @@ from pathlib import Path
 
 COUNT = 50
 TIMEOUT_S = 120
-FUNCTIONS = {"send": "measured_send", "recv": "measured_recv"}
+FUNCTIONS = {"send": ("measured_send", "empty_send"), "recv": ("measured_recv", "empty_recv")}
 
 
 class Failed(Exception):
@@ -59,4 +60,7 @@ def count(mpi, program):
     """Instructions per call of send and of receive; `program` is instructions.c built with `mpi`."""
     if not shutil.which("valgrind"):
         raise Failed("valgrind is not installed")
-    return {name: count_function(mpi, program, function) for name, function in FUNCTIONS.items()}
+    counts = {}
+    for name, (measured, empty) in FUNCTIONS.items():
+        counts[name] = count_function(mpi, program, measured) - count_function(mpi, program, empty)
+    return counts
