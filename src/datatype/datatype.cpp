@@ -2,6 +2,7 @@
 // target_of.
 #include "datatype/datatype.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -30,6 +31,8 @@ Datatype::Datatype(const datatype::Shape& shape, datatype::Recipe* recipe) noexc
   is_contiguous_ = size_ == 0 || (is_run_ && extent_ == size_ && shape.layout->strided.offset == 0);
   layout_ = datatype::LayoutRef(shape.layout).detach();
   signature_ = datatype::SignatureRef(shape.signature).detach();
+  static std::atomic<std::uint64_t> types_made{0};
+  serial_ = types_made.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only uniqueness matters
 }
 
 Datatype::Datatype(const datatype::Shape& shape, Basic basic, const char* name) noexcept

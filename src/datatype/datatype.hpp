@@ -70,6 +70,9 @@ class Datatype final : public Object {
   /// How it was made; nullptr for predefined types.
   const datatype::Recipe* recipe() const noexcept { return recipe_; }
 
+  /// A number that no other derived type of this process ever has; 0 for predefined types.
+  std::uint64_t serial() const noexcept { return serial_; }
+
   AttributeList& attributes() noexcept { return attributes_; }
   const AttributeList& attributes() const noexcept { return attributes_; }
 
@@ -103,6 +106,7 @@ class Datatype final : public Object {
   const datatype::Layout* layout_ = nullptr;        // one reference held
   const datatype::Signature* signature_ = nullptr;  // one reference held
   datatype::Recipe* recipe_ = nullptr;              // owned
+  std::uint64_t serial_ = 0;
   const char* default_name_ = "";                   // static text
   char* name_ = nullptr;                            // owned; nullptr: never set
   AttributeList attributes_;                        // the program's

@@ -1,6 +1,6 @@
 // Random nested types against the slow reference (reference.hpp).  The seed of a failure is printed; the
 // fuzzer (test/fuzz/datatype.cpp) runs the same checks without end.
-#include "random_types.hpp"
+#include "test/unit/datatype/random_types.hpp"
 
 #include <gtest/gtest.h>
 

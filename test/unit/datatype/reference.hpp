@@ -111,13 +111,19 @@ class TypeMaker {
   RandomType make(int depth) {
     while (true) {
       RandomType made = depth == 0 ? basic() : derived(depth);
-      if (made.map.entries.size() <= 3000 && made.map.extent() < 200000 && made.map.extent() > -200000 &&
-          std::abs(made.map.lower_bound()) < 200000 && made.map.true_upper() - made.map.true_lower() < 200000)
-        return made;
+      if (is_handy(made.map)) return made;
     }
   }
 
  private:
+  /// Small enough for thousands of types a minute.
+  static bool is_handy(const TypeMap& map) {
+    if (map.entries.size() > 500) return false;
+    const std::int64_t far = 20000, low = map.true_lower(), high = map.true_upper();
+    return map.extent() < far && map.extent() > -far && map.lower_bound() > -far && map.lower_bound() < far &&
+           low > -far && high < far;
+  }
+
   static RandomType wrap(Datatype* type, TypeMap map) { return {Ref<Datatype>::adopt(type), std::move(map)}; }
 
   RandomType basic() {
