@@ -93,7 +93,7 @@ struct Alltoall {
     if (recv[0].bytes() == 0) return nothing(cx);
     return start_alltoall(cx, send, recv);
   }
-  Held held() const noexcept { return {{send.type, recv.type}, {send.types, recv.types}, ranks}; }
+  Held held() const noexcept { return {{send.type, recv.type}, {send.types, recv.types}, {ranks, ranks}}; }
 };
 
 Block block_of(const void* buffer, std::int64_t count, const Datatype* type) noexcept {

@@ -29,14 +29,16 @@ void release(const Object* object) noexcept {
 
 void Held::retain() const noexcept {
   for (const Object* each : objects) coll::retain(each);
-  for (const MPI_Datatype* array : types)
-    for (int i = 0; array && i < type_count; ++i) coll::retain(from_handle<Datatype>(array[i]));
+  for (int which = 0; which < 2; ++which)
+    for (int i = 0; types[which] && i < type_counts[which]; ++i)
+      coll::retain(from_handle<Datatype>(types[which][i]));
 }
 
 void Held::release() const noexcept {
   for (const Object* each : objects) coll::release(each);
-  for (const MPI_Datatype* array : types)
-    for (int i = 0; array && i < type_count; ++i) coll::release(from_handle<Datatype>(array[i]));
+  for (int which = 0; which < 2; ++which)
+    for (int i = 0; types[which] && i < type_counts[which]; ++i)
+      coll::release(from_handle<Datatype>(types[which][i]));
 }
 
 CollectiveRequest::CollectiveRequest(const Cx& cx, const char* name) noexcept

@@ -36,7 +36,7 @@ Cx everywhere(Comm& comm) noexcept;
 struct Held {
   std::array<const Object*, 3> objects{};  // may be null
   const MPI_Datatype* types[2] = {};       // arrays of the program, unchanged meanwhile
-  int type_count = 0;
+  int type_counts[2] = {};                 // of each array
   void retain() const noexcept;
   void release() const noexcept;
 };
