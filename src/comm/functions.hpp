@@ -1,4 +1,4 @@
-// The functions about groups and communicators (MPI 5.0, chapter 7).
+// The functions about groups, communicators and topologies (MPI 5.0, chapters 7 and 8).
 //
 // Called by the generated C bindings, which have checked handles, null pointers and negative counts.
 // Conventions as in object/functions.hpp: a handle that goes in is a reference, an optional one a pointer;
@@ -8,9 +8,13 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+
 #include "base/err.hpp"
+#include "datatype/datatype.hpp"
 #include "object/comm.hpp"
 #include "object/info.hpp"
+#include "object/int_array.hpp"
 #include "object/request.hpp"
 
 namespace dunlin::comm {
@@ -71,5 +75,33 @@ Err comm_free(Comm& comm) noexcept;
 Err comm_disconnect(Comm& comm) noexcept;
 Err comm_set_info(Comm& comm, Info* info) noexcept;
 Err comm_get_info(Comm& comm, Info** info_used) noexcept;
+
+// --- process topologies (8.5).  topology.cpp, cart.cpp, dims.cpp, graph.cpp, dist_graph.cpp
+Err topo_test(const Comm& comm, int* status) noexcept;
+Err dims_create(int nnodes, int ndims, int* dims) noexcept;
+Err cart_create(Comm& comm, int ndims, const int* dims, const int* periods, int reorder,
+                Comm** newcomm) noexcept;
+Err cart_map(const Comm& comm, int ndims, const int* dims, const int* periods, int* newrank) noexcept;
+Err cart_sub(Comm& comm, const int* remain_dims, Comm** newcomm) noexcept;
+Err cartdim_get(const Comm& comm, int* ndims) noexcept;
+Err cart_get(const Comm& comm, int maxdims, int* dims, int* periods, int* coords) noexcept;
+Err cart_rank(const Comm& comm, const int* coords, int* rank) noexcept;
+Err cart_coords(const Comm& comm, int rank, int maxdims, int* coords) noexcept;
+Err cart_shift(const Comm& comm, int direction, int disp, int* rank_source, int* rank_dest) noexcept;
+Err graph_create(Comm& comm, int nnodes, const int* index, const int* edges, int reorder,
+                 Comm** newcomm) noexcept;
+Err graph_map(const Comm& comm, int nnodes, const int* index, const int* edges, int* newrank) noexcept;
+Err graphdims_get(const Comm& comm, int* nnodes, int* nedges) noexcept;
+Err graph_get(const Comm& comm, int maxindex, int maxedges, int* index, int* edges) noexcept;
+Err graph_neighbors_count(const Comm& comm, int rank, int* nneighbors) noexcept;
+Err graph_neighbors(const Comm& comm, int rank, int maxneighbors, int* neighbors) noexcept;
+Err dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, const int* sourceweights,
+                               int outdegree, const int* destinations, const int* destweights, Info* info,
+                               int reorder, Comm** newcomm) noexcept;
+Err dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees, const int* destinations,
+                      const int* weights, Info* info, int reorder, Comm** newcomm) noexcept;
+Err dist_graph_neighbors_count(const Comm& comm, int* indegree, int* outdegree, int* weighted) noexcept;
+Err dist_graph_neighbors(const Comm& comm, int maxindegree, int* sources, int* sourceweights,
+                         int maxoutdegree, int* destinations, int* destweights) noexcept;
 
 }  // namespace dunlin::comm
