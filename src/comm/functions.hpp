@@ -104,4 +104,49 @@ Err dist_graph_neighbors_count(const Comm& comm, int* indegree, int* outdegree, 
 Err dist_graph_neighbors(const Comm& comm, int maxindegree, int* sources, int* sourceweights,
                          int maxoutdegree, int* destinations, int* destweights) noexcept;
 
+// --- neighborhood collectives (8.6 to 8.8); displacements of the w-forms are in bytes.  neighbor.cpp
+Err neighbor_allgather(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                       std::int64_t recvcount, const Datatype& recvtype, Comm& comm) noexcept;
+Err ineighbor_allgather(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                        std::int64_t recvcount, const Datatype& recvtype, Comm& comm,
+                        Request** request) noexcept;
+Err neighbor_allgather_init(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype,
+                            void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, Comm& comm,
+                            Info* info, Request** request) noexcept;
+Err neighbor_allgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                        IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm) noexcept;
+Err ineighbor_allgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                         IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm,
+                         Request** request) noexcept;
+Err neighbor_allgatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype,
+                             void* recvbuf, IntArray recvcounts, IntArray displs, const Datatype& recvtype,
+                             Comm& comm, Info* info, Request** request) noexcept;
+Err neighbor_alltoall(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                      std::int64_t recvcount, const Datatype& recvtype, Comm& comm) noexcept;
+Err ineighbor_alltoall(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                       std::int64_t recvcount, const Datatype& recvtype, Comm& comm,
+                       Request** request) noexcept;
+Err neighbor_alltoall_init(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype,
+                           void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, Comm& comm,
+                           Info* info, Request** request) noexcept;
+Err neighbor_alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype& sendtype,
+                       void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype,
+                       Comm& comm) noexcept;
+Err ineighbor_alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype& sendtype,
+                        void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype,
+                        Comm& comm, Request** request) noexcept;
+Err neighbor_alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
+                            const Datatype& sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
+                            const Datatype& recvtype, Comm& comm, Info* info, Request** request) noexcept;
+Err neighbor_alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
+                       const MPI_Datatype* sendtypes, void* recvbuf, IntArray recvcounts, IntArray rdispls,
+                       const MPI_Datatype* recvtypes, Comm& comm) noexcept;
+Err ineighbor_alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
+                        const MPI_Datatype* sendtypes, void* recvbuf, IntArray recvcounts, IntArray rdispls,
+                        const MPI_Datatype* recvtypes, Comm& comm, Request** request) noexcept;
+Err neighbor_alltoallw_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
+                            const MPI_Datatype* sendtypes, void* recvbuf, IntArray recvcounts,
+                            IntArray rdispls, const MPI_Datatype* recvtypes, Comm& comm, Info* info,
+                            Request** request) noexcept;
+
 }  // namespace dunlin::comm

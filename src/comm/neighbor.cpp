@@ -1,0 +1,152 @@
+// Neighborhood collectives (MPI 5.0, 8.6 to 8.8): every process exchanges blocks with its neighbors in the
+// topology.
+//
+// All receives are posted, then all sends: at degree d the cost is d alpha + n beta.  One argument struct,
+// run in one of three modes (coll/plan.hpp).
+#include "coll/plan.hpp"
+#include "comm/functions.hpp"
+#include "comm/topology.hpp"
+
+namespace dunlin::comm {
+namespace {
+
+using coll::Blocks;
+
+coll::Task exchange(coll::Cx cx, const Neighborhood* who, Blocks send, Blocks recv) {
+  for (std::size_t i = 0; i < who->sources.size(); ++i) {
+    const int place = who->arrivals.empty() ? int(i) : who->arrivals[i];
+    const int source = who->sources[std::size_t(place)];
+    if (source != MPI_PROC_NULL) cx.post_recv(recv[place].target(), source);
+  }
+  for (std::size_t i = 0; i < who->destinations.size(); ++i)
+    if (who->destinations[i] != MPI_PROC_NULL) cx.post_send(send[int(i)].source(), who->destinations[i]);
+  co_await cx.all();
+  co_return Err::ok;
+}
+
+struct Exchange {
+  const Neighborhood* who;  // lives as long as the communicator
+  Blocks send, recv;
+  static constexpr const char* kName = "neighborhood exchange";
+  coll::Task start(coll::Cx cx) const noexcept { return exchange(cx, who, send, recv); }
+  coll::Held held() const noexcept {
+    return {{send.type, recv.type},
+            {send.types, recv.types},
+            {int(who->destinations.size()), int(who->sources.size())}};
+  }
+};
+
+enum class Mode { blocking, nonblocking, persistent };
+
+Err call(Mode mode, Comm& comm, const Blocks& send, const Blocks& recv, Request** request) noexcept {
+  if (!comm.topology) return fail(Err::topology, "comm has no topology; neighborhood collectives need one");
+  const Exchange exchange{&comm.topology->mine, send, recv};
+  switch (mode) {
+    case Mode::blocking: return coll::run(coll::everywhere(comm), exchange);
+    case Mode::nonblocking: return coll::begin(coll::everywhere(comm), exchange, request);
+    case Mode::persistent: return coll::prepare(coll::everywhere(comm), exchange, request);
+  }
+  return Err::intern;
+}
+
+/// The same block for all neighbors.
+Blocks same(const void* buffer, std::int64_t count, const Datatype& type) noexcept {
+  return Blocks::same({coll::offset(buffer, 0), count, &type});
+}
+
+}  // namespace
+
+Err neighbor_allgather(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                       std::int64_t recvcount, const Datatype& recvtype, Comm& comm) noexcept {
+  return call(Mode::blocking, comm, same(sendbuf, sendcount, sendtype),
+              Blocks::equal(recvbuf, recvcount, &recvtype), nullptr);
+}
+Err ineighbor_allgather(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                        std::int64_t recvcount, const Datatype& recvtype, Comm& comm,
+                        Request** request) noexcept {
+  return call(Mode::nonblocking, comm, same(sendbuf, sendcount, sendtype),
+              Blocks::equal(recvbuf, recvcount, &recvtype), request);
+}
+Err neighbor_allgather_init(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype,
+                            void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, Comm& comm,
+                            Info* info, Request** request) noexcept {
+  return call(Mode::persistent, comm, same(sendbuf, sendcount, sendtype),
+              Blocks::equal(recvbuf, recvcount, &recvtype), request);
+}
+
+Err neighbor_allgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                        IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm) noexcept {
+  return call(Mode::blocking, comm, same(sendbuf, sendcount, sendtype),
+              Blocks::varied(recvbuf, recvcounts, displs, &recvtype), nullptr);
+}
+Err ineighbor_allgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                         IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm,
+                         Request** request) noexcept {
+  return call(Mode::nonblocking, comm, same(sendbuf, sendcount, sendtype),
+              Blocks::varied(recvbuf, recvcounts, displs, &recvtype), request);
+}
+Err neighbor_allgatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype,
+                             void* recvbuf, IntArray recvcounts, IntArray displs, const Datatype& recvtype,
+                             Comm& comm, Info* info, Request** request) noexcept {
+  return call(Mode::persistent, comm, same(sendbuf, sendcount, sendtype),
+              Blocks::varied(recvbuf, recvcounts, displs, &recvtype), request);
+}
+
+Err neighbor_alltoall(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                      std::int64_t recvcount, const Datatype& recvtype, Comm& comm) noexcept {
+  return call(Mode::blocking, comm, Blocks::equal(sendbuf, sendcount, &sendtype),
+              Blocks::equal(recvbuf, recvcount, &recvtype), nullptr);
+}
+Err ineighbor_alltoall(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, void* recvbuf,
+                       std::int64_t recvcount, const Datatype& recvtype, Comm& comm,
+                       Request** request) noexcept {
+  return call(Mode::nonblocking, comm, Blocks::equal(sendbuf, sendcount, &sendtype),
+              Blocks::equal(recvbuf, recvcount, &recvtype), request);
+}
+Err neighbor_alltoall_init(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype,
+                           void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, Comm& comm,
+                           Info* info, Request** request) noexcept {
+  return call(Mode::persistent, comm, Blocks::equal(sendbuf, sendcount, &sendtype),
+              Blocks::equal(recvbuf, recvcount, &recvtype), request);
+}
+
+Err neighbor_alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype& sendtype,
+                       void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype,
+                       Comm& comm) noexcept {
+  return call(Mode::blocking, comm, Blocks::varied(sendbuf, sendcounts, sdispls, &sendtype),
+              Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), nullptr);
+}
+Err ineighbor_alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype& sendtype,
+                        void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype,
+                        Comm& comm, Request** request) noexcept {
+  return call(Mode::nonblocking, comm, Blocks::varied(sendbuf, sendcounts, sdispls, &sendtype),
+              Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), request);
+}
+Err neighbor_alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
+                            const Datatype& sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
+                            const Datatype& recvtype, Comm& comm, Info* info, Request** request) noexcept {
+  return call(Mode::persistent, comm, Blocks::varied(sendbuf, sendcounts, sdispls, &sendtype),
+              Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), request);
+}
+
+Err neighbor_alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
+                       const MPI_Datatype* sendtypes, void* recvbuf, IntArray recvcounts, IntArray rdispls,
+                       const MPI_Datatype* recvtypes, Comm& comm) noexcept {
+  return call(Mode::blocking, comm, Blocks::mixed(sendbuf, sendcounts, sdispls, sendtypes),
+              Blocks::mixed(recvbuf, recvcounts, rdispls, recvtypes), nullptr);
+}
+Err ineighbor_alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
+                        const MPI_Datatype* sendtypes, void* recvbuf, IntArray recvcounts, IntArray rdispls,
+                        const MPI_Datatype* recvtypes, Comm& comm, Request** request) noexcept {
+  return call(Mode::nonblocking, comm, Blocks::mixed(sendbuf, sendcounts, sdispls, sendtypes),
+              Blocks::mixed(recvbuf, recvcounts, rdispls, recvtypes), request);
+}
+Err neighbor_alltoallw_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
+                            const MPI_Datatype* sendtypes, void* recvbuf, IntArray recvcounts,
+                            IntArray rdispls, const MPI_Datatype* recvtypes, Comm& comm, Info* info,
+                            Request** request) noexcept {
+  return call(Mode::persistent, comm, Blocks::mixed(sendbuf, sendcounts, sdispls, sendtypes),
+              Blocks::mixed(recvbuf, recvcounts, rdispls, recvtypes), request);
+}
+
+}  // namespace dunlin::comm

@@ -1,0 +1,144 @@
+/* Neighborhood collectives on grids (open, periodic, with one and two processes along a dimension), graphs
+   with repeated neighbors, in all three modes. */
+#include "comm_check.h"
+
+enum { kMost = 64 };
+
+static MPI_Comm comm;
+static int sources[kMost], destinations[kMost], indegree, outdegree;
+
+/* What arrives at place i comes from sources[i], sent from its place `there(i)`. */
+static int sent_by(int rank, int place) { return 1000 * rank + place; }
+
+static void expect(const int* got, const int* places, const char* what) {
+  int i;
+  for (i = 0; i < indegree; ++i) {
+    const int wanted = sources[i] == MPI_PROC_NULL ? -1 : sent_by(sources[i], places[i]);
+    CHECK(got[i] == wanted, "%s: place %d holds %d instead of %d", what, i, got[i], wanted);
+  }
+}
+
+static void clear(int* buffer) {
+  int i;
+  for (i = 0; i < kMost; ++i) buffer[i] = -1;
+}
+
+/* `places[i]`: under which number the process behind place i knows this one. */
+static void all_forms(const int* places, const char* what) {
+  int rank, i, out[kMost], in[kMost], zeros[kMost] = {0}, counts_out[kMost], counts_in[kMost],
+                                      starts_out[kMost], starts_in[kMost];
+  MPI_Aint bytes_out[kMost], bytes_in[kMost];
+  MPI_Datatype types[kMost];
+  MPI_Request request;
+  MPI_Comm_rank(comm, &rank);
+  for (i = 0; i < kMost; ++i) {
+    out[i] = sent_by(rank, i);
+    counts_out[i] = counts_in[i] = 1;
+    starts_out[i] = i;
+    starts_in[i] = kMost / 2 - i; /* backwards, with a gap */
+    bytes_out[i] = i * (MPI_Aint)sizeof(int);
+    bytes_in[i] = i * (MPI_Aint)sizeof(int);
+    types[i] = MPI_INT;
+  }
+  clear(in);
+  MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm);
+  expect(in, places, what);
+  clear(in);
+  MPI_Ineighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  expect(in, places, what);
+  MPI_Neighbor_alltoall_init(out, 1, MPI_INT, in, 1, MPI_INT, comm, MPI_INFO_NULL, &request);
+  for (i = 0; i < 3; ++i) {
+    clear(in);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(in, places, what);
+  }
+  MPI_Request_free(&request);
+  clear(in);
+  MPI_Neighbor_alltoallw(out, counts_out, bytes_out, types, in, counts_in, bytes_in, types, comm);
+  expect(in, places, what);
+  clear(in);
+  MPI_Ineighbor_alltoallw(out, counts_out, bytes_out, types, in, counts_in, bytes_in, types, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  expect(in, places, what);
+  clear(in);
+  MPI_Neighbor_alltoallv(out, counts_out, starts_out, MPI_INT, in, counts_in, starts_in, MPI_INT, comm);
+  for (i = 0; i < indegree; ++i) {
+    const int wanted = sources[i] == MPI_PROC_NULL ? -1 : sent_by(sources[i], places[i]);
+    CHECK(in[kMost / 2 - i] == wanted, "%s: alltoallv, place %d holds %d", what, i, in[kMost / 2 - i]);
+  }
+  clear(in);
+  MPI_Neighbor_allgather(&rank, 1, MPI_INT, in, 1, MPI_INT, comm);
+  for (i = 0; i < indegree; ++i)
+    CHECK(in[i] == (sources[i] == MPI_PROC_NULL ? -1 : sources[i]), "%s: allgather, place %d holds %d", what,
+          i, in[i]);
+  clear(in);
+  MPI_Neighbor_allgatherv(&rank, 1, MPI_INT, in, counts_in, starts_in, MPI_INT, comm);
+  for (i = 0; i < indegree; ++i)
+    CHECK(in[kMost / 2 - i] == (sources[i] == MPI_PROC_NULL ? -1 : sources[i]), "%s: allgatherv, place %d",
+          what, i);
+  MPI_Neighbor_alltoallv(out, zeros, zeros, MPI_INT, in, zeros, zeros, MPI_INT, comm);
+}
+
+static void grid(int n, const int* dims, int periodic, const char* what) {
+  int periods[3] = {periodic, periodic, periodic}, places[kMost], i;
+  MPI_Cart_create(MPI_COMM_WORLD, n, dims, periods, 0, &comm);
+  if (comm == MPI_COMM_NULL) return;
+  indegree = outdegree = 2 * n;
+  for (i = 0; i < n; ++i) {
+    /* What comes from below was sent upwards: also where both neighbors are the same process. */
+    MPI_Cart_shift(comm, i, 1, &sources[2 * i], &sources[2 * i + 1]);
+    places[2 * i] = 2 * i + 1;
+    places[2 * i + 1] = 2 * i;
+  }
+  all_forms(places, what);
+  MPI_Comm_free(&comm);
+}
+
+/* Two edges from every rank to the next, one to the one before. */
+static void repeated_edges(void) {
+  const int left = (check_rank + check_size - 1) % check_size, right = (check_rank + 1) % check_size;
+  const int places[] = {0, 1, 2};
+  sources[0] = sources[1] = left;
+  sources[2] = right;
+  destinations[0] = destinations[1] = right;
+  destinations[2] = left;
+  indegree = outdegree = 3;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, indegree, sources, MPI_UNWEIGHTED, outdegree, destinations,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  all_forms(places, "repeated edges");
+  MPI_Comm_free(&comm);
+}
+
+static void no_neighbors(void) {
+  indegree = outdegree = 0;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, MPI_WEIGHTS_EMPTY, 0, NULL, MPI_WEIGHTS_EMPTY,
+                                 MPI_INFO_NULL, 0, &comm);
+  all_forms(NULL, "no neighbors");
+  MPI_Comm_free(&comm);
+}
+
+static void no_topology(void) {
+  int in = 0, out = 0, error;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  error = MPI_Neighbor_allgather(&out, 1, MPI_INT, &in, 1, MPI_INT, MPI_COMM_SELF);
+  CHECK(error == MPI_ERR_TOPOLOGY, "%d", error);
+}
+
+int main(int argc, char** argv) {
+  int one[1], two[2] = {0, 0}, thin[2];
+  check_start(&argc, &argv);
+  one[0] = thin[0] = check_size;
+  thin[1] = 1;
+  MPI_Dims_create(check_size, 2, two);
+  grid(1, one, 1, "ring");
+  grid(1, one, 0, "line");
+  grid(2, two, 1, "torus");
+  grid(2, two, 0, "sheet");
+  grid(2, thin, 1, "ring of rings of one");
+  repeated_edges();
+  no_neighbors();
+  no_topology();
+  return check_end();
+}
