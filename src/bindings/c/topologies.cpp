@@ -7,83 +7,204 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Cart_coords(MPI_Comm comm, int, int, int []) noexcept {
+extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) noexcept {
+  constexpr const char* call = "MPI_Cart_coords";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Cart_coords");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_bad_count(maxdims)) [[unlikely]] return bad_count(comm_object, maxdims, "maxdims", call);
+  const Err error = comm::cart_coords(*comm_object, rank, maxdims, coords);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Cart_coords = PMPI_Cart_coords
 
-extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int, const int [], const int [], int, MPI_Comm*) noexcept {
+extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[],
+    int reorder, MPI_Comm* comm_cart) noexcept {
+  constexpr const char* call = "MPI_Cart_create";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm_old), "MPI_Cart_create");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_old_object = from_handle<Comm>(comm_old);
+  if (is_missing(comm_old_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::comm, comm_old, "comm_old", call);
+  if (is_missing(comm_cart)) [[unlikely]] return bad_pointer(comm_old_object, "comm_cart", call);
+  Comm* comm_cart_made = nullptr;
+  const Err error = comm::cart_create(*comm_old_object, ndims, dims, periods, reorder, &comm_cart_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_old_object, error, call);
+  set_handle(comm_cart, comm_cart_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Cart_create = PMPI_Cart_create
 
-extern "C" int PMPI_Cart_get(MPI_Comm comm, int, int [], int [], int []) noexcept {
+extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) noexcept {
+  constexpr const char* call = "MPI_Cart_get";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Cart_get");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_bad_count(maxdims)) [[unlikely]] return bad_count(comm_object, maxdims, "maxdims", call);
+  const Err error = comm::cart_get(*comm_object, maxdims, dims, periods, coords);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Cart_get = PMPI_Cart_get
 
-extern "C" int PMPI_Cart_map(MPI_Comm comm, int, const int [], const int [], int*) noexcept {
+extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[],
+    int* newrank) noexcept {
+  constexpr const char* call = "MPI_Cart_map";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Cart_map");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(newrank)) [[unlikely]] return bad_pointer(comm_object, "newrank", call);
+  const Err error = comm::cart_map(*comm_object, ndims, dims, periods, newrank);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Cart_map = PMPI_Cart_map
 
-extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int [], int*) noexcept {
+extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) noexcept {
+  constexpr const char* call = "MPI_Cart_rank";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Cart_rank");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(rank)) [[unlikely]] return bad_pointer(comm_object, "rank", call);
+  const Err error = comm::cart_rank(*comm_object, coords, rank);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Cart_rank = PMPI_Cart_rank
 
-extern "C" int PMPI_Cart_shift(MPI_Comm comm, int, int, int*, int*) noexcept {
+extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source,
+    int* rank_dest) noexcept {
+  constexpr const char* call = "MPI_Cart_shift";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Cart_shift");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(rank_source)) [[unlikely]] return bad_pointer(comm_object, "rank_source", call);
+  if (is_missing(rank_dest)) [[unlikely]] return bad_pointer(comm_object, "rank_dest", call);
+  const Err error = comm::cart_shift(*comm_object, direction, disp, rank_source, rank_dest);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Cart_shift = PMPI_Cart_shift
 
-extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int [], MPI_Comm*) noexcept {
+extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) noexcept {
+  constexpr const char* call = "MPI_Cart_sub";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Cart_sub");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
+  Comm* newcomm_made = nullptr;
+  const Err error = comm::cart_sub(*comm_object, remain_dims, &newcomm_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Cart_sub = PMPI_Cart_sub
 
-extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int*) noexcept {
+extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) noexcept {
+  constexpr const char* call = "MPI_Cartdim_get";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Cartdim_get");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(ndims)) [[unlikely]] return bad_pointer(comm_object, "ndims", call);
+  const Err error = comm::cartdim_get(*comm_object, ndims);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Cartdim_get = PMPI_Cartdim_get
 
-extern "C" int PMPI_Dims_create(int, int, int []) noexcept {
+extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) noexcept {
+  constexpr const char* call = "MPI_Dims_create";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Dims_create");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  const Err error = comm::dims_create(nnodes, ndims, dims);
+  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Dims_create = PMPI_Dims_create
 
-extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int, const int [], const int [], const int [],
-    const int [], MPI_Info, int, MPI_Comm*) noexcept {
+extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
+    const int destinations[], const int weights[], MPI_Info info, int reorder,
+    MPI_Comm* comm_dist_graph) noexcept {
+  constexpr const char* call = "MPI_Dist_graph_create";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm_old), "MPI_Dist_graph_create");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_old_object = from_handle<Comm>(comm_old);
+  if (is_missing(comm_old_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::comm, comm_old, "comm_old", call);
+  if (is_bad_count(n)) [[unlikely]] return bad_count(comm_old_object, n, "n", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(comm_old_object, Err::info, info, "info", call);
+  if (is_missing(comm_dist_graph)) [[unlikely]] return bad_pointer(comm_old_object, "comm_dist_graph", call);
+  Comm* comm_dist_graph_made = nullptr;
+  const Err error = comm::dist_graph_create(*comm_old_object, n, sources, degrees, destinations, weights,
+      info_object, reorder, &comm_dist_graph_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_old_object, error, call);
+  set_handle(comm_dist_graph, comm_dist_graph_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Dist_graph_create = PMPI_Dist_graph_create
 
-extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int, const int [], const int [], int,
-    const int [], const int [], MPI_Info, int, MPI_Comm*) noexcept {
+extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
+    const int sourceweights[], int outdegree, const int destinations[], const int destweights[],
+    MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) noexcept {
+  constexpr const char* call = "MPI_Dist_graph_create_adjacent";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm_old), "MPI_Dist_graph_create_adjacent");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_old_object = from_handle<Comm>(comm_old);
+  if (is_missing(comm_old_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::comm, comm_old, "comm_old", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(comm_old_object, Err::info, info, "info", call);
+  if (is_missing(comm_dist_graph)) [[unlikely]] return bad_pointer(comm_old_object, "comm_dist_graph", call);
+  Comm* comm_dist_graph_made = nullptr;
+  const Err error = comm::dist_graph_create_adjacent(*comm_old_object, indegree, sources, sourceweights,
+      outdegree, destinations, destweights, info_object, reorder, &comm_dist_graph_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_old_object, error, call);
+  set_handle(comm_dist_graph, comm_dist_graph_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Dist_graph_create_adjacent = PMPI_Dist_graph_create_adjacent
 
-extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int, int [], int [], int, int [], int []) noexcept {
+extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
+    int maxoutdegree, int destinations[], int destweights[]) noexcept {
+  constexpr const char* call = "MPI_Dist_graph_neighbors";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Dist_graph_neighbors");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_bad_count(maxindegree)) [[unlikely]] return bad_count(comm_object, maxindegree, "maxindegree", call);
+  if (is_bad_count(maxoutdegree)) [[unlikely]]
+    return bad_count(comm_object, maxoutdegree, "maxoutdegree", call);
+  const Err error = comm::dist_graph_neighbors(*comm_object, maxindegree, sources, sourceweights,
+      maxoutdegree, destinations, destweights);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Dist_graph_neighbors = PMPI_Dist_graph_neighbors
 
-extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int*, int*, int*) noexcept {
+extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree,
+    int* weighted) noexcept {
+  constexpr const char* call = "MPI_Dist_graph_neighbors_count";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Dist_graph_neighbors_count");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(indegree)) [[unlikely]] return bad_pointer(comm_object, "indegree", call);
+  if (is_missing(outdegree)) [[unlikely]] return bad_pointer(comm_object, "outdegree", call);
+  if (is_missing(weighted)) [[unlikely]] return bad_pointer(comm_object, "weighted", call);
+  const Err error = comm::dist_graph_neighbors_count(*comm_object, indegree, outdegree, weighted);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Dist_graph_neighbors_count = PMPI_Dist_graph_neighbors_count
 
@@ -100,45 +221,102 @@ extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) noexcept {
 }
 #pragma weak MPI_Get_hw_resource_info = PMPI_Get_hw_resource_info
 
-extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int, const int [], const int [], int,
-    MPI_Comm*) noexcept {
+extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[],
+    int reorder, MPI_Comm* comm_graph) noexcept {
+  constexpr const char* call = "MPI_Graph_create";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm_old), "MPI_Graph_create");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_old_object = from_handle<Comm>(comm_old);
+  if (is_missing(comm_old_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::comm, comm_old, "comm_old", call);
+  if (is_missing(comm_graph)) [[unlikely]] return bad_pointer(comm_old_object, "comm_graph", call);
+  Comm* comm_graph_made = nullptr;
+  const Err error = comm::graph_create(*comm_old_object, nnodes, index, edges, reorder, &comm_graph_made);
+  if (error != Err::ok) [[unlikely]] return raise(comm_old_object, error, call);
+  set_handle(comm_graph, comm_graph_made, MPI_COMM_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Graph_create = PMPI_Graph_create
 
-extern "C" int PMPI_Graph_get(MPI_Comm comm, int, int, int [], int []) noexcept {
+extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) noexcept {
+  constexpr const char* call = "MPI_Graph_get";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Graph_get");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_bad_count(maxindex)) [[unlikely]] return bad_count(comm_object, maxindex, "maxindex", call);
+  if (is_bad_count(maxedges)) [[unlikely]] return bad_count(comm_object, maxedges, "maxedges", call);
+  const Err error = comm::graph_get(*comm_object, maxindex, maxedges, index, edges);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Graph_get = PMPI_Graph_get
 
-extern "C" int PMPI_Graph_map(MPI_Comm comm, int, const int [], const int [], int*) noexcept {
+extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[],
+    int* newrank) noexcept {
+  constexpr const char* call = "MPI_Graph_map";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Graph_map");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_bad_count(nnodes)) [[unlikely]] return bad_count(comm_object, nnodes, "nnodes", call);
+  if (is_missing(newrank)) [[unlikely]] return bad_pointer(comm_object, "newrank", call);
+  const Err error = comm::graph_map(*comm_object, nnodes, index, edges, newrank);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Graph_map = PMPI_Graph_map
 
-extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int, int, int []) noexcept {
+extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) noexcept {
+  constexpr const char* call = "MPI_Graph_neighbors";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Graph_neighbors");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_bad_count(maxneighbors)) [[unlikely]]
+    return bad_count(comm_object, maxneighbors, "maxneighbors", call);
+  const Err error = comm::graph_neighbors(*comm_object, rank, maxneighbors, neighbors);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Graph_neighbors = PMPI_Graph_neighbors
 
-extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int, int*) noexcept {
+extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) noexcept {
+  constexpr const char* call = "MPI_Graph_neighbors_count";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Graph_neighbors_count");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(nneighbors)) [[unlikely]] return bad_pointer(comm_object, "nneighbors", call);
+  const Err error = comm::graph_neighbors_count(*comm_object, rank, nneighbors);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Graph_neighbors_count = PMPI_Graph_neighbors_count
 
-extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int*, int*) noexcept {
+extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) noexcept {
+  constexpr const char* call = "MPI_Graphdims_get";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Graphdims_get");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(nnodes)) [[unlikely]] return bad_pointer(comm_object, "nnodes", call);
+  if (is_missing(nedges)) [[unlikely]] return bad_pointer(comm_object, "nedges", call);
+  const Err error = comm::graphdims_get(*comm_object, nnodes, nedges);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Graphdims_get = PMPI_Graphdims_get
 
-extern "C" int PMPI_Topo_test(MPI_Comm comm, int*) noexcept {
+extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) noexcept {
+  constexpr const char* call = "MPI_Topo_test";
   BigLock::Guard guard;
-  return unsupported(from_handle<Comm>(comm), "MPI_Topo_test");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Comm* const comm_object = from_handle<Comm>(comm);
+  if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(status)) [[unlikely]] return bad_pointer(comm_object, "status", call);
+  const Err error = comm::topo_test(*comm_object, status);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Topo_test = PMPI_Topo_test
