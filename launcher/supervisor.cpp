@@ -215,8 +215,10 @@ void Supervisor::rank_ended(int rank, int status) {
 }
 
 void Supervisor::report_abort(int rank, int code) {
-  std::string text = name_of(rank) + " called MPI_Abort with code " + std::to_string(code);
-  if (page_->is_aborted() && *page_->abort_message) text += std::string(": ") + page_->abort_message;
+  const bool has_said_why = page_->is_aborted() && *page_->abort_message;
+  const std::string text =
+      name_of(rank) + ' ' +
+      (has_said_why ? page_->abort_message : "called MPI_Abort with error code " + std::to_string(code));
   const int exit_code = code & 0xff;
   fail(exit_code ? exit_code : 1, text, 0);
 }

@@ -62,8 +62,8 @@ class Boot {
   /// `node_segment` (boot/node_segment.hpp), which works under every launcher.
   virtual int node_segment_fd() const noexcept { return -1; }
 
-  /// Ends the whole job: `message` (one sentence) reaches standard error once, the launcher exits with
-  /// `code`. Never returns, also when the launcher is gone.
+  /// Ends the whole job: "rank N <message>" reaches standard error once, the launcher exits with `code`.  Never
+  /// returns, also when the launcher is gone.
   [[noreturn]] virtual void abort(int code, const char* message) noexcept = 0;
 
   /// Tells the launcher that this rank may now exit without that being a failure.  Not collective.

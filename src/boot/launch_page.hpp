@@ -34,7 +34,7 @@ struct LaunchPage {
   std::int32_t abort_code;                // written by abort_rank
   std::atomic<std::uint32_t> abort_told;  // 1 when code and message are complete
   std::atomic<std::uint32_t> attached;    // ranks that hold the segment, where node rank 0 had to hand it out
-  char abort_message[kMessageBytes];      // NUL-terminated, one sentence
+  char abort_message[kMessageBytes];      // NUL-terminated; continues "rank N "
 
   /// One byte per node rank, right behind this struct.
   std::atomic<std::uint8_t>* states() noexcept {

@@ -50,9 +50,8 @@ Err query_thread(int* provided) noexcept { return *provided = granted_level, Err
 Err is_thread_main(int* flag) noexcept { return *flag = pthread_equal(main_thread, pthread_self()) != 0, Err::ok; }
 
 Err abort(Comm& comm, int errorcode) noexcept {
-  char sentence[128];
-  const int rank = Instance::current()->boot().rank();
-  std::snprintf(sentence, sizeof sentence, "rank %d called MPI_Abort with error code %d on %s", rank, errorcode,
+  char sentence[256];
+  std::snprintf(sentence, sizeof sentence, "called MPI_Abort with error code %d on %s", errorcode,
                 comm.name[0] ? comm.name : "a communicator without a name");
   Instance::current()->boot().abort(errorcode, sentence);
   log::die("%s, and the launcher let it live", sentence);  // not reached: Boot::abort does not return

@@ -1,6 +1,6 @@
-// A rank that uses boot/ alone, without the rest of the library; run by ends_test.py and pmi_test.py under our
-// mpirun, under Hydra and alone.  First argument: what to do.  Prints one line "ok ..." for each rank that is
-// content.
+// A rank that uses boot/ alone, without the rest of the library; run by ends_test.py and pmi_test.py under
+// our mpirun, under Hydra and alone.  First argument: what to do.  Prints one line "ok ..." for each rank
+// that is content.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   const bool is_chosen = boot.rank() == boot.size() - 1;
   if (what == "exchange") exchange(boot);
   if (what == "segment") segment(boot);
-  if (what == "abort" && is_chosen) boot.abort(code, "the probe was told to");
+  if (what == "abort" && is_chosen) boot.abort(code, "was told to end the job");
   if (what == "exit" && is_chosen) return code;
   if (what == "crash" && is_chosen) std::abort();
   if (what == "abort" || what == "exit" || what == "crash" || what == "hang") {

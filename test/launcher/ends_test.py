@@ -215,8 +215,7 @@ class Mpi(LauncherTest):
         self.assertEqual(code, 42)
         self.assertRegex(
             err,
-            r"^mpirun: rank 2 \(.*boot_probe, process \d+\) called MPI_Abort with code 42: "
-            r"the probe was told to\n$",
+            r"^mpirun: rank 2 \(.*boot_probe, process \d+\) was told to end the job\n$",
         )
         self.assertLess(time.monotonic() - start, SECOND)
         self.assertEqual(self.run_job("-n", "3", PROBE, "abort", "0")[0], 1)
@@ -226,7 +225,7 @@ class Mpi(LauncherTest):
         start = time.monotonic()
         code, _, err = self.run_job("-n", "2", "sh", "-c", "%s abort 9; sleep 50" % PROBE)
         self.assertEqual(code, 9)
-        self.assertIn("called MPI_Abort with code 9: the probe was told to", err)
+        self.assertIn("was told to end the job", err)
         self.assertLess(time.monotonic() - start, SECOND)
 
     def test_exit_without_finalize(self):
@@ -342,7 +341,7 @@ class OtherLaunchers(LauncherTest):
     def test_singleton_abort(self):
         code, _, err = self.probe("abort")
         self.assertEqual(code, 1)
-        self.assertIn("the probe was told to", err)
+        self.assertIn("was told to end the job", err)
 
     def test_unknown_launchers_are_loud(self):
         for variables, name in (

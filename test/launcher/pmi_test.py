@@ -42,7 +42,7 @@ class Server(LauncherTest):
         start = time.monotonic()
         code, _, err = self.run_job("-n", "3", sys.executable, RANK, "abort")
         self.assertEqual(code, 19)
-        self.assertRegex(err, r"^mpirun: rank 0 \(.*\) called MPI_Abort with code 19\n$")
+        self.assertRegex(err, r"^mpirun: rank 0 \(.*\) called MPI_Abort with error code 19\n$")
         self.assertLess(time.monotonic() - start, 1.5 * SECOND)
 
     def test_exit_without_finalize(self):
@@ -114,7 +114,7 @@ class Hydra(LauncherTest):
     def test_abort(self):
         code, _, err = self.run_hydra("-n", "3", PROBE, "abort", "5")
         self.assertEqual(code, 5)
-        self.assertIn("dunlin: rank 2: the probe was told to", err)
+        self.assertIn("dunlin: rank 2: was told to end the job", err)
 
     def test_hydra_within_mpirun(self):
         code, out, err = self.run_job("-n", "2", HYDRA, "-n", "2", PROBE, "exchange")
