@@ -69,6 +69,16 @@ void Variable::read_environment() noexcept {
     log::warn("%s=%s is not understood (%s%s%s); the default stays", key, text, meaning_, *unit_ ? ": " : "", unit_);
 }
 
+bool Variable::try_set(const char* text) noexcept {
+  char* const kept = ::strdup(text);  // words are kept by address, for the rest of the process
+  if (!kept || !try_parse(kept)) {
+    std::free(kept);
+    return false;
+  }
+  source_ = Source::program;
+  return true;
+}
+
 void Variable::read_all_again() noexcept {
   for (Variable* each = all_variables; each; each = each->next_) {
     each->set_default();

@@ -22,6 +22,10 @@ class Variable {
   Source source() const noexcept { return source_; }
   Variable* next() const noexcept { return next_; }
 
+  virtual bool is_number() const noexcept = 0;
+  /// Takes the value from a text as the environment would give it (MPI_T); false where it does not parse.
+  bool try_set(const char* text) noexcept;
+
   virtual void print_value(char* text, int bytes_max) const noexcept = 0;
   virtual void print_default(char* text, int bytes_max) const noexcept = 0;
 
@@ -53,6 +57,7 @@ class IntVariable final : public Variable {
               std::int64_t min = INT64_MIN, std::int64_t max = INT64_MAX) noexcept
       : Variable(name, unit, meaning), value_(preset), preset_(preset), min_(min), max_(max) { read_environment(); }
   std::int64_t get() const noexcept { return value_; }
+  bool is_number() const noexcept override { return true; }
   void set(std::int64_t value) noexcept { value_ = value; source_ = Source::program; }
   void print_value(char* text, int bytes_max) const noexcept override;
   void print_default(char* text, int bytes_max) const noexcept override;
@@ -69,6 +74,7 @@ class WordVariable final : public Variable {
   WordVariable(const char* name, const char* preset, const char* words, const char* meaning) noexcept
       : Variable(name, words, meaning), value_(preset), preset_(preset) { read_environment(); }
   const char* get() const noexcept { return value_; }
+  bool is_number() const noexcept override { return false; }
   int index() const noexcept;
   void print_value(char* text, int bytes_max) const noexcept override;
   void print_default(char* text, int bytes_max) const noexcept override;

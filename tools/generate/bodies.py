@@ -44,6 +44,7 @@ class Body:
         self.model = large or narrow                 # the longer parameter list
         self.name = self.model.name[4:-2] if self.model.is_large else self.model.name[4:]
         self.is_shared = bool(narrow and large)
+        self.checks_itself = matches(RULES["checks"]["own"], self.name)
         self.is_hot = self.name in RULES["hot"]["always_inline"]
         self.lines, self.after, self.arguments = [], [], []
         self.comm = "nullptr"
@@ -88,6 +89,8 @@ class Body:
     # --- building ---------------------------------------------------------------------------------------------------
 
     def check(self, condition, report):
+        if self.checks_itself:
+            return
         line = f"  if ({condition}) [[unlikely]] return {report};"
         self.lines += [line] if len(line) <= 110 else [f"  if ({condition}) [[unlikely]]", f"    return {report};"]
 

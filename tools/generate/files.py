@@ -129,6 +129,8 @@ class Bindings:
         call = self.call(body, declaration)
         if declaration.returns != "Err":
             return body.lines + [f"  return {call};"]
+        if body.checks_itself:
+            return body.lines + [f"  return int({call});"]
         lines = body.lines + [f"  const Err error = {call};",
                               f"  if (error != Err::ok) [[unlikely]] return raise({body.comm}, error, call);"]
         return lines + body.after + ["  return MPI_SUCCESS;"]
