@@ -1,0 +1,146 @@
+// Processes of one bench program: forked before the shared heap is opened, so that each opens its own; they meet on a
+// shared page.
+#pragma once
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "memory/peer_memory.hpp"
+
+namespace bench {
+
+constexpr int kProcessesMax = 64;
+
+inline double now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return double(now.tv_sec) * 1e6 + double(now.tv_nsec) * 1e-3;
+}
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+/// The page that all processes share.
+struct Board {
+  std::atomic<std::uint32_t> arrived;
+  std::atomic<std::uint32_t> turn;
+  alignas(64) std::atomic<std::uint64_t> ball;
+  alignas(64) double result[kProcessesMax];
+  double begin[kProcessesMax];
+  double end[kProcessesMax];
+  std::uint64_t address[kProcessesMax];  // of a buffer of each process
+  std::byte published[kProcessesMax][dunlin::memory::kPublishedBytesMax];
+  std::size_t published_bytes;
+};
+
+/// What one process sees.
+class Process {
+ public:
+  Process(Board& board, int rank, int count) : board_(board), rank_(rank), count_(count) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    CPU_SET(std::size_t(rank % int(cpus)), &set);
+    sched_setaffinity(0, sizeof set, &set);
+  }
+  int rank() const { return rank_; }
+  int count() const { return count_; }
+  Board& board() { return board_; }
+
+  void barrier() {
+    const std::uint32_t turn = board_.turn.load();
+    if (board_.arrived.fetch_add(1) + 1 == std::uint32_t(count_)) {
+      board_.arrived.store(0);
+      board_.turn.fetch_add(1);
+      return;
+    }
+    while (board_.turn.load() == turn) sched_yield();
+  }
+  /// Publishes this process's address and buffer; afterwards `connect` reaches every other.
+  void publish(const void* buffer) {
+    const auto address = dunlin::memory::published_address();
+    std::memcpy(board_.published[rank_], address.data(), address.size());
+    board_.published_bytes = address.size();
+    board_.address[rank_] = reinterpret_cast<std::uint64_t>(buffer);
+    barrier();
+  }
+  std::unique_ptr<dunlin::memory::PeerMemory> connect(int peer) {
+    return dunlin::memory::connect({board_.published[peer], board_.published_bytes});
+  }
+  /// From the first begin to the last end that the processes wrote to the board.
+  double span_us() {
+    const double* begin = board_.begin;
+    const double* end = board_.end;
+    return *std::max_element(end, end + count_) - *std::min_element(begin, begin + count_);
+  }
+  /// One-way time of a cache line between ranks 0 and 1, in ns: which of its states the machine is in.
+  double probe_ns() {
+    barrier();
+    if (rank_ == 0) board_.ball.store(0);
+    barrier();
+    constexpr std::uint64_t kRounds = 2000;
+    const double start = now_us();
+    for (std::uint64_t i = 1; rank_ < 2 && i <= kRounds; ++i) {
+      if (rank_ == 0) board_.ball.store(2 * i - 1, std::memory_order_release);
+      const std::uint64_t awaited = rank_ == 0 ? 2 * i : 2 * i - 1;
+      while (board_.ball.load(std::memory_order_acquire) != awaited) {
+      }
+      if (rank_ == 1) board_.ball.store(2 * i, std::memory_order_release);
+    }
+    const double each = (now_us() - start) * 1e3 / double(kRounds) / 2;
+    if (rank_ == 0) board_.result[0] = each;
+    barrier();
+    return board_.result[0];
+  }
+
+ private:
+  Board& board_;
+  int rank_;
+  int count_;
+};
+
+/// "near" or "far" for a line time (docs/benchmarks.md), "mixed" between.
+inline const char* state_of(double line_ns) { return line_ns < 80 ? "near" : line_ns > 130 ? "far" : "mixed"; }
+
+/// Runs `body(Process&)` in `count` processes; the exit status of the program.
+template <class F>
+int run(int count, F body) {
+  void* page = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return 1;
+  auto* board = new (page) Board{};
+  std::fflush(nullptr);
+  for (int rank = 0; rank < count; ++rank) {
+    if (fork() != 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Process process(*board, rank, count);
+    body(process);
+    std::fflush(nullptr);
+    _exit(0);
+  }
+  int worst = 0;
+  for (int rank = 0; rank < count; ++rank) {
+    int status = 0;
+    wait(&status);
+    worst = std::max(worst, status);
+  }
+  munmap(page, sizeof(Board));
+  return worst ? 1 : 0;
+}
+
+}  // namespace bench
