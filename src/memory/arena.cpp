@@ -12,6 +12,7 @@
 
 #include "base/assert.hpp"
 #include "memory/arena_lock.hpp"
+#include "memory/available_memory.hpp"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25  // Linux 6.1; older headers lack it
@@ -25,7 +26,8 @@ constexpr std::size_t kAddressBytesMax =
 constexpr std::size_t kAddressBytesMin = std::size_t{64} << 20;
 constexpr std::size_t kAlignedBytesMin = std::size_t{4} << 20;  // blocks from here on start at a huge page
 constexpr std::size_t kTailBytesMin = std::size_t{64} << 10;    // shorter tails are not worth giving back
-constexpr int kDescriptorMin = 900;  // programs that number their descriptors by hand stay far below
+constexpr std::size_t kCommitShare = 8;  // of the free memory, one block may commit this part
+constexpr int kDescriptorMin = 900;      // programs that number their descriptors by hand stay far below
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) noexcept {
   return (value + to - 1) / to * to;
@@ -173,6 +175,15 @@ void Arena::collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept {
   }
 }
 
+/// Whether the pages of a block may exist before the program touches them.  Zeroed blocks are often touched
+/// in parts.
+bool Arena::may_commit(std::size_t bytes, bool zeroed) const noexcept {
+  if (!can_collapse_ || bytes <= settings_.collapse_bytes_max) return can_collapse_;
+  if (zeroed || settings_.collapse_bytes_max == 0) return false;
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);  // there may be as many ranks
+  return bytes <= available_memory() / kCommitShare / std::size_t(cpus > 0 ? cpus : 1);
+}
+
 void* Arena::allocate(std::size_t bytes, std::size_t alignment, bool zeroed) noexcept {
   if (!base_ || has_left_ || bytes == 0 || bytes > bytes_ / 2) return nullptr;
   if (alignment > kHugePageBytes) return nullptr;  // the arena itself is aligned no better
@@ -188,7 +199,7 @@ void* Arena::allocate(std::size_t bytes, std::size_t alignment, bool zeroed) noe
     if (!first) return nullptr;
     is_dirty = extents_.at(first).flags & Extents::kDirty;
     ++counters_.blocks;
-    if (!is_dirty && bytes <= settings_.collapse_bytes_max) collapse_pages(first, pages);
+    if (!is_dirty && may_commit(bytes, zeroed)) collapse_pages(first, pages);
   }
   errno = saved_errno;
   std::byte* block = address_of(first);
@@ -252,8 +263,7 @@ bool Arena::try_resize(void* block, std::size_t bytes) noexcept {
     return true;
   }
   if (is_fixed || !extents_.try_grow(first, pages)) return false;
-  const std::size_t more = std::size_t{pages - run.pages} * kPageBytes;
-  if (more <= settings_.collapse_bytes_max) {
+  if (may_commit(std::size_t{pages - run.pages} * kPageBytes, false)) {
     const int saved_errno = errno;
     collapse_pages(first + run.pages, pages - run.pages);
     errno = saved_errno;

@@ -23,8 +23,9 @@ namespace dunlin::memory {
 
 struct ArenaSettings {
   std::size_t address_bytes = std::size_t{64} << 30;
-  std::size_t cache_bytes_max = std::size_t{256} << 20;    // freed memory kept for the next block
-  std::size_t collapse_bytes_max = std::size_t{64} << 20;  // larger blocks are not made huge when handed out
+  std::size_t cache_bytes_max = std::size_t{256} << 20;  // freed memory kept for the next block
+  std::size_t collapse_bytes_max = std::size_t{64}
+                                   << 20;  // larger blocks get huge pages only if much is free
   std::size_t clean_bytes_min = std::size_t{16}
                                 << 20;  // zeroed blocks of this size look for clean pages first
   std::uint32_t fork_wait_us =
@@ -82,6 +83,7 @@ class Arena {
   }
   std::byte* address_of(std::uint32_t page) const noexcept { return base_ + std::size_t{page} * kPageBytes; }
   void collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept;
+  bool may_commit(std::size_t bytes, bool zeroed) const noexcept;
   void punch(std::uint32_t run) noexcept;
   void refresh_frozen(std::uint32_t first) noexcept;
   void set_frozen_bits(std::uint32_t first, std::uint32_t pages, bool frozen) noexcept;

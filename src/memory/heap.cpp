@@ -24,8 +24,9 @@ IntVariable address_bytes{"HEAP_ADDRESS_BYTES", std::int64_t(kPreset.arena.addre
 IntVariable cache_bytes_max{"HEAP_CACHE_BYTES_MAX", std::int64_t(kPreset.arena.cache_bytes_max), "bytes",
                             "freed memory that the shared heap keeps instead of giving it back to the system",
                             0};
-IntVariable huge_bytes_max{"HEAP_HUGE_BYTES_MAX", std::int64_t(kPreset.arena.collapse_bytes_max), "bytes",
-                           "largest block that gets huge pages as soon as it is handed out", 0};
+IntVariable huge_bytes_max{
+    "HEAP_HUGE_BYTES_MAX", std::int64_t(kPreset.arena.collapse_bytes_max), "bytes",
+    "largest block that gets huge pages at once also when little memory is free; 0: none", 0};
 IntVariable fork_wait_us{"HEAP_FORK_WAIT_US",
                          std::int64_t(kPreset.arena.fork_wait_us),
                          "us",

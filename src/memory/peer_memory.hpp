@@ -86,9 +86,10 @@ std::span<const std::byte> published_address() noexcept;
 /// node's list of processes; it need not do anything for the probe, but must be alive.
 std::unique_ptr<PeerMemory> connect(std::span<const std::byte> address) noexcept;
 
-/// For mechanisms in which the owner must declare a buffer before a peer may copy (KNEM): a cookie that
-/// travels with the address, or 0 when no mechanism in use needs one.  `writable`: the peer may write too.
-/// Ends by `unexpose`.
+/// Called by the owner before the address of a large buffer is sent to a peer: gives blocks of the shared
+/// heap huge pages that they lack (a peer's first pass is 20 times cheaper then), and declares the buffer to
+/// mechanisms that want it (KNEM).  Returns a cookie that travels with the address, or 0 when none is needed.
+/// `writable`: the peer may write too.  Ends by `unexpose`.  Cost: about 30 ns when there is nothing to do.
 std::uint64_t expose(std::span<const Piece> pieces, bool writable) noexcept;
 void unexpose(std::uint64_t cookie) noexcept;
 

@@ -9,6 +9,7 @@
 #include "base/assert.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
+#include "memory/heap.hpp"
 #include "memory/provider.hpp"
 
 namespace dunlin::memory {
@@ -136,6 +137,8 @@ std::unique_ptr<PeerMemory> connect(std::span<const std::byte> address) noexcept
 }
 
 std::uint64_t expose(std::span<const Piece> pieces, bool writable) noexcept {
+  for (const Piece& each : pieces)
+    if (each.bytes >= kHugePageBytes) heap().collapse(each.at, each.bytes);
   if (!needs_cookies.load(std::memory_order_relaxed)) return 0;
   return knem_provider().expose(pieces, writable);
 }

@@ -71,20 +71,36 @@ class SharedHeapPeer final : public PeerMemory {
   std::vector<std::unique_ptr<Attachment>> attachments_;  // under attaching_; the newest last
 };
 
+/// Maps a file so that its huge pages can be mapped as such: addresses and offsets agree modulo 2 MiB.
+std::byte* map_aligned(int descriptor, std::size_t bytes, std::size_t offset) noexcept {
+  void* reserved =
+      mmap(nullptr, bytes + kHugePageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return nullptr;
+  auto* start = static_cast<std::byte*>(reserved);
+  const std::size_t skip = (offset - reinterpret_cast<std::uintptr_t>(start)) % kHugePageBytes;
+  std::byte* at = start + skip;
+  void* mapped = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, descriptor,
+                      off_t(offset));
+  if (skip) munmap(start, skip);
+  munmap(at + bytes, kHugePageBytes - skip);
+  if (mapped != MAP_FAILED) return at;
+  munmap(at, bytes);
+  return nullptr;
+}
+
 bool SharedHeapPeer::try_map_region(const HeapRegion& region, Attachment::Range& range) noexcept {
   if (region.bytes == 0) return true;
   const int descriptor = take_peer_descriptor(pid_, region.descriptor);
   if (descriptor < 0) return false;
   struct stat status{};
-  void* mapped = MAP_FAILED;
+  std::byte* mapped = nullptr;
   if (fstat(descriptor, &status) == 0 && status.st_ino == region.inode)
-    mapped = mmap(nullptr, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor,
-                  off_t(region.offset));
+    mapped = map_aligned(descriptor, region.bytes, region.offset);
   close(descriptor);
-  if (mapped == MAP_FAILED) return false;
+  if (!mapped) return false;
   madvise(mapped, region.bytes, MADV_DONTFORK);
   madvise(mapped, region.bytes, MADV_DONTDUMP);  // the owner's core has it
-  range = {region.base, region.bytes, static_cast<std::byte*>(mapped)};
+  range = {region.base, region.bytes, mapped};
   return true;
 }
 
