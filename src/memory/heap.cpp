@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <sys/single_threaded.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "base/log.hpp"
@@ -84,6 +85,8 @@ const char* move_static_data() noexcept {
   if (!control) return heap().why_not();
   if (control->regions[HeapControl::kStatic].bytes) return "";
   if (!static_moves.get()) return "DUNLIN_HEAP_STATIC=0 switches it off";
+  for (const char* each : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"})
+    if (dlsym(RTLD_DEFAULT, each)) return "the program runs with a sanitizer";
   if (!__libc_single_threaded) return "other threads run already, and could write while it is moved";
   const char* why = "";
   heap().adopt_static(&why);
@@ -91,6 +94,7 @@ const char* move_static_data() noexcept {
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  if (bytes > PTRDIFF_MAX) return nullptr;
   if (void* block = heap().allocate(bytes ? bytes : 1, alignment)) return block;
   void* block = nullptr;
   if (alignment < sizeof(void*)) alignment = sizeof(void*);
