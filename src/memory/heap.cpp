@@ -49,12 +49,19 @@ struct Heap {
   const char* origin;
 };
 
+bool has_sanitizer() noexcept {
+  for (const char* each : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"})
+    if (dlsym(RTLD_DEFAULT, each)) return true;
+  return false;
+}
+
 Heap open_own() noexcept {
   ArenaSettings settings;
   settings.address_bytes = std::size_t(address_bytes.get());
   settings.cache_bytes_max = std::size_t(cache_bytes_max.get());
   settings.collapse_bytes_max = std::size_t(huge_bytes_max.get());
-  settings.fork_wait_us = std::uint32_t(fork_wait_us.get());
+  settings.fork_wait_us =
+      has_sanitizer() ? 0 : std::uint32_t(fork_wait_us.get());  // they know no dead owners
   if (own_arena.open(settings)) own_arena.watch_forks();
   return {&kHeapFaceOf<own_arena, why_not_malloc>, "built in"};
 }
@@ -85,8 +92,7 @@ const char* move_static_data() noexcept {
   if (!control) return heap().why_not();
   if (control->regions[HeapControl::kStatic].bytes) return "";
   if (!static_moves.get()) return "DUNLIN_HEAP_STATIC=0 switches it off";
-  for (const char* each : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"})
-    if (dlsym(RTLD_DEFAULT, each)) return "the program runs with a sanitizer";
+  if (has_sanitizer()) return "the program runs with a sanitizer";
   if (!__libc_single_threaded) return "other threads run already, and could write while it is moved";
   const char* why = "";
   heap().adopt_static(&why);
