@@ -16,6 +16,7 @@
 #include "object/info.hpp"
 #include "object/int_array.hpp"
 #include "object/request.hpp"
+#include "object/session.hpp"
 
 namespace dunlin::comm {
 
@@ -75,6 +76,12 @@ Err comm_free(Comm& comm) noexcept;
 Err comm_disconnect(Comm& comm) noexcept;
 Err comm_set_info(Comm& comm, Info* info) noexcept;
 Err comm_get_info(Comm& comm, Info** info_used) noexcept;
+
+// --- process sets of sessions (11.3.2).  sessions.cpp
+Err session_get_num_psets(Session& session, Info* info, int* npset_names) noexcept;
+Err session_get_nth_pset(Session& session, Info* info, int n, int* pset_len, char* pset_name) noexcept;
+Err session_get_pset_info(Session& session, const char* pset_name, Info** info) noexcept;
+Err group_from_session_pset(Session& session, const char* pset_name, Group** newgroup) noexcept;
 
 // --- process topologies (8.5).  topology.cpp, cart.cpp, dims.cpp, graph.cpp, dist_graph.cpp
 Err topo_test(const Comm& comm, int* status) noexcept;

@@ -23,6 +23,13 @@ Errhandler& errors_are_fatal() noexcept { return predefined<Errhandler::Type::fa
 Errhandler& errors_abort() noexcept { return predefined<Errhandler::Type::abort>(); }
 Errhandler& errors_return() noexcept { return predefined<Errhandler::Type::returns>(); }
 
+namespace {
+
+// Known before MPI_Init: MPI_Session_init takes one.
+const bool are_known = (init_predefined_errhandlers(), true);
+
+}  // namespace
+
 void init_predefined_errhandlers() noexcept {
   make_predefined(errors_are_fatal(), reinterpret_cast<std::uintptr_t>(MPI_ERRORS_ARE_FATAL));
   make_predefined(errors_abort(), reinterpret_cast<std::uintptr_t>(MPI_ERRORS_ABORT));

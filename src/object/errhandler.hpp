@@ -22,7 +22,7 @@ class Errhandler final : public Object {
 Errhandler& errors_are_fatal() noexcept;
 Errhandler& errors_abort() noexcept;
 Errhandler& errors_return() noexcept;
-/// Gives them their handles; once at start.
+/// Gives them their handles; happens when the library is loaded, again does no harm.
 void init_predefined_errhandlers() noexcept;
 
 }  // namespace dunlin

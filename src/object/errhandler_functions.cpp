@@ -58,4 +58,13 @@ Err comm_get_errhandler(Comm& comm, Errhandler** errhandler) noexcept {
   return Err::ok;
 }
 
+Err session_set_errhandler(Session& session, Errhandler& errhandler) noexcept {
+  return set_errhandler(session.errhandler, Errhandler::Type::session_function, errhandler);
+}
+
+Err session_get_errhandler(Session& session, Errhandler** errhandler) noexcept {
+  *errhandler = Ref<Errhandler>(session.errhandler).detach();
+  return Err::ok;
+}
+
 }  // namespace dunlin::object

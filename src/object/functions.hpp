@@ -16,6 +16,7 @@
 #include "object/comm.hpp"
 #include "object/errhandler.hpp"
 #include "object/info.hpp"
+#include "object/session.hpp"
 
 namespace dunlin::object {
 
@@ -63,6 +64,8 @@ Err session_create_errhandler(MPI_Session_errhandler_function* function, Errhand
 Err errhandler_free(Errhandler& errhandler) noexcept;
 Err comm_set_errhandler(Comm& comm, Errhandler& errhandler) noexcept;
 Err comm_get_errhandler(Comm& comm, Errhandler** errhandler) noexcept;
+Err session_set_errhandler(Session& session, Errhandler& errhandler) noexcept;
+Err session_get_errhandler(Session& session, Errhandler** errhandler) noexcept;
 /// Puts `errhandler` into the place an object keeps its handler in; refuses one made for another kind of
 /// object.
 Err set_errhandler(Ref<Errhandler>& place, Errhandler::Type kind, Errhandler& errhandler) noexcept;

@@ -132,6 +132,8 @@ Err info_get_string(const Info& info, const char* key, int* buffer_length, char*
   if (Err e = check_key(key); e != Err::ok) return e;
   if (*buffer_length < 0)
     return fail(Err::arg, "buflen is %d; give the room in value with its NUL, or 0", *buffer_length);
+  if (*buffer_length > 0 && !value)
+    return fail(Err::arg, "value is a null pointer, but buflen is %d", *buffer_length);
   const std::string* found = info.find(key);
   *flag = found != nullptr;
   if (!found) return Err::ok;

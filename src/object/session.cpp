@@ -1,0 +1,7 @@
+#include "object/session.hpp"
+
+namespace dunlin {
+
+Session::~Session() = default;
+
+}  // namespace dunlin
