@@ -4,6 +4,7 @@
 #include "base/err.hpp"
 #include "mpi.h"
 #include "object/comm.hpp"
+#include "object/session.hpp"
 
 namespace dunlin::runtime {
 
@@ -14,6 +15,10 @@ Err finalize() noexcept;
 Err finalized(int* flag) noexcept;
 Err query_thread(int* provided) noexcept;
 Err is_thread_main(int* flag) noexcept;
+/// Sessions (11.3): `info` may name a thread_level.  sessions.cpp
+Err session_init(Info* info, Errhandler& errhandler, Session** session) noexcept;
+Err session_finalize(Session& session) noexcept;
+Err session_get_info(Session& session, Info** info_used) noexcept;
 /// Does not return.
 Err abort(Comm& comm, int errorcode) noexcept;
 
