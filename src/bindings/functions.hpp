@@ -12,6 +12,7 @@
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
 #include "object/info.hpp"
+#include "object/session.hpp"
 
 namespace dunlin::bindings {
 
@@ -43,5 +44,6 @@ Err type_delete_attr(Datatype& datatype, int keyval) noexcept;
 
 /// Calls the handler of `comm`; success whatever the handler did (MPI 5.0, 9.5).
 Err comm_call_errhandler(Comm& comm, int errorcode) noexcept;
+Err session_call_errhandler(Session& session, int errorcode) noexcept;
 
 }  // namespace dunlin::bindings

@@ -48,6 +48,7 @@ class Body:
         self.is_hot = self.name in RULES["hot"]["always_inline"]
         self.lines, self.after, self.arguments = [], [], []
         self.comm = "nullptr"
+        self.session = self.raw_session = self.own_errhandler = None
         self.by_name = {p.name: p for p in self.model.parameters}
         self.significance = {}                       # parameter -> bool variable
 
@@ -146,6 +147,15 @@ class Body:
             return self.convert_handle(parameter, wanted)
         return self.convert_plain(parameter, wanted)
 
+    @property
+    def report(self):
+        """What is done with an error of the chapter: the handler of the object that the call is about hears of it."""
+        if self.session:
+            return f"raise_on({self.session}_object->errhandler.get(), {self.raw_session}, error, call)"
+        if self.comm == "nullptr" and self.own_errhandler:
+            return f"raise_on({self.own_errhandler}, nullptr, error, call)"
+        return f"raise({self.comm}, error, call)"
+
     # --- handles ------------------------------------------------------------------------------------------------------
 
     def convert_handle(self, p, wanted):
@@ -189,6 +199,12 @@ class Body:
         if kind == "Comm" and not p.stars and self.comm == "nullptr":
             self.comm = f"{name}_object"
             self.check_root(p)
+        if kind == "Comm" and p.stars and wanted.endswith("&"):
+            self.comm = f"{name}_object"             # MPI_Comm_free
+        if kind == "Session" and wanted.endswith("&"):
+            self.session, self.raw_session = name, raw
+        if kind == "Errhandler" and not p.stars and wanted.endswith("&"):
+            self.own_errhandler = f"{name}_object"   # of the object that the call makes
         if kind == "Request" and self.comm == "nullptr" and wanted.endswith("&"):
             self.comm = f"{name}_object->comm"
         if kind == "Datatype" and not p.stars:
@@ -266,6 +282,8 @@ class Body:
 
     def check_pointer(self, p):
         other = self.narrow_of(p)
+        if f"{self.name}.{p.name}" in RULES["optional"]["texts"]:
+            return
         if p.stars and not p.is_array and p.kind not in NULL_ALLOWED and other is not None:
             place = f"{p.name}.place" if self.is_shared and self.shared_type(p).startswith("CountOut") else p.name
             self.check(f"is_missing({place})",

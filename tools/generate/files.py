@@ -132,7 +132,7 @@ class Bindings:
         if body.checks_itself:
             return body.lines + [f"  return int({call});"]
         lines = body.lines + [f"  const Err error = {call};",
-                              f"  if (error != Err::ok) [[unlikely]] return raise({body.comm}, error, call);"]
+                              f"  if (error != Err::ok) [[unlikely]] return {body.report};"]
         return lines + body.after + ["  return MPI_SUCCESS;"]
 
     def alone(self, file, function, declaration):

@@ -183,9 +183,15 @@ extern "C" int PMPI_Remove_error_string(int errorcode) noexcept {
 }
 #pragma weak MPI_Remove_error_string = PMPI_Remove_error_string
 
-extern "C" int PMPI_Session_call_errhandler(MPI_Session, int) noexcept {
+extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) noexcept {
+  constexpr const char* call = "MPI_Session_call_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_call_errhandler");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  const Err error = bindings::session_call_errhandler(*session_object, errorcode);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_call_errhandler = PMPI_Session_call_errhandler
 
@@ -202,15 +208,33 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
 }
 #pragma weak MPI_Session_create_errhandler = PMPI_Session_create_errhandler
 
-extern "C" int PMPI_Session_get_errhandler(MPI_Session, MPI_Errhandler*) noexcept {
+extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_Session_get_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_get_errhandler");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
+  Errhandler* errhandler_made = nullptr;
+  const Err error = object::session_get_errhandler(*session_object, &errhandler_made);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_get_errhandler = PMPI_Session_get_errhandler
 
-extern "C" int PMPI_Session_set_errhandler(MPI_Session, MPI_Errhandler) noexcept {
+extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) noexcept {
+  constexpr const char* call = "MPI_Session_set_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_set_errhandler");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
+  if (is_missing(errhandler_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::errhandler, errhandler, "errhandler", call);
+  const Err error = object::session_set_errhandler(*session_object, *errhandler_object);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_set_errhandler = PMPI_Session_set_errhandler
 

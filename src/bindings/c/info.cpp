@@ -102,7 +102,6 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
   if (is_missing(info_object)) [[unlikely]] return bad_handle(nullptr, Err::info, info, "info", call);
   if (is_missing(key)) [[unlikely]] return bad_pointer(nullptr, "key", call);
   if (is_missing(buflen)) [[unlikely]] return bad_pointer(nullptr, "buflen", call);
-  if (is_missing(value)) [[unlikely]] return bad_pointer(nullptr, "value", call);
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
   const Err error = object::info_get_string(*info_object, key, buflen, value, flag);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);

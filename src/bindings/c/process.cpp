@@ -33,7 +33,7 @@ extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) noexcept {
   Comm* const comm_object = from_handle<Comm>(*comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, *comm, "comm", call);
   const Err error = comm::comm_disconnect(*comm_object);
-  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   *comm = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include "bindings/c/check.hpp"  // first: it gives mpi.h's functions their visibility
 
 #include "comm/functions.hpp"
+#include "runtime/functions.hpp"
 
 using namespace dunlin;
 using namespace dunlin::bindings;
@@ -25,15 +26,27 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
   Comm* newcomm_made = nullptr;
   const Err error = comm::comm_create_from_group(*group_object, stringtag, info_object, *errhandler_object,
       &newcomm_made);
-  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  if (error != Err::ok) [[unlikely]] return raise_on(errhandler_object, nullptr, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Comm_create_from_group = PMPI_Comm_create_from_group
 
-extern "C" int PMPI_Group_from_session_pset(MPI_Session, const char*, MPI_Group*) noexcept {
+extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name,
+    MPI_Group* newgroup) noexcept {
+  constexpr const char* call = "MPI_Group_from_session_pset";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Group_from_session_pset");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  if (is_missing(pset_name)) [[unlikely]] return bad_pointer(nullptr, "pset_name", call);
+  if (is_missing(newgroup)) [[unlikely]] return bad_pointer(nullptr, "newgroup", call);
+  Group* newgroup_made = nullptr;
+  const Err error = comm::group_from_session_pset(*session_object, pset_name, &newgroup_made);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Group_from_session_pset = PMPI_Group_from_session_pset
 
@@ -60,44 +73,105 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   Comm* newintercomm_made = nullptr;
   const Err error = comm::intercomm_create_from_groups(*local_group_object, local_leader,
       *remote_group_object, remote_leader, stringtag, info_object, *errhandler_object, &newintercomm_made);
-  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  if (error != Err::ok) [[unlikely]] return raise_on(errhandler_object, nullptr, error, call);
   set_handle(newintercomm, newintercomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Intercomm_create_from_groups = PMPI_Intercomm_create_from_groups
 
-extern "C" int PMPI_Session_finalize(MPI_Session*) noexcept {
+extern "C" int PMPI_Session_finalize(MPI_Session* session) noexcept {
+  constexpr const char* call = "MPI_Session_finalize";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_finalize");
+  if (is_missing(session)) [[unlikely]] return bad_pointer(nullptr, "session", call);
+  Session* const session_object = from_handle<Session>(*session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, *session, "session", call);
+  const Err error = runtime::session_finalize(*session_object);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), *session, error, call);
+  *session = MPI_SESSION_NULL;
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_finalize = PMPI_Session_finalize
 
-extern "C" int PMPI_Session_get_info(MPI_Session, MPI_Info*) noexcept {
+extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) noexcept {
+  constexpr const char* call = "MPI_Session_get_info";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_get_info");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  if (is_missing(info_used)) [[unlikely]] return bad_pointer(nullptr, "info_used", call);
+  Info* info_used_made = nullptr;
+  const Err error = runtime::session_get_info(*session_object, &info_used_made);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  set_handle(info_used, info_used_made, MPI_INFO_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_get_info = PMPI_Session_get_info
 
-extern "C" int PMPI_Session_get_nth_pset(MPI_Session, MPI_Info, int, int*, char*) noexcept {
+extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len,
+    char* pset_name) noexcept {
+  constexpr const char* call = "MPI_Session_get_nth_pset";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_get_nth_pset");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(nullptr, Err::info, info, "info", call);
+  if (is_missing(pset_len)) [[unlikely]] return bad_pointer(nullptr, "pset_len", call);
+  const Err error = comm::session_get_nth_pset(*session_object, info_object, n, pset_len, pset_name);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_get_nth_pset = PMPI_Session_get_nth_pset
 
-extern "C" int PMPI_Session_get_num_psets(MPI_Session, MPI_Info, int*) noexcept {
+extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) noexcept {
+  constexpr const char* call = "MPI_Session_get_num_psets";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_get_num_psets");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(nullptr, Err::info, info, "info", call);
+  if (is_missing(npset_names)) [[unlikely]] return bad_pointer(nullptr, "npset_names", call);
+  const Err error = comm::session_get_num_psets(*session_object, info_object, npset_names);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_get_num_psets = PMPI_Session_get_num_psets
 
-extern "C" int PMPI_Session_get_pset_info(MPI_Session, const char*, MPI_Info*) noexcept {
+extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name,
+    MPI_Info* info) noexcept {
+  constexpr const char* call = "MPI_Session_get_pset_info";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_get_pset_info");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  if (is_missing(pset_name)) [[unlikely]] return bad_pointer(nullptr, "pset_name", call);
+  if (is_missing(info)) [[unlikely]] return bad_pointer(nullptr, "info", call);
+  Info* info_made = nullptr;
+  const Err error = comm::session_get_pset_info(*session_object, pset_name, &info_made);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  set_handle(info, info_made, MPI_INFO_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_get_pset_info = PMPI_Session_get_pset_info
 
-extern "C" int PMPI_Session_init(MPI_Info, MPI_Errhandler, MPI_Session*) noexcept {
+extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) noexcept {
+  constexpr const char* call = "MPI_Session_init";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_init");
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(nullptr, Err::info, info, "info", call);
+  Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
+  if (is_missing(errhandler_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::errhandler, errhandler, "errhandler", call);
+  if (is_missing(session)) [[unlikely]] return bad_pointer(nullptr, "session", call);
+  Session* session_made = nullptr;
+  const Err error = runtime::session_init(info_object, *errhandler_object, &session_made);
+  if (error != Err::ok) [[unlikely]] return raise_on(errhandler_object, nullptr, error, call);
+  set_handle(session, session_made, MPI_SESSION_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_init = PMPI_Session_init
