@@ -13,7 +13,6 @@ from suite import callgrind, machine, samples
 
 FOREIGN_SHARE_MAX = 0.04
 ATTEMPTS = 3
-EXTRA_ROUNDS = 2
 LIMITS = "limits"
 SOURCES = Path(__file__).resolve().parent.parent / "programs"
 
@@ -113,8 +112,9 @@ def run_once(mpi, experiment, executable, arguments, probe):
 
 
 class Runner:
-    def __init__(self, mpis, folder, is_quick, rounds, say):
+    def __init__(self, mpis, folder, is_quick, rounds, rounds_extra, say):
         self.mpis, self.folder, self.is_quick, self.rounds, self.say = mpis, folder, is_quick, rounds, say
+        self.rounds_extra = rounds_extra  # where the MPIs were not all met in one state of the machine
         self.limits = compile_program(None, LIMITS, folder)
         self.troubles = {}  # (experiment, mpi) -> why
         machine.adopt_orphans()
@@ -140,7 +140,7 @@ class Runner:
             except (Failed, OSError) as reason:
                 self.troubles[experiment.name, mpi.name] = str(reason)
         found = []
-        for number in range(self.rounds + (0 if self.is_quick else EXTRA_ROUNDS)):
+        for number in range(self.rounds + self.rounds_extra):
             if number >= self.rounds and self.is_covered(found):
                 break
             order = [mpi for mpi in self.mpis if mpi.name in executables]

@@ -13,7 +13,7 @@ SHORT = ["--ms=1", "--repeats=1"]
 RUNS = [
     (2, "pingpong", ["--sizes=0,8,4096,300000"]),
     (2, "pingpong", ["--sizes=8,100000", "--mode=fresh", "--call=sendrecv"]),
-    (2, "pingpong", ["--sizes=8,100000", "--mode=off_cache", "--pool=4000000", "--alloc=mpi"]),
+    (2, "pingpong", ["--sizes=8,100000", "--mode=off_cache", "--pool=4000000"]),
     (2, "bandwidth", ["--sizes=8,70000"]),
     (2, "bandwidth", ["--sizes=8,70000", "--bidirectional=1", "--window=3"]),
     (5, "multi_pair", ["--sizes=8,5000"]),
