@@ -11,31 +11,14 @@ namespace {
 // Blocks of up to this many bytes have a kernel of their own; above, a call of memcpy is cheap beside the
 // copy itself.
 constexpr std::int64_t kTemplatedBytesMax = 64;
-// Loading several blocks before storing any keeps loads from waiting for stores at the same page offset (4
-// KiB aliasing), which costs up to a factor of two where both sides have one stride.
-constexpr std::int64_t kBatch = 8;
-
-template <std::int64_t kBlock>
-struct Value {
-  std::byte bytes[kBlock];
-};
 
 template <std::int64_t kBlock>
 void copy_row(std::byte* __restrict to, std::int64_t to_stride, const std::byte* __restrict from,
               std::int64_t from_stride, std::int64_t n) noexcept {
-  std::int64_t i = 0;
-  if constexpr (kBlock <= 16) {
-    for (; i + kBatch <= n; i += kBatch) {
-      Value<kBlock> batch[kBatch];
-#pragma GCC unroll 8
-      for (std::int64_t j = 0; j < kBatch; ++j) std::memcpy(&batch[j], from + j * from_stride, kBlock);
-#pragma GCC unroll 8
-      for (std::int64_t j = 0; j < kBatch; ++j) std::memcpy(to + j * to_stride, &batch[j], kBlock);
-      from += kBatch * from_stride;
-      to += kBatch * to_stride;
-    }
-  }
-  for (; i < n; ++i, from += from_stride, to += to_stride) std::memcpy(to, from, kBlock);
+  // Four at a time: below that the loop itself is the limit in cache.  Loading several blocks before storing
+  // them was tried: up to 30 % faster for tiny strides, up to 70 % slower where lines come from memory.
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, kBlock);
 }
 
 template <std::int64_t kBlock>

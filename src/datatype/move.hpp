@@ -27,10 +27,15 @@ struct Mover {
   }
 
   bool grid(std::int64_t offset, std::int64_t block, Dimension columns, Dimension rows) noexcept {
-    const Grid dense{{block, block * columns.count}}, mapped{{columns.stride, rows.stride}};
-    grid_kernel(block)(to_at(offset), kTo == Side::dense ? dense : mapped, from_at(offset),
-                       kFrom == Side::dense ? dense : mapped, columns.count, rows.count, block);
-    return advance(block * columns.count * rows.count);
+    const std::int64_t bytes = block * columns.count * rows.count;
+    const GridAt all{offset, block, columns, rows};
+    if (rows.count == 1 || columns.count == 1 || magnitude(rows.stride) >= magnitude(columns.stride))
+      part_of_grid(all, {0, 0, columns.count, rows.count});
+    else if constexpr (kTo == Side::mapped && kFrom == Side::mapped)
+      in_memory_order(all);
+    else
+      tiled(all);
+    return advance(bytes);
   }
 
   bool indexed(std::int64_t offset, const std::int64_t* offsets, std::int64_t n,
@@ -65,6 +70,49 @@ struct Mover {
   }
 
  private:
+  struct GridAt {
+    std::int64_t offset, block;
+    Dimension columns, rows;
+  };
+  struct PartOfGrid {
+    std::int64_t column, row, columns, rows;  // the first, and how many
+  };
+
+  static std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
+
+  /// Columns of a matrix whose rows lie in memory: packed block by block, every line would be fetched once
+  /// for each of its blocks.  A tile uses the lines of a few columns up before it goes on.
+  void tiled(const GridAt& grid) noexcept {
+    constexpr std::int64_t kColumns = 16, kLineBytes = 64;
+    const std::int64_t per_line = kLineBytes / std::max(magnitude(grid.rows.stride), std::int64_t{1});
+    const std::int64_t rows = std::clamp(per_line, std::int64_t{4}, std::int64_t{32});
+    for (std::int64_t column = 0; column < grid.columns.count; column += kColumns)
+      for (std::int64_t row = 0; row < grid.rows.count; row += rows)
+        part_of_grid(grid, {column, row, std::min(kColumns, grid.columns.count - column),
+                            std::min(rows, grid.rows.count - row)});
+  }
+
+  /// Both sides have one layout, so the order is free: the smaller stride becomes the inner loop, or one run.
+  void in_memory_order(const GridAt& grid) noexcept {
+    if (grid.rows.stride == grid.block)
+      part_of_grid({grid.offset, grid.block * grid.rows.count, grid.columns, {1, 0}},
+                   {0, 0, grid.columns.count, 1});
+    else
+      part_of_grid({grid.offset, grid.block, grid.rows, grid.columns},
+                   {0, 0, grid.rows.count, grid.columns.count});
+  }
+
+  void part_of_grid(const GridAt& grid, const PartOfGrid& part) noexcept {
+    const Grid dense{{grid.block, grid.block * grid.columns.count}};
+    const Grid mapped{{grid.columns.stride, grid.rows.stride}};
+    const std::int64_t dense_at = part.row * dense.stride[1] + part.column * dense.stride[0];
+    const std::int64_t mapped_at = grid.offset + part.row * mapped.stride[1] + part.column * mapped.stride[0];
+    std::byte* target = kTo == Side::dense ? to + dense_at : moved(to, mapped_at);
+    const std::byte* source = kFrom == Side::dense ? from + dense_at : moved(from, mapped_at);
+    grid_kernel(grid.block)(target, kTo == Side::dense ? dense : mapped, source,
+                            kFrom == Side::dense ? dense : mapped, part.columns, part.rows, grid.block);
+  }
+
   std::byte* to_at(std::int64_t offset) const noexcept { return kTo == Side::dense ? to : moved(to, offset); }
   const std::byte* from_at(std::int64_t offset) const noexcept {
     return kFrom == Side::dense ? from : moved(from, offset);
