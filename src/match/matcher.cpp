@@ -5,6 +5,13 @@
 namespace dunlin::match {
 
 Posted* Matcher::take_posted(const Key& message, Posted* awaited) noexcept {
+  if (!awaited && count_[0] == posted_.size()) [[likely]] {  // no wildcards: one place to look
+    Entry* const found = posted_.take(message);
+    if (!found) return nullptr;
+    --busy_;
+    --count_[0];
+    return static_cast<Posted*>(found);
+  }
   Posted* oldest = awaited;
   const auto consider = [&](unsigned kind, const Key& key) noexcept {
     if (count_[kind] == 0) return;

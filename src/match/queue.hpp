@@ -57,6 +57,19 @@ class Queue {
     return nullptr;
   }
 
+  /// As `find`, and takes it out.
+  Entry* take(const Key& key) noexcept {
+    if (size_ == 0) return nullptr;
+    Bucket& bucket = buckets_[index(key)];
+    Entry* before = nullptr;
+    for (Entry* each = bucket.first; each; before = each, each = each->next_in_bucket)
+      if (each->key == key) {
+        unlink(bucket, before, *each);
+        return each;
+      }
+    return nullptr;
+  }
+
   /// Takes out an entry that is in the queue.  Walks its bucket.
   void remove(Entry& entry) noexcept {
     Bucket& bucket = buckets_[index(entry.key)];
@@ -65,9 +78,7 @@ class Queue {
       DUNLIN_ASSERT(each != nullptr);
       before = each;
     }
-    (before ? before->next_in_bucket : bucket.first) = entry.next_in_bucket;
-    if (bucket.last == &entry) bucket.last = before;
-    --size_;
+    unlink(bucket, before, entry);
   }
 
   /// Calls `visit(entry)` for every entry, in no particular order; `visit` must not change the queue.
@@ -85,6 +96,12 @@ class Queue {
 
   std::size_t bucket_count() const noexcept { return buckets_ ? std::size_t{1} << bits_ : 0; }
   std::size_t index(const Key& key) const noexcept { return hash(key) >> (64 - bits_); }
+
+  void unlink(Bucket& bucket, Entry* before, Entry& entry) noexcept {
+    (before ? before->next_in_bucket : bucket.first) = entry.next_in_bucket;
+    if (bucket.last == &entry) bucket.last = before;
+    --size_;
+  }
 
   void append(Entry& entry) noexcept {
     Bucket& bucket = buckets_[index(entry.key)];

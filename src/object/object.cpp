@@ -11,18 +11,6 @@ Object* predefined_objects[kPredefinedHandles];
 
 namespace {
 
-// Free objects by size in steps of 64 bytes.  Requests come and go most; a block of 32 amortises the allocation.
-constexpr std::size_t kStepBytes = 64;
-constexpr std::size_t kPooledBytesMax = 2048;
-constexpr std::size_t kObjectsPerBlock = 32;
-
-struct Free {
-  void* vtable_place;        // left alone, as is the kind behind it: `kind()` of a stale handle must read `none`
-  Kind kind;
-  Free* next;
-};
-Free* free_lists[kPooledBytesMax / kStepBytes + 1];
-
 std::vector<Object*>& objects_by_int() {
   static auto& objects = *new std::vector<Object*>;  // never destroyed: objects are freed until the end of the process
   return objects;
@@ -32,49 +20,23 @@ std::vector<std::size_t>& free_places() {  // of objects_by_int
   return places;
 }
 
-void* take(std::size_t step) noexcept {
-  if (!free_lists[step]) {
-    const std::size_t bytes = step * kStepBytes;
-    auto* block = static_cast<std::byte*>(std::aligned_alloc(kStepBytes, bytes * kObjectsPerBlock));
-    if (!block) return nullptr;
-    for (std::size_t i = kObjectsPerBlock; i-- > 0;) {
-      auto* each = reinterpret_cast<Free*>(block + i * bytes);
-      each->kind = Kind::none;
-      each->next = free_lists[step];
-      free_lists[step] = each;
-    }
-  }
-  Free* taken = free_lists[step];
-  free_lists[step] = taken->next;
-  return taken;
-}
-
 }  // namespace
 
-Object::~Object() {
-  if (integer_ != 0) {
-    const std::size_t place = std::size_t(integer_) - kPredefinedHandles;
-    objects_by_int()[place] = nullptr;
-    free_places().push_back(place);
-  }
-  // Volatile, so that the store is not dropped as dead: stale handles are recognised by it.
-  *const_cast<volatile Kind*>(&kind_) = Kind::none;
+void* ObjectPool::take_new(std::size_t step) noexcept {
+  const std::size_t bytes = step * kStepBytes;
+  const std::size_t objects = step < kSteps ? kObjectsPerBlock : 1;
+  auto* const block = static_cast<std::byte*>(std::aligned_alloc(kStepBytes, bytes * objects));
+  if (!block) log::die("out of memory for an object of %zu bytes", bytes);
+  for (std::size_t i = objects; i-- > 1;) give_back(block + i * bytes, bytes);
+  return block;
 }
 
-void* Object::operator new(std::size_t bytes) noexcept {
-  const std::size_t step = (bytes + kStepBytes - 1) / kStepBytes;
-  void* memory = bytes <= kPooledBytesMax ? take(step) : std::aligned_alloc(kStepBytes, step * kStepBytes);
-  if (!memory) log::die("out of memory for an object of %zu bytes", bytes);
-  return memory;
-}
+void ObjectPool::give_back_large(void* memory) noexcept { std::free(memory); }
 
-void Object::operator delete(void* memory, std::size_t bytes) noexcept {
-  const std::size_t step = (bytes + kStepBytes - 1) / kStepBytes;
-  if (bytes > kPooledBytesMax) return std::free(memory);
-  auto* freed = static_cast<Free*>(memory);
-  freed->kind = Kind::none;
-  freed->next = free_lists[step];
-  free_lists[step] = freed;
+void Object::forget_int() noexcept {
+  const std::size_t place = std::size_t(integer_) - kPredefinedHandles;
+  objects_by_int()[place] = nullptr;
+  free_places().push_back(place);
 }
 
 int Object::to_int() noexcept {

@@ -21,6 +21,39 @@ enum class Kind : std::uint32_t {
   file = 0x46494c45, keyval = 0x4b455956,
 };
 
+/// Memory of objects: free lists by size in steps of 64 bytes.  Requests come and go most.
+class ObjectPool {
+ public:
+  static void* take(std::size_t bytes) noexcept {
+    const std::size_t step = (bytes + kStepBytes - 1) / kStepBytes;
+    if (step >= kSteps || !free_[step]) [[unlikely]] return take_new(step);
+    Free* const taken = free_[step];
+    free_[step] = taken->next;
+    return taken;
+  }
+  static void give_back(void* memory, std::size_t bytes) noexcept {
+    const std::size_t step = (bytes + kStepBytes - 1) / kStepBytes;
+    if (step >= kSteps) [[unlikely]] return give_back_large(memory);
+    auto* const freed = static_cast<Free*>(memory);
+    freed->kind = Kind::none;
+    freed->next = free_[step];
+    free_[step] = freed;
+  }
+
+ private:
+  struct Free {
+    void* vtable_place;  // left alone, as is the kind behind it: `kind()` of a stale handle must read `none`
+    Kind kind;
+    Free* next;
+  };
+  static constexpr std::size_t kStepBytes = 64;
+  static constexpr std::size_t kSteps = 33;            // up to 2 KiB; larger ones come from the C library
+  static constexpr std::size_t kObjectsPerBlock = 32;  // amortises the allocation
+  static void* take_new(std::size_t step) noexcept;
+  static void give_back_large(void* memory) noexcept;
+  static inline Free* free_[kSteps] = {};
+};
+
 class Object {
  public:
   explicit Object(Kind kind) noexcept : kind_(kind) {}
@@ -42,9 +75,8 @@ class Object {
     return predefined_handle_ ? predefined_handle_ : reinterpret_cast<std::uintptr_t>(this);
   }
 
-  /// Objects live in pools by size (object.cpp); memory is reused for objects only.
-  static void* operator new(std::size_t bytes) noexcept;
-  static void operator delete(void* memory, std::size_t bytes) noexcept;
+  static void* operator new(std::size_t bytes) noexcept { return ObjectPool::take(bytes); }
+  static void operator delete(void* memory, std::size_t bytes) noexcept { ObjectPool::give_back(memory, bytes); }
   static void* operator new(std::size_t, void* place) noexcept { return place; }  // predefined objects, static storage
   static void operator delete(void*, void*) noexcept {}
 
@@ -54,9 +86,14 @@ class Object {
   static Object* from_int(int value) noexcept;
 
  protected:
-  virtual ~Object();
+  virtual ~Object() {
+    if (integer_ != 0) [[unlikely]] forget_int();
+    // Volatile, so that the store is not dropped as dead: stale handles are recognised by it.
+    *const_cast<volatile Kind*>(&kind_) = Kind::none;
+  }
 
  private:
+  void forget_int() noexcept;
   friend void make_predefined(Object& object, std::uintptr_t handle) noexcept;
   friend void withdraw_predefined(Object& object) noexcept;
   Kind kind_;

@@ -18,13 +18,9 @@ void Request::release_comm() noexcept { comm->release(); }
 
 Err Request::start() noexcept { return fail(Err::request, "the request is not persistent and cannot be started"); }
 
-Err Request::fill_status(void* status) noexcept {
-  if (has_empty_status)
-    set_empty_status(status, completion.is_cancelled);
-  else
-    set_status(status, completion);
-  return completion.error;
-}
+alignas(64) unsigned char CompletedRequest::of_sends_[sizeof(CompletedRequest)];
+
+Err Request::query(void*) noexcept { return completion.error; }
 
 void Request::describe(char* text, int bytes_max) const noexcept {
   std::snprintf(text, std::size_t(bytes_max), "an operation");

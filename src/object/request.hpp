@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 
 #include "base/err.hpp"
 #include "object/object.hpp"
@@ -32,6 +33,7 @@ class Request : public Object {
   bool is_active = true;
   bool is_persistent = false;
   bool is_let_go = false;     // MPI_Request_free while under way: the object goes when the operation has finished
+  bool has_own_status = false;  // generalized: `fill_status` and `reported` do something of their own
   bool is_static = false;     // shared by all operations of its sort that are complete at once: never freed
   bool has_empty_status = false;   // sends: the status of MPI_Wait is the empty one but for error and cancelled
   Comm* comm = nullptr;       // whose error handler hears of `completion.error`; kept alive by `hold`
@@ -54,9 +56,9 @@ class Request : public Object {
     is_complete = true;
     if (is_let_go) [[unlikely]] release();
   }
-  /// Generalized requests run the program's query function here, once a wait or test found them complete.
-  virtual Err fill_status(void* status) noexcept;
-  /// After completion was reported; generalized requests run the program's free function.
+  /// Generalized requests only: the program's query function, once a wait or test found them complete.
+  virtual Err query(void* status) noexcept;
+  /// Generalized requests only: the program's free function, after completion was reported.
   virtual Err reported() noexcept { return Err::ok; }
   /// Whether it waits because the receiver holds too much unexpected data.
   virtual bool is_held_back() const noexcept { return false; }
@@ -71,6 +73,23 @@ class Request : public Object {
  private:
   void release_comm() noexcept;
   bool is_comm_held_ = false;
+};
+
+/// The request of every operation of a sort that is complete at once: never freed, never changed.
+class CompletedRequest final : public Request {
+ public:
+  CompletedRequest(bool has_empty, const Completion& result) noexcept {
+    is_complete = true;
+    is_static = true;
+    has_empty_status = has_empty;
+    completion = result;
+  }
+  /// Of sends that were complete when the call returned.
+  static CompletedRequest& of_sends() noexcept { return reinterpret_cast<CompletedRequest&>(of_sends_); }
+  static void init() noexcept { ::new (of_sends_) CompletedRequest(true, {}); }  // runtime, at start
+
+ private:
+  alignas(64) static unsigned char of_sends_[];  // never destroyed: programs hold its handle to the very end
 };
 
 }  // namespace dunlin

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy_short.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "datatype/cursor.hpp"
@@ -118,8 +119,8 @@ void Protocol::arrived(int peer, const transport::Envelope& envelope, const tran
     request.completion.source = envelope.source;
     request.completion.tag = envelope.tag;
     request.completion.bytes = envelope.bytes;
-    if (payload.first.size() == envelope.bytes) [[likely]]
-      std::memcpy(request.data.address, payload.first.data(), envelope.bytes);
+    if (envelope.bytes <= transport::shm::Line::kFirstBytes) [[likely]]
+      copy_short(request.data.address, payload.first.data(), envelope.bytes);
     else
       payload.copy_to(request.data.address, 0, envelope.bytes);
     return request.finish();

@@ -26,6 +26,15 @@ namespace dunlin::protocol {
                                    static_cast<const std::byte*>(buffer));
 }
 
+/// The same for MPI_Isend.
+[[gnu::always_inline]] inline bool try_isend_short(const void* buffer, std::int64_t count, const Datatype* type,
+                                                   int dest, int tag, const Comm* comm,
+                                                   MPI_Request* request) noexcept {
+  if (!request || !try_send_short(buffer, count, type, dest, tag, comm)) return false;
+  *request = reinterpret_cast<MPI_Request>(&CompletedRequest::of_sends());
+  return true;
+}
+
 /// A receive from one named source with one tag.  True: it is done.
 [[gnu::always_inline]] inline bool try_receive_short(void* buffer, std::int64_t count, const Datatype* type, int source,
                                                      int tag, const Comm* comm, MPI_Status* status) noexcept {

@@ -27,16 +27,25 @@ Err check_all(int count, const MPI_Request* handles) noexcept {
 }
 
 /// Fills `status` without ending the request.
-Err peek(Request& request, MPI_Status* status) noexcept {
-  MPI_Status unwanted;  // generalized requests need a place to write to
-  return request.fill_status(status ? status : &unwanted);
+inline Err peek(Request& request, MPI_Status* status) noexcept {
+  if (request.has_own_status) [[unlikely]] {
+    MPI_Status unwanted;  // the program's function needs a place to write to
+    return request.query(status ? status : &unwanted);
+  }
+  if (!status) return request.completion.error;
+  if (request.has_empty_status)
+    set_empty_status(status, request.completion.is_cancelled);
+  else
+    set_status(status, request.completion);
+  return request.completion.error;
 }
 
 /// Reports a complete request to the program and ends it.
-Err report(MPI_Request* handle, Request& request, MPI_Status* status) noexcept {
+inline Err report(MPI_Request* handle, Request& request, MPI_Status* status) noexcept {
   Err error = peek(request, status);
   if (error != Err::ok) [[unlikely]] set_error_origin(request.comm);
-  if (const Err late = request.reported(); error == Err::ok) error = late;
+  if (request.has_own_status) [[unlikely]]
+    if (const Err late = request.reported(); error == Err::ok) error = late;
   if (request.is_persistent) {
     request.is_active = false;
     return error;
@@ -161,8 +170,10 @@ Err testany(int count, MPI_Request* array_of_requests, int* index, int* flag, MP
 
 Err waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) noexcept {
   if (Err error = check_all(count, array_of_requests); error != Err::ok) return error;
-  for (int i = 0; i < count; ++i)
-    if (const Request* request = awaited(array_of_requests[i])) engine().wait(*request);
+  for (int i = 0; i < count; ++i) {
+    const Request* request = awaited(array_of_requests[i]);
+    if (request && !request->is_complete) engine().wait(*request);
+  }
   return report_all(count, array_of_requests, array_of_statuses);
 }
 

@@ -10,10 +10,12 @@ class GeneralizedRequest final : public Request {
  public:
   GeneralizedRequest(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
                      MPI_Grequest_cancel_function* cancel, void* extra_state) noexcept
-      : query_(query), free_(free), cancel_(cancel), extra_state_(extra_state) {}
+      : query_(query), free_(free), cancel_(cancel), extra_state_(extra_state) {
+    has_own_status = true;
+  }
 
   Err cancel() noexcept override { return Err(cancel_(extra_state_, is_complete)); }
-  Err fill_status(void* status) noexcept override { return Err(query_(extra_state_, static_cast<MPI_Status*>(status))); }
+  Err query(void* status) noexcept override { return Err(query_(extra_state_, static_cast<MPI_Status*>(status))); }
   Err reported() noexcept override { return free_state(); }
   void describe(char* text, int bytes_max) const noexcept override;
 

@@ -16,8 +16,8 @@ inline void hold_type(TypedRequest& request, const Datatype* type) noexcept {
   if (type) request.held_type = Ref<Datatype>(const_cast<Datatype*>(type));  // reference counts are not part of a value
 }
 
-/// Shared by all sends that are complete at once: never freed, never changed.
-Request& completed_send() noexcept;
+/// Shared by all sends that are complete at once.
+inline Request& completed_send() noexcept { return CompletedRequest::of_sends(); }
 /// Shared by all receives from MPI_PROC_NULL.
 Request& completed_null_receive() noexcept;
 /// The completion of a receive from MPI_PROC_NULL.

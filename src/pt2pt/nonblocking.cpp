@@ -8,16 +8,6 @@
 namespace dunlin::pt2pt {
 namespace {
 
-class CompletedRequest final : public Request {
- public:
-  CompletedRequest(bool has_empty, Completion result) noexcept {
-    is_complete = true;
-    is_static = true;
-    has_empty_status = has_empty;
-    completion = result;
-  }
-};
-
 /// A send with a receive: complete when both are.  `copy` is the packed data of MPI_Isendrecv_replace.
 class ExchangeRequest final : public Request, public progress::Pollable {
  public:
@@ -36,13 +26,6 @@ class ExchangeRequest final : public Request, public progress::Pollable {
  private:
   ~ExchangeRequest() override { std::free(copy); }
 };
-
-template <bool has_empty_status>
-Request& completed(const Completion& result) noexcept {
-  alignas(CompletedRequest) static unsigned char storage[sizeof(CompletedRequest)];  // never destroyed
-  static auto* const request = ::new (storage) CompletedRequest(has_empty_status, result);
-  return *request;
-}
 
 Err start_send(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode, Request** request) noexcept {
   if (dest == MPI_PROC_NULL ||
@@ -83,8 +66,11 @@ Err start_exchange(ExchangeRequest* both, const Source& out, int dest, int sendt
 
 }  // namespace
 
-Request& completed_send() noexcept { return completed<true>({}); }
-Request& completed_null_receive() noexcept { return completed<false>(null_completion()); }
+Request& completed_null_receive() noexcept {
+  alignas(CompletedRequest) static unsigned char storage[sizeof(CompletedRequest)];  // never destroyed
+  static auto* const request = ::new (storage) CompletedRequest(false, null_completion());
+  return *request;
+}
 
 Err isend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
           Request** request) noexcept {

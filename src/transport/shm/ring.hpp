@@ -28,7 +28,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
-#include "transport/shm/copy.hpp"
+#include "base/copy_short.hpp"
 #include "transport/shm/gather.hpp"
 #include "transport/shm/hardware.hpp"
 #include "transport/transport.hpp"

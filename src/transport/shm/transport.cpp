@@ -12,7 +12,7 @@ namespace {
 
 /// From one ring before the next is looked at: enough to spread the cost of a round over a stream, few
 /// enough that no peer waits long behind another.
-constexpr int kMessagesPerRing = 8;
+constexpr int kMessagesPerRing = 32;
 constexpr int kMessagesPerInbox = 16;
 
 }  // namespace

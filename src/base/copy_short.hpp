@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace dunlin::transport::shm {
+namespace dunlin {
 
 namespace detail {
 /// Two accesses of T that may overlap: any size from sizeof(T) to 2 * sizeof(T).
@@ -40,4 +40,4 @@ struct Half {
   to[bytes - 1] = from[bytes - 1];
 }
 
-}  // namespace dunlin::transport::shm
+}  // namespace dunlin
