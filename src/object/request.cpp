@@ -1,6 +1,7 @@
 #include "object/request.hpp"
 
 #include <cstdio>
+#include <new>
 
 #include "object/comm.hpp"
 #include "object/status.hpp"
@@ -19,6 +20,7 @@ void Request::release_comm() noexcept { comm->release(); }
 Err Request::start() noexcept { return fail(Err::request, "the request is not persistent and cannot be started"); }
 
 alignas(64) unsigned char CompletedRequest::of_sends_[sizeof(CompletedRequest)];
+[[maybe_unused]] static auto* const sends_made = ::new (&CompletedRequest::of_sends()) CompletedRequest(true, {});
 
 Err Request::query(void*) noexcept { return completion.error; }
 

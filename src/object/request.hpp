@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <new>
 
 #include "base/err.hpp"
 #include "object/object.hpp"
@@ -86,7 +85,6 @@ class CompletedRequest final : public Request {
   }
   /// Of sends that were complete when the call returned.
   static CompletedRequest& of_sends() noexcept { return reinterpret_cast<CompletedRequest&>(of_sends_); }
-  static void init() noexcept { ::new (of_sends_) CompletedRequest(true, {}); }  // runtime, at start
 
  private:
   alignas(64) static unsigned char of_sends_[];  // never destroyed: programs hold its handle to the very end

@@ -26,7 +26,6 @@ void make_predefined_objects() noexcept {
   static bool are_made = false;
   if (are_made) return;
   are_made = true;
-  CompletedRequest::init();
   init_predefined_errhandlers();
   init_predefined_groups();
   object::init_predefined_info();
