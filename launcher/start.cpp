@@ -15,6 +15,7 @@
 
 #include "base/assert.hpp"
 #include "boot/launch_environment.hpp"
+#include "launcher/program_file.hpp"
 
 extern char** environ;
 
@@ -58,19 +59,6 @@ std::string heap_library() {
   return is_nameable && ::access(path.c_str(), R_OK) == 0 ? path : "";
 }
 
-std::vector<std::string> environment_of(const App& app) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry; ++entry)
-    if (!is_of_another_launcher(name_of(*entry))) environment.push_back(*entry);
-  for (const auto& [name, value] : app.environment) set(environment, name, value);
-  if (const std::string heap = heap_library();
-      !heap.empty() && value_of(environment, "DUNLIN_HEAP") != "private") {
-    const std::string others = value_of(environment, "LD_PRELOAD");
-    set(environment, "LD_PRELOAD", others.empty() ? heap : others + ':' + heap);
-  }
-  return environment;
-}
-
 /// A program without a slash that is not in PATH but lies in the directory is meant too: "mpirun -n 2 a.out".
 std::string program_of(const App& app) {
   const std::string& name = app.command[0];
@@ -84,6 +72,25 @@ std::string program_of(const App& app) {
   }
   const std::string directory = app.directory.empty() ? "." : app.directory;
   return ::access((directory + '/' + name).c_str(), X_OK) == 0 ? "./" + name : name;
+}
+
+/// Whether to preload the shared heap: the user may say no, and a program may not stand it.
+bool wants_heap(const App& app, const std::string& program, const std::vector<std::string>& environment) {
+  if (value_of(environment, "DUNLIN_HEAP") == "private") return false;
+  const bool is_inside = program[0] != '/' && !app.directory.empty();
+  return !is_sanitized(is_inside ? app.directory + '/' + program : program);
+}
+
+std::vector<std::string> environment_of(const App& app, const std::string& program) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry)
+    if (!is_of_another_launcher(name_of(*entry))) environment.push_back(*entry);
+  for (const auto& [name, value] : app.environment) set(environment, name, value);
+  if (const std::string heap = heap_library(); !heap.empty() && wants_heap(app, program, environment)) {
+    const std::string others = value_of(environment, "LD_PRELOAD");
+    set(environment, "LD_PRELOAD", others.empty() ? heap : others + ':' + heap);
+  }
+  return environment;
 }
 
 /// Everything the child needs, made before it exists: between vfork and exec it may only make system calls.
@@ -166,8 +173,8 @@ std::vector<std::string> variables_of(const RankSetup& setup) {
 
 Starter::Starter(const Job& job) : job_(job) {
   for (const App& app : job.apps) {
-    environments_.push_back(environment_of(app));
     programs_.push_back(program_of(app));
+    environments_.push_back(environment_of(app, programs_.back()));
   }
 }
 

@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -264,6 +265,41 @@ class CommandLine(LauncherTest):
             "-n", "1", "sh", "-c", "echo $PMI_PORT$PMI_ID$PMIX_RANK$DUNLIN_LAUNCH_RANK", env=env
         )
         self.assertEqual((code, out), (0, "0\n"))
+
+
+class Heap(LauncherTest):
+    LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MPIRUN)), "lib", "libdunlin_heap.so")
+
+    def preloaded(self, *words, **more):
+        code, out, err = self.run_job(*words, "sh", "-c", "echo $LD_PRELOAD", **more)
+        self.assertEqual((code, err), (0, ""))
+        return out.strip()
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(self.LIBRARY):
+            self.skipTest("this build has no shared heap")
+
+    def test_preloaded_unless_private(self):
+        self.assertEqual(self.preloaded("-n", "1"), self.LIBRARY)
+        self.assertEqual(self.preloaded("-n", "1", "-x", "DUNLIN_HEAP=private"), "")
+        self.assertEqual(self.preloaded("-n", "1", env=dict(os.environ, DUNLIN_HEAP="private")), "")
+
+    def test_comes_after_what_the_user_preloads(self):
+        self.assertEqual(
+            self.preloaded("-n", "1", "-x", "LD_PRELOAD=libm.so.6"), "libm.so.6:" + self.LIBRARY
+        )
+
+    def test_not_into_sanitized_programs(self):
+        compiler = shutil.which("cc")
+        with tempfile.TemporaryDirectory() as place:
+            with open(os.path.join(place, "p.c"), "w") as file:
+                file.write("int main(void) { return 0; }\n")
+            command = [compiler or "cc", "-fsanitize=address", "-o", "p", "p.c"]
+            if not compiler or subprocess.run(command, cwd=place, capture_output=True).returncode != 0:
+                self.skipTest("no compiler with a sanitizer")
+            for words, where in ((["./p"], place), (["-wdir", place, "./p"], "/"), ([place + "/p"], "/")):
+                self.assertEqual(self.run_job("-n", "1", *words, cwd=where), (0, "", ""))
 
 
 class Binding(LauncherTest):

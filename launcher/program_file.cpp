@@ -1,0 +1,110 @@
+// Reading ELF headers; see program_file.hpp.
+#include "launcher/program_file.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace dunlin::launcher {
+namespace {
+
+/// A file mapped for reading.  Nothing in it is trusted: every access is checked against its size.
+class Image {
+ public:
+  explicit Image(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+      void* memory = ::mmap(nullptr, std::size_t(status.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+      if (memory != MAP_FAILED) bytes_ = {static_cast<const char*>(memory), std::size_t(status.st_size)};
+    }
+    if (fd >= 0) ::close(fd);
+  }
+  ~Image() {
+    if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+  }
+  Image(const Image&) = delete;
+
+  /// A copy of the `T` at an offset; false when it is not all there.
+  template <class T>
+  bool try_read(std::size_t at, T& value) const noexcept {
+    if (at > bytes_.size() || bytes_.size() - at < sizeof value) return false;
+    std::memcpy(&value, bytes_.data() + at, sizeof value);
+    return true;
+  }
+
+  /// The text at an offset up to its NUL; "" when there is none.
+  std::string text(std::size_t at) const {
+    if (at >= bytes_.size()) return {};
+    const std::string_view rest(bytes_.data() + at, bytes_.size() - at);
+    const std::size_t end = rest.find('\0');
+    return end == std::string_view::npos ? std::string() : std::string(rest.substr(0, end));
+  }
+
+ private:
+  std::span<const char> bytes_;
+};
+
+bool is_readable_elf(const Elf64_Ehdr& header) noexcept {
+  constexpr unsigned char kOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         header.e_ident[EI_DATA] == kOrder && header.e_phentsize == sizeof(Elf64_Phdr);
+}
+
+/// Where in the file an address of the running program comes from; 0 when nowhere.
+std::size_t offset_of(const Image& image, const Elf64_Ehdr& header, Elf64_Addr address) noexcept {
+  Elf64_Phdr segment;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    if (!image.try_read(header.e_phoff + i * sizeof segment, segment)) return 0;
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+        address - segment.p_vaddr < segment.p_filesz)
+      return segment.p_offset + (address - segment.p_vaddr);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> needed_libraries(const std::string& path) {
+  const Image image(path);
+  Elf64_Ehdr header;
+  if (!image.try_read(0, header) || !is_readable_elf(header)) return {};
+  std::vector<std::size_t> name_offsets;
+  std::size_t names_at = 0;
+  Elf64_Phdr segment;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    if (!image.try_read(header.e_phoff + i * sizeof segment, segment)) return {};
+    if (segment.p_type != PT_DYNAMIC) continue;
+    Elf64_Dyn entry;
+    for (std::size_t at = 0; at < segment.p_filesz; at += sizeof entry) {
+      if (!image.try_read(segment.p_offset + at, entry) || entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_NEEDED) name_offsets.push_back(entry.d_un.d_val);
+      if (entry.d_tag == DT_STRTAB) names_at = offset_of(image, header, entry.d_un.d_ptr);
+    }
+  }
+  std::vector<std::string> names;
+  if (names_at != 0)
+    for (const std::size_t offset : name_offsets) names.push_back(image.text(names_at + offset));
+  return names;
+}
+
+bool is_sanitized(const std::string& path) {
+  static constexpr std::string_view kRuntimes[] = {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so",
+                                                   "libclang_rt."};
+  const std::vector<std::string> libraries = needed_libraries(path);
+  return std::any_of(libraries.begin(), libraries.end(), [](const std::string& name) {
+    return std::any_of(std::begin(kRuntimes), std::end(kRuntimes),
+                       [&name](std::string_view runtime) { return name.starts_with(runtime); });
+  });
+}
+
+}  // namespace dunlin::launcher

@@ -1,0 +1,17 @@
+// What mpirun has to know about a program file before it starts it.  Called by start.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dunlin::launcher {
+
+/// Names of the shared libraries that an ELF program (64 bits, this machine's byte order) asks for itself
+/// ("libc.so.6"); empty for scripts, static programs and files that cannot be read.
+std::vector<std::string> needed_libraries(const std::string& path);
+
+/// The program brings an allocator that must be the first in the process: a sanitizer's run-time library,
+/// which ends a process with another library preloaded.
+bool is_sanitized(const std::string& path);
+
+}  // namespace dunlin::launcher
