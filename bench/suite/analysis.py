@@ -20,6 +20,7 @@ class Cell:
     median: float
     spread: float  # interquartile range / median
     count: int
+    is_disturbed: bool = False  # every sample of it was taken while other processes used the CPUs
 
 
 @dataclass
@@ -60,14 +61,14 @@ class Row:
         return self.cells[name].median / self.limit
 
 
-def cell_of(values):
+def cell_of(values, is_disturbed=False):
     middle = statistics.median(values)
     if len(values) >= 4:
         low, _, high = statistics.quantiles(values, n=4)
         width = high - low
     else:
         width = max(values) - min(values)
-    return Cell(middle, width / middle if middle else 0.0, len(values))
+    return Cell(middle, width / middle if middle else 0.0, len(values), is_disturbed)
 
 
 class Limits:
@@ -125,7 +126,7 @@ def rows_of(found, plan):
             for sample in quiet:
                 if state in ("any", sample.state):
                     cells.setdefault(sample.mpi, []).append(sample.value)
-            kept = {mpi: cell_of(values) for mpi, values in cells.items()}
+            kept = {mpi: cell_of(values, mpi not in undisturbed) for mpi, values in cells.items()}
             rows.append(Row(name, series, x, unit, state, kept, limits.of(plan[name].limit, state, x, unit)))
     order = {name: index for index, name in enumerate(plan)}
     series_order = {}
@@ -172,6 +173,11 @@ def as_json(rows):
         }
         for row in rows
     ]
+
+
+def cell_text(cell):
+    """The median, with a tilde when it is not to be trusted because other processes were busy."""
+    return value_text(cell.median) + ("~" if cell.is_disturbed else "")
 
 
 def value_text(value):

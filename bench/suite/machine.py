@@ -121,6 +121,7 @@ class Meter:
     def foreign_share(self):
         wall = max(time.monotonic() - self.started, 1e-3)
         foreign = (self._busy_s() - self.busy) - (self._ours_s() - self.ours)
+        foreign -= 2 * self.tick_s  # the kernel counts busy time in ticks, ours exactly
         return max(0.0, foreign) / (wall * len(os.sched_getaffinity(0)))
 
     def _busy_s(self):

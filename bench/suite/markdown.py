@@ -6,7 +6,7 @@ from suite import analysis, plots, tables
 def row_text(row, names, x_label):
     words = [row.series, analysis.x_text(row, x_label)]
     words.append(analysis.value_text(row.limit) if row.limit else "")
-    words += [analysis.value_text(row.cells[name].median) if name in row.cells else "-" for name in names]
+    words += [analysis.cell_text(row.cells[name]) if name in row.cells else "-" for name in names]
     words.append(f"{row.ratio():.2f}" if row.ratio() else "")
     return words
 

@@ -12,8 +12,8 @@ tr:nth-child(even){background:#f6f6f6}.best{font-weight:bold}.behind{color:#b03a
 EXPLANATION = """Every figure is the median of samples taken alternately with each MPI in one run. Around each
 sample the raw time of one cache line between the two CPUs is measured; only samples of the same state (near:
 under 80 ns, far: over 130 ns) are compared. The small number is the interquartile range in percent of the
-median. Bold is the best. <b>ahead</b> is how many times better Dunlin is than the best other MPI; below 1 it
-is behind."""
+median; a tilde marks what was measured while other processes used the CPUs. Bold is the best. <b>ahead</b> is
+how many times better Dunlin is than the best other MPI; below 1 it is behind."""
 
 
 def facts_html(run):
@@ -41,7 +41,7 @@ def cell_html(row, name):
     medians = [other.median for other in row.cells.values()]
     is_best = cell.median == (min(medians) if row.is_less_better else max(medians))
     return (
-        f"<td{' class=best' if is_best else ''}>{analysis.value_text(cell.median)} "
+        f"<td{' class=best' if is_best else ''}>{analysis.cell_text(cell)} "
         f"<span class=spread>{100 * cell.spread:.0f}</span></td>"
     )
 

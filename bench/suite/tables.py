@@ -63,8 +63,7 @@ def table_lines(rows, titles, experiment):
         if has_limit:
             words.append(f"{analysis.value_text(row.limit) if row.limit else '':>9}")
         words += [
-            f"{analysis.value_text(row.cells[name].median) if name in row.cells else '-':>12}"
-            for name in names
+            f"{analysis.cell_text(row.cells[name]) if name in row.cells else '-':>12}" for name in names
         ]
         ratio = row.ratio()
         if has_ratio:
