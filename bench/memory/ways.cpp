@@ -7,12 +7,13 @@
 
 #include "base/variable.hpp"
 #include "bench/memory/processes.hpp"
-#include "memory/copy.hpp"
+#include "memory/shared_transfer.hpp"
 
 namespace {
 
 using dunlin::memory::Piece;
 using dunlin::memory::RemotePiece;
+using dunlin::memory::SharedTransfer;
 
 constexpr std::size_t kBytesMax = std::size_t{64} << 20;
 
@@ -22,26 +23,50 @@ void read_all(const std::byte* at, std::size_t bytes) {
   sink = std::accumulate(words, words + bytes / 8, std::uint64_t{0});
 }
 
-/// One message from rank 0 to rank 1; the time of the whole on rank 1's clock.
-double transfer(bench::Process& self, dunlin::memory::PeerMemory& sender, std::byte* buffer,
-                std::size_t bytes, bool is_fresh, int value) {
-  const RemotePiece from{self.board().address[0], bytes};
+/// The copy of one message: by the receiver alone, or, for "both", by both sides.
+void copy_message(bench::Process& self, dunlin::memory::PeerMemory& peer, std::byte* buffer,
+                  std::size_t bytes, SharedTransfer* transfer) {
+  const std::uint64_t from = self.board().address[0];
+  auto& done = self.board().ball;
+  if (self.rank() == 0) {
+    while (transfer && done.load(std::memory_order_acquire) == 0) help_transfer(*transfer, peer, buffer);
+    return;
+  }
   const Piece to{buffer, bytes};
+  const RemotePiece source{from, bytes};
+  const bool is_shared = self.board().address[2] != 0;
+  const bool has_arrived = is_shared ? try_receive_shared(peer, self.board().address[2], from, buffer, bytes)
+                                     : peer.try_read({&to, 1}, {&source, 1});
+  if (!has_arrived) std::abort();
+  done.store(1, std::memory_order_release);
+}
+
+/// One message from rank 0 to rank 1; the time of the whole on rank 1's clock.
+double transfer(bench::Process& self, dunlin::memory::PeerMemory& peer, std::byte* buffer, std::size_t bytes,
+                bool is_both, bool is_fresh, int value) {
+  SharedTransfer* shared = nullptr;
+  if (self.rank() == 0) {
+    if (is_both) shared = dunlin::memory::open_transfer(buffer, bytes);
+    self.board().address[2] = reinterpret_cast<std::uint64_t>(shared);
+    self.board().ball.store(0);
+  }
   self.barrier();
   const double start = bench::now_us();
   if (is_fresh) {
     if (self.rank() == 0) std::memset(buffer, value, bytes);
     self.barrier();
   }
-  if (self.rank() == 1) {
-    if (!sender.try_read({&to, 1}, {&from, 1})) std::abort();
-    if (is_fresh) read_all(buffer, bytes);
-  }
-  return bench::now_us() - start;
+  copy_message(self, peer, buffer, bytes, shared);
+  if (is_fresh && self.rank() == 1) read_all(buffer, bytes);
+  const double elapsed = bench::now_us() - start;
+  self.barrier();
+  if (shared) close_transfer(shared);
+  return elapsed;
 }
 
 void measure(bench::Process& self, const char* mechanism, double seconds) {
-  setenv("DUNLIN_SHM_COPY", mechanism, 1);
+  const bool is_both = std::strcmp(mechanism, "both") == 0;
+  setenv("DUNLIN_SHM_COPY", is_both ? "shared_heap" : mechanism, 1);
   dunlin::Variable::read_all_again();
   auto* buffer = static_cast<std::byte*>(dunlin::memory::allocate(kBytesMax));
   std::memset(buffer, 1, kBytesMax);
@@ -58,7 +83,7 @@ void measure(bench::Process& self, const char* mechanism, double seconds) {
         const double before = self.probe_ns();
         std::vector<double> times;
         for (int i = 0; i < 9; ++i)
-          times.push_back(transfer(self, *peer, buffer, bytes, is_fresh, sample + i));
+          times.push_back(transfer(self, *peer, buffer, bytes, is_both, is_fresh, sample + i));
         const double after = self.probe_ns();
         const bool is_near = before < 80 && after < 80;
         const bool is_far = before > 130 && after > 130;
@@ -84,7 +109,7 @@ int main(int count, char** arguments) {
   const double seconds = count > 1 ? std::atof(arguments[1]) : 10;
   std::printf("mechanism    data  state      bytes         us     GB/s\n");
   int worst = 0;
-  for (const char* mechanism : {"shared_heap", "xpmem", "cma"})
+  for (const char* mechanism : {"both", "shared_heap", "xpmem", "cma"})
     worst |= bench::run(2, [&](bench::Process& self) { measure(self, mechanism, seconds); });
   return worst;
 }

@@ -75,26 +75,27 @@ std::size_t shared_copy_chunk_bytes(std::size_t bytes) noexcept {
   return std::min(half, std::size_t(share_chunk_bytes.get()));
 }
 
-std::size_t SharedCopy::help(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t chunk_bytes,
-                             Side side) noexcept {
+std::uint32_t SharedCopy::copy_chunks(std::byte* to, const std::byte* from, std::size_t bytes,
+                                      std::size_t chunk_bytes, Side side) noexcept {
   DUNLIN_ASSERT(chunk_bytes > 0);
   const auto chunks = std::uint32_t((bytes + chunk_bytes - 1) / chunk_bytes);
   const CopyHint hint = hint_for(bytes);
-  std::size_t moved = 0;
   std::uint32_t taken = 0;
-  // Relaxed: a claim only counts; the bytes it stands for are published by `copied` below.  Front and back
-  // never meet before the last chunk, because together they take `chunks` in all.
-  while (claimed.fetch_add(1, std::memory_order_relaxed) < chunks) {
+  // Relaxed: a claim only counts; the bytes it stands for are published by `count`.  Front and back never
+  // meet before the last chunk, because together they take `chunks` in all.
+  while (claimed.load(std::memory_order_relaxed) < chunks &&
+         claimed.fetch_add(1, std::memory_order_relaxed) < chunks) {
     const std::uint32_t chunk = side == Side::front ? taken : chunks - 1 - taken;
     ++taken;
     const std::size_t offset = std::size_t{chunk} * chunk_bytes;
-    const std::size_t part = std::min(chunk_bytes, bytes - offset);
-    copy(to + offset, from + offset, part, hint);
-    moved += part;
+    copy(to + offset, from + offset, std::min(chunk_bytes, bytes - offset), hint);
   }
-  // S1 (pairs with S2 in is_done): the bytes above are visible before they are counted.
-  if (taken) copied.fetch_add(taken, std::memory_order_release);
-  return moved;
+  return taken;
+}
+
+void SharedCopy::count(std::uint32_t chunks) noexcept {
+  // S1 (pairs with S2 in is_done): the bytes are visible before they are counted.
+  if (chunks) copied.fetch_add(chunks, std::memory_order_release);
 }
 
 bool SharedCopy::is_done(std::size_t bytes, std::size_t chunk_bytes) const noexcept {

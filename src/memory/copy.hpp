@@ -44,10 +44,12 @@ struct SharedCopy {
 
   enum class Side : std::uint8_t { front, back };
 
-  /// Copies chunks until all are claimed; returns how many bytes this caller moved.  Both sides pass the same
-  /// `bytes` and `chunk_bytes`.  Cost: one atomic read-modify-write a chunk.
-  std::size_t help(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t chunk_bytes,
-                   Side side) noexcept;
+  /// Copies chunks until all are claimed; returns how many this caller copied, which it then has to `count`.
+  /// Both sides pass the same `bytes` and `chunk_bytes`.  Cost: one atomic read-modify-write a chunk.
+  std::uint32_t copy_chunks(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t chunk_bytes,
+                            Side side) noexcept;
+  /// Publishes copied chunks.
+  void count(std::uint32_t chunks) noexcept;
   /// Whether every byte has arrived.
   bool is_done(std::size_t bytes, std::size_t chunk_bytes) const noexcept;
 };

@@ -69,16 +69,20 @@ TEST(SharedCopy, TwoSidesCopyEveryByteOnce) {
       std::vector<std::byte> to(bytes);
       auto state = std::make_unique<SharedCopy>();
       const std::size_t chunk = std::max<std::size_t>(shared_copy_chunk_bytes(bytes), 4096);
-      std::size_t front = 0;
-      std::size_t back = 0;
-      std::thread other(
-          [&] { back = state->help(to.data(), from.data(), bytes, chunk, SharedCopy::Side::back); });
-      front = state->help(to.data(), from.data(), bytes, chunk, SharedCopy::Side::front);
+      std::uint32_t front = 0;
+      std::uint32_t back = 0;
+      const auto help = [&](SharedCopy::Side side) {
+        const std::uint32_t chunks = state->copy_chunks(to.data(), from.data(), bytes, chunk, side);
+        state->count(chunks);
+        return chunks;
+      };
+      std::thread other([&] { back = help(SharedCopy::Side::back); });
+      front = help(SharedCopy::Side::front);
       while (!state->is_done(bytes, chunk)) std::this_thread::yield();
       ASSERT_EQ(std::memcmp(to.data(), from.data(), bytes),
                 0);  // before the other has ended: that is the promise
       other.join();
-      ASSERT_EQ(front + back, bytes);
+      ASSERT_EQ(front + back, (bytes + chunk - 1) / chunk);
     }
   }
 }
@@ -88,9 +92,13 @@ TEST(SharedCopy, OneSideAloneFinishes) {
   std::vector<std::byte> to(from.size());
   SharedCopy state{};
   EXPECT_FALSE(state.is_done(from.size(), 8192));
-  EXPECT_EQ(state.help(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::back), from.size());
+  const std::uint32_t chunks =
+      state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::back);
+  EXPECT_EQ(chunks, 37u);
+  EXPECT_FALSE(state.is_done(from.size(), 8192)) << "not counted yet";
+  state.count(chunks);
   EXPECT_TRUE(state.is_done(from.size(), 8192));
-  EXPECT_EQ(state.help(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::front), 0u);
+  EXPECT_EQ(state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::front), 0u);
   EXPECT_EQ(to, from);
 }
 

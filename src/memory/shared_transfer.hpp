@@ -1,0 +1,57 @@
+// One large message that both waiting sides copy: the receiver from the front, the sender, as long as it has
+// nothing better to do, from the back.
+//
+// Used by protocol/ (rendezvous).  The sender opens a transfer, which lies in its shared heap, and sends its
+// address with the offer; the receiver maps it, writes where the data shall go and starts; the sender looks
+// now and then and helps.  The receiver alone decides that the message has arrived, and tells the sender, who
+// then closes the transfer.  docs/memory.md, "Copying well".
+//
+// Thread safety: shared between two processes; in each of them one thread at a time.
+// Invariants: 1. `bytes` and `chunk_bytes` are written before `to`, by the receiver, once.
+//             2. The receiver touches the transfer only until it tells the sender; the sender frees it after
+//             that.
+//             3. A chunk that a side claimed is written by that side only, and before it counts it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/copy.hpp"
+#include "memory/peer_memory.hpp"
+
+namespace dunlin::memory {
+
+struct alignas(64) SharedTransfer {
+  SharedCopy copy;
+  std::atomic<std::uint32_t>
+      is_spoilt;              // by the sender: the receiver's memory changed its backing, its share is lost
+  std::uint32_t chunk_bytes;  // by the receiver
+  std::uint64_t bytes;        // by the receiver
+  std::atomic<std::uint64_t> to;  // by the receiver: its address of the destination; 0: not matched yet
+};
+static_assert(sizeof(SharedTransfer) == 64);
+
+/// The sender's part
+/// ------------------------------------------------------------------------------------------
+
+/// A transfer for a message of `bytes` from `from`, or nullptr when sharing does not pay or nothing can be
+/// shared.
+SharedTransfer* open_transfer(const void* from, std::size_t bytes) noexcept;
+/// After the receiver said that it is done (or the message was cancelled before it was matched).
+void close_transfer(SharedTransfer* transfer) noexcept;
+/// hot path: one load while the receiver has not begun.  Copies chunks of a transfer that the receiver has
+/// begun; false when there was nothing to do.
+bool help_transfer(SharedTransfer& transfer, PeerMemory& receiver, const std::byte* from) noexcept;
+
+/// The receiver's part
+/// ----------------------------------------------------------------------------------------
+
+/// Copies `bytes` from the sender's address `from` to `to`, together with the sender when it helps.
+/// `transfer` is the address that came with the offer.  False: declined, and nothing counts as received.
+/// Waits, at the end, for the chunk that the sender is copying, which takes microseconds while the sender
+/// runs.
+bool try_receive_shared(PeerMemory& sender, std::uint64_t transfer, std::uint64_t from, std::byte* to,
+                        std::size_t bytes) noexcept;
+
+}  // namespace dunlin::memory
