@@ -5,6 +5,9 @@
 #include <cstring>
 #include <vector>
 
+// Too much memory is asked for on purpose: the address sanitizer shall answer as malloc does.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace dunlin::coll {
 namespace {
 
