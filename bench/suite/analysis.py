@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from suite.samples import is_less_better, size_text
 
 OURS = "dunlin"
+COMPARED_PERCENTAGES = ("compute_beside", "idle_cpu")
 LOWER_SERIES = ("idle_cpu",)  # percentages where less is better
 STATE_ORDER = {"near": 0, "far": 1, "any": 2}
 
@@ -37,6 +38,12 @@ class Row:
     def is_less_better(self):
         return self.series in LOWER_SERIES or is_less_better(self.unit)
 
+    @property
+    def is_compared(self):
+        """Not percentages that lie around 0, nor the plain loops, which run no MPI."""
+        is_small_percentage = self.unit == "%" and self.series not in COMPARED_PERCENTAGES
+        return not is_small_percentage and not self.series.endswith("_loop")
+
     def best_peer(self):
         """Name of the best MPI that is not ours, or None."""
         peers = {name: cell.median for name, cell in self.cells.items() if not name.startswith(OURS)}
@@ -47,7 +54,7 @@ class Row:
     def ratio(self, name=OURS):
         """How many times better than the best peer; above 1 is ahead.  None when one of them is missing."""
         peer = self.best_peer()
-        if peer is None or name not in self.cells:
+        if peer is None or name not in self.cells or not self.is_compared:
             return None
         mine, theirs = self.cells[name].median, self.cells[peer].median
         if mine <= 0 or theirs <= 0:

@@ -68,6 +68,14 @@ class Analysis(unittest.TestCase):
         )[0]
         self.assertAlmostEqual(idle.ratio(), 200)
 
+    def test_what_is_not_compared(self):
+        for series, unit in (("ibcast", "%"), ("column1_loop", "us")):
+            found = [
+                sample("dunlin", 2, unit=unit, series=series),
+                sample("mpich", 4, unit=unit, series=series),
+            ]
+            self.assertIsNone(analysis.rows_of(found, EXPERIMENTS)[0].ratio())
+
     def test_disturbed_samples_count_only_where_there_is_no_other(self):
         noisy, quiet, only = sample("dunlin", 5), sample("dunlin", 1), sample("mpich", 3)
         noisy.is_disturbed = only.is_disturbed = True
