@@ -13,6 +13,7 @@
 enum { kProbeTrips = 1500, kPathBytes = 64, kPageBytes = 4096, kIterationsMax = 1 << 24 };
 
 int bench_rank, bench_ranks;
+double bench_init_s;
 static const char* bench_name;
 static int argument_count;
 static char** arguments;
@@ -99,7 +100,9 @@ static void share_a_line(void) {
 }
 
 void bench_start(int* argc, char*** argv, const char* name) {
+  const double start = bench_now();
   MPI_Init(argc, argv);
+  bench_init_s = bench_now() - start;
   MPI_Comm_rank(MPI_COMM_WORLD, &bench_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &bench_ranks);
   bench_name = name;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 extern int bench_rank, bench_ranks;
+extern double bench_init_s;  // what MPI_Init took
 
 /// MPI_Init, options from the command line (`--name=value`), name of the benchmark for the printed lines.
 void bench_start(int* argc, char*** argv, const char* name);

@@ -183,14 +183,19 @@ def processes():
         "startup",
         "mpirun -n 2 of an empty program, start to end",
         "startup",
-        ("--quiet=1",),
+        ("--quiet=1", "--probe=0"),
         is_curve=False,
         x_label="ranks",
         wall="wall",
-        quick=("--quiet=1",),
+        quick=("--quiet=1", "--probe=0"),
     )
     yield Experiment(
-        "init", "MPI_Init and memory per rank, 2 ranks", "startup", (), is_curve=False, x_label="ranks"
+        "init",
+        "MPI_Init and memory per rank, 2 ranks",
+        "startup",
+        ("--probe=0",),
+        is_curve=False,
+        x_label="ranks",
     )
     yield Experiment(
         "startup64",
