@@ -18,6 +18,9 @@ struct Hardware {
   template <class T>
   using Atomic = std::atomic<T>;
 
+  /// How often a reader that has seen the first line of a message looks for its last before it does other
+  /// work.
+  static constexpr int kPollsForRest = 100;
   static void pause() noexcept { os::pause(); }
   /// Orders an earlier store before a later load in this thread.
   static void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }

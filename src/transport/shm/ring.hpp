@@ -360,8 +360,7 @@ class BasicRingReader {
   /// Whether the last line of a message is there.  The writer is filling it, or was put aside by the
   /// scheduler in the middle: then waiting here would not help it, and a later poll looks again.
   bool is_complete(std::uint64_t last) const noexcept {
-    constexpr int kPollsMax = 100;
-    for (int polls = 0; polls < kPollsMax; ++polls) {
+    for (int polls = 0; polls < M::kPollsForRest; ++polls) {
       // R2 (pairs with W1 in publish): flags are stored in rising order, so the last one vouches for all
       // lines.
       const std::uint64_t word = lines_[last & mask_].word.load(std::memory_order_acquire);
