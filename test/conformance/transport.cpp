@@ -1,11 +1,14 @@
 // What every transport promises (transport/transport.hpp), whatever carries the bytes.
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <random>
 
+#include "datatype/datatype.hpp"
+#include "datatype/functions.hpp"
 #include "test/conformance/transport_node.hpp"
 
 namespace dunlin::test {
@@ -78,11 +81,10 @@ TEST_P(Transports, ReachesItsPeersOnly) {
   for (int from = 0; from < node().ends(); ++from) {
     for (int to = 0; to < node().ends(); ++to) {
       transport::Channel* channel = node().transport(from).connect(node().peer(to));
-      EXPECT_EQ(channel != nullptr, node().is_self() || from != to);
+      EXPECT_EQ(channel != nullptr, node().has_self() || from != to);
       EXPECT_EQ(channel, node().transport(from).connect(node().peer(to)));
     }
     EXPECT_EQ(node().transport(from).connect(node().peer(node().ends() - 1) + 1), nullptr);
-    EXPECT_EQ(node().transport(from).connect(0), nullptr);
   }
 }
 
@@ -126,6 +128,51 @@ TEST_P(Transports, HeadAndDataAreOnePayload) {
   receive(other(), sizes.size());
   for (number = 0; number < sizes.size(); ++number) {
     expect(node().inbox(other()).messages[number], node().peer(0), number, sizes[number]);
+  }
+}
+
+/// Two bytes, two bytes of nothing, and so on.
+class PairsOfBytes {
+ public:
+  explicit PairsOfBytes(std::size_t bytes) {
+    static const bool is_ready = (init_predefined_datatypes(), true);
+    EXPECT_TRUE(is_ready);
+    EXPECT_EQ(
+        datatype::type_vector(std::int64_t(bytes / 2), 2, 4, *from_handle<Datatype>(MPI_BYTE), false, &type_),
+        Err::ok);
+    EXPECT_EQ(datatype::type_commit(*type_), Err::ok);
+  }
+  ~PairsOfBytes() { EXPECT_EQ(datatype::type_free(*type_), Err::ok); }
+  /// `packed` as such a layout holds it.
+  static std::vector<std::byte> spread(std::span<const std::byte> packed) {
+    std::vector<std::byte> spread(2 * packed.size() + 4);
+    for (std::size_t at = 0; at < packed.size(); ++at) spread[at / 2 * 4 + at % 2] = packed[at];
+    return spread;
+  }
+  const Datatype* type() const { return type_; }
+
+ private:
+  Datatype* type_ = nullptr;
+};
+
+TEST_P(Transports, DataNeedNotBeContiguous) {
+  const std::size_t bytes_max = node().channel(0, other()).bytes_max() / 2 * 2;
+  for (const std::size_t wanted : {2u, 8u, 38u, 40u, 42u, 120u, 600u, 2000u}) {
+    const std::size_t bytes = std::min(wanted, bytes_max);
+    for (const std::size_t head : {std::size_t{0}, std::size_t{2}, std::min<std::size_t>(64, bytes)}) {
+      const auto packed = payload_of(wanted, bytes);
+      const std::span<const std::byte> all(packed);
+      const auto spread = PairsOfBytes::spread(all.subspan(head));
+      const PairsOfBytes pairs(bytes - head);
+      const Source source{spread.data(), bytes - head, pairs.type(), 1};
+      const std::size_t before = node().inbox(other()).messages.size();
+      while (node().channel(0, other()).try_send(envelope_of(wanted, bytes), all.first(head), source) !=
+             Sent::yes) {
+        node().poll(other());
+      }
+      receive(other(), before + 1);
+      expect(node().inbox(other()).messages.back(), node().peer(0), wanted, bytes);
+    }
   }
 }
 

@@ -33,8 +33,10 @@ class Node {
   virtual transport::Transport& transport(int end) = 0;
   /// Peer index of an end.
   virtual int peer(int end) const = 0;
-  /// Whether `from` and `to` may be the same end, and are always: a transport to oneself.
+  /// Whether there is one end only, which sends to itself.
   virtual bool is_self() const { return false; }
+  /// Whether an end is connected to itself, too.
+  virtual bool has_self() const { return is_self(); }
   /// Lets what was sent come nearer, where that does not happen by itself.
   virtual void step() {}
 

@@ -11,6 +11,7 @@
 #include "test/conformance/transport_node.hpp"
 #include "transport/self/transport.hpp"
 #include "transport/shm/transport.hpp"
+#include "transport/sim/network.hpp"
 
 namespace dunlin::test {
 namespace {
@@ -58,6 +59,21 @@ class SelfNode final : public Node {
   transport::self::Transport transport_;
 };
 
+class SimNode final : public Node {
+ public:
+  SimNode(int ends, const transport::sim::Weather& weather) : Node(ends), network_(ends, weather) {}
+  transport::Transport& transport(int end) override { return network_.transport(end); }
+  int peer(int end) const override { return end; }
+  bool has_self() const override { return true; }
+
+ private:
+  transport::sim::Network network_;
+};
+
+NodeKind sim(const std::string& name, int ends, const transport::sim::Weather& weather) {
+  return {"sim_" + name, ends, [weather](int n) { return std::make_unique<SimNode>(n, weather); }};
+}
+
 NodeKind shm(const std::string& name, int ends, const Settings& settings) {
   return {"shm_" + name, ends, [settings](int n) { return std::make_unique<ShmNode>(n, settings); }};
 }
@@ -88,6 +104,8 @@ const std::vector<NodeKind>& node_kinds() {
       shm("only_inbox", 3,
           {{"SHM_INBOX_MESSAGES", "1000000"}, {"SHM_CELL_BYTES", "4096"}, {"SHM_CELLS", "4"}}),
       shm("crowd", 20, {{"SHM_RING_LINES", "16"}, {"SHM_BULK_BYTES", "4096"}}),
+      sim("calm", 3, {.delay_percent = 0}),
+      sim("rough", 3, {.bytes_max = 300, .messages_max = 2, .refuse_percent = 30, .delay_percent = 60}),
   };
   return kinds;
 }
