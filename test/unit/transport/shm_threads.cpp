@@ -1,0 +1,157 @@
+// Ring, inbox and sleep between threads that run at the same time: for ThreadSanitizer, and against lost
+// wake-ups.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "os/clock.hpp"
+#include "transport/shm/attention.hpp"
+#include "transport/shm/inbox.hpp"
+#include "transport/shm/ring.hpp"
+
+namespace dunlin::transport::shm {
+namespace {
+
+/// Shared memory as a fresh segment has it.
+template <class T>
+struct Zeroed {
+  explicit Zeroed(std::size_t count) : memory(count * sizeof(T) + 64), at(align(memory.data())) {}
+  static T* align(std::byte* from) {
+    return reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(from) + 63) & ~std::uintptr_t{63});
+  }
+  std::vector<std::byte> memory;
+  T* at;
+};
+
+std::size_t bytes_of(int message, std::size_t bytes_max) {
+  return std::size_t(std::uint32_t(message) * 2654435761u >> 8) % (bytes_max + 1);
+}
+
+void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int messages) {
+  Zeroed<Line> lines(line_count);
+  Zeroed<std::byte> bulk(bulk_bytes);
+  Zeroed<Credits> credits(1);
+  const RingPlace place{lines.at, bulk.at, credits.at, line_count, bulk_bytes};
+  const std::size_t bytes_max = place.bytes_max();
+  std::thread sender([&] {
+    RingWriter writer(place);
+    std::vector<std::byte> data(bytes_max);
+    for (int message = 0; message < messages; ++message) {
+      const std::size_t bytes = bytes_of(message, bytes_max);
+      for (std::size_t at = 0; at < bytes; ++at) data[at] = std::byte(message + int(at));
+      const Envelope envelope{std::uint64_t(message), message, -message, std::uint32_t(bytes),
+                              MessageKind::control};
+      if (bytes <= Line::kFirstBytes && writer.has_room()) {
+        writer.write_short(envelope, data.data());
+      } else {
+        while (!writer.try_write(envelope, {}, {data.data(), bytes})) std::this_thread::yield();
+      }
+    }
+  });
+  RingReader reader(place);
+  std::vector<std::byte> data(bytes_max);
+  for (int message = 0; message < messages; ++message) {
+    const auto deliver = [&](const Envelope& envelope, const Payload& payload) {
+      ASSERT_EQ(envelope.source, message);
+      ASSERT_EQ(envelope.bytes, bytes_of(message, bytes_max));
+      payload.copy_to(data.data(), 0, envelope.bytes);
+      for (std::size_t at = 0; at < envelope.bytes; ++at) ASSERT_EQ(data[at], std::byte(message + int(at)));
+    };
+    while (!reader.try_read(deliver)) std::this_thread::yield();
+  }
+  sender.join();
+}
+
+TEST(ShmThreads, TinyRing) { exchange_by_ring(4, 1024, 20'000); }
+TEST(ShmThreads, Ring) { exchange_by_ring(256, 65536, 20'000); }
+
+TEST(ShmThreads, InboxOfManySenders) {
+  constexpr int kSenders = 4;
+  constexpr int kMessages = 10'000;
+  constexpr std::uint64_t kCells = 2;
+  constexpr std::uint64_t kCellBytes = 64;
+  Zeroed<std::byte> segment(kCellBytes * (1 + kSenders * kCells));
+  Zeroed<InboxWords> words(1);
+  std::vector<std::thread> senders;
+  for (int sender = 0; sender < kSenders; ++sender) {
+    senders.emplace_back([&, sender] {
+      CellPool pool(segment.at, kCellBytes * (1 + std::uint64_t(sender) * kCells), kCellBytes, kCells);
+      for (int message = 0; message < kMessages; ++message) {
+        std::uint64_t offset = 0;
+        while ((offset = pool.try_take()) == 0) std::this_thread::yield();
+        Cell& cell = cell_at<Hardware>(segment.at, offset);
+        cell.sender = std::uint32_t(sender);
+        cell.tag = message;
+        std::memcpy(cell.payload(), &message, sizeof message);
+        append(*words.at, segment.at, offset);
+      }
+    });
+  }
+  InboxReader reader(*words.at, segment.at);
+  int next[kSenders] = {};
+  for (int received = 0; received < kSenders * kMessages;) {
+    const bool has_read = reader.try_read([&](Cell& cell) {
+      int message = 0;
+      std::memcpy(&message, cell.payload(), sizeof message);
+      ASSERT_EQ(cell.tag, message);
+      ASSERT_EQ(message, next[cell.sender]++);
+      ++received;
+    });
+    if (!has_read) std::this_thread::yield();
+  }
+  for (std::thread& sender : senders) sender.join();
+  EXPECT_FALSE(reader.try_read([](Cell&) {}));
+}
+
+/// Two threads that wake each other, and never sleep longer than it takes the other to answer.
+void exchange_wake_ups(bool takes_part, int rounds) {
+  Zeroed<Attention> attentions(2);
+  std::atomic<int> messages[2] = {};
+  std::atomic<int> late{0};
+  const bool is_registered = os::register_for_global_barrier();
+  const bool must_fence = !takes_part || !is_registered;
+  if (must_fence) {
+    for (int side = 0; side < 2; ++side) attentions.at[side].ask_for_fences();
+  }
+  const auto run = [&](int side) {
+    constexpr std::int64_t kFarTooLongNs = 2'000'000'000;
+    std::mt19937 random{unsigned(side)};
+    Attention& mine = attentions.at[side];
+    Attention& other = attentions.at[1 - side];
+    for (int round = 1; round <= rounds; ++round) {
+      if (side == 0) {
+        messages[1].store(round, std::memory_order_release);
+        if (must_fence || other.is_wanted()) other.attend(must_fence, [] {});
+      }
+      while (messages[side].load(std::memory_order_acquire) < round) {
+        for (unsigned spin = random() % 200; spin > 0; --spin)
+          os::pause();  // so that both meet at all moments
+        mine.announce();
+        if (messages[side].load(std::memory_order_acquire) < round) {
+          const auto start = os::now_ns();
+          mine.sleep(kFarTooLongNs);
+          if (os::now_ns() - start >= kFarTooLongNs) late.fetch_add(1);
+        }
+        mine.withdraw();
+      }
+      if (side == 1) {
+        messages[0].store(round, std::memory_order_release);
+        if (must_fence || other.is_wanted()) other.attend(must_fence, [] {});
+      }
+    }
+  };
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+  EXPECT_EQ(late.load(), 0) << "wake-ups lost";
+}
+
+TEST(ShmThreads, NoWakeUpIsLost) { exchange_wake_ups(true, 20'000); }
+TEST(ShmThreads, NoWakeUpIsLostByFences) { exchange_wake_ups(false, 20'000); }
+
+}  // namespace
+}  // namespace dunlin::transport::shm
