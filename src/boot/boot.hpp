@@ -69,6 +69,10 @@ class Boot {
   /// Tells the launcher that this rank may now exit without that being a failure.  Not collective.
   virtual Err finalize() noexcept = 0;
 
+  /// Takes `finalize` back: the same process uses MPI again (a session after the last one).  What the ranks share
+  /// stays as it is.  A launcher that speaks PMI-1 cannot be told; it then sees only how the process ends.
+  virtual Err restart() noexcept { return Err::ok; }
+
  protected:
   Boot() = default;
   Place place_;

@@ -6,7 +6,7 @@
 // Thread safety: shared between processes.  Invariants:
 //  1. The constant part never changes after the first rank started.
 //  2. state[i] is written by node rank i only, or by mpirun on its behalf for a rank that speaks PMI; it
-//     only grows.
+//     goes back only when a process restarts.
 //  3. The abort fields are written once, by the rank that moved abort_rank away from kNobody.
 #pragma once
 

@@ -114,7 +114,12 @@ void OwnLauncherBoot::abort(int code, const char* message) noexcept {
 Err OwnLauncherBoot::finalize() noexcept {
   DUNLIN_ASSERT(page_ != nullptr);
   page_->set_state(node_rank(), RankState::finalized);
-  store_.socket().close();
+  return Err::ok;
+}
+
+Err OwnLauncherBoot::restart() noexcept {
+  DUNLIN_ASSERT(page_->state(node_rank()) == RankState::finalized);
+  page_->set_state(node_rank(), RankState::initialized);
   return Err::ok;
 }
 

@@ -26,6 +26,7 @@ class OwnLauncherBoot final : public Boot {
   int node_segment_fd() const noexcept override { return node_fd_; }
   [[noreturn]] void abort(int code, const char* message) noexcept override;
   Err finalize() noexcept override;
+  Err restart() noexcept override;
 
  private:
   Err find_segment() noexcept;

@@ -42,13 +42,8 @@ bool is_oversubscribed(int node_size, const boot::LaunchPage& page) noexcept {
 }  // namespace
 
 Err Instance::acquire(int thread_level) noexcept {
-  if (!current_) {
-    make_predefined_objects();
-    current_.reset(new Instance);
-    if (Err error = current_->start(); error != Err::ok) {
-      current_.reset();
-      return error;
-    }
+  if (Life::users == 0) {
+    if (Err error = current_ ? current_->start_again() : start_first(); error != Err::ok) return error;
     BigLock::set_needed(thread_level == MPI_THREAD_MULTIPLE);
   }
   if (thread_level == MPI_THREAD_MULTIPLE) BigLock::set_needed(true);
@@ -62,9 +57,27 @@ Err Instance::release() noexcept {
   if (Life::users > 1) return --Life::users, Err::ok;
   const Err error = current_->stop();  // still usable meanwhile: attribute callbacks may call MPI
   --Life::users;
-  current_.reset();
   BigLock::set_needed(true);
   return error;
+}
+
+Err Instance::start_first() noexcept {
+  make_predefined_objects();
+  auto instance = std::unique_ptr<Instance>(new Instance);
+  current_ = instance.get();
+  if (Err error = current_->start(); error != Err::ok) {
+    current_ = nullptr;
+    return error;
+  }
+  instance.release();
+  return Err::ok;
+}
+
+/// After the last user left, all ranks passed a barrier with nothing under way: the transports are as new.
+Err Instance::start_again() noexcept {
+  if (Err error = boot_->restart(); error != Err::ok) return error;
+  open_world();
+  return Err::ok;
 }
 
 Err Instance::start() noexcept {
@@ -78,15 +91,18 @@ Err Instance::start() noexcept {
   if (boot_->node_size() > 1)
     if (Err error = start_node(); error != Err::ok) return error;
   engine_->add(*self_);
-  progress::Engine::set_of_process(engine_.get());
+  open_world();
+  return Err::ok;
+}
 
+void Instance::open_world() noexcept {
+  progress::Engine::set_of_process(engine_.get());
   process_.engine = engine_.get();
   process_.me = boot_->rank();
   process_.world_size = boot_->size();
   process_.node_peers.assign(boot_->node_peers().begin(), boot_->node_peers().end());
   comm::create_world(process_);
   comm::publish_world(process_);
-  return Err::ok;
 }
 
 /// What the ranks of a node share: the segment with the launch page, the address board and the message transport.

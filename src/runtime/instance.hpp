@@ -18,7 +18,7 @@ namespace dunlin::runtime {
 class Instance {
  public:
   /// The instance, or nullptr before the first user and after the last.
-  static Instance* current() noexcept { return current_.get(); }
+  static Instance* current() noexcept { return current_; }
 
   /// One more user, who wants at least this thread level (MPI_THREAD_...).  The first one starts everything: a few
   /// milliseconds; collective over the job only under launchers that hand out no descriptor.
@@ -31,12 +31,17 @@ class Instance {
   progress::Engine& engine() noexcept { return *engine_; }
 
  private:
+  static Err start_first() noexcept;
+  Err start_again() noexcept;
   Err start() noexcept;
+  void open_world() noexcept;
   Err start_node() noexcept;
   Err stop() noexcept;
   static std::unique_ptr<memory::PeerMemory> connect_memory(int peer) noexcept;
 
-  static inline std::unique_ptr<Instance> current_;
+  // Never destroyed: sessions may come and go any number of times, also after MPI_Finalize, and what the ranks share
+  // was handed out once.  It ends with the process.
+  static inline Instance* current_ = nullptr;
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<progress::Engine> engine_;
   std::unique_ptr<transport::self::Transport> self_;

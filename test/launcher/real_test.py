@@ -9,6 +9,7 @@ import unittest
 from harness import LauncherTest, SECOND, new_mark, processes_with
 
 PROGRAM = os.environ["LAUNCHER_TEST_PROGRAM"]
+SESSIONS = os.environ["LAUNCHER_TEST_SESSIONS"]
 HYDRA = shutil.which("mpiexec.hydra")
 
 
@@ -64,6 +65,22 @@ class Real(LauncherTest):
         code, out, err = self.run_job("-n", "2", PROGRAM, "child")
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(sorted(out.splitlines()), ["sum 0 of 1", "sum 1 of 2", "sum 1 of 2"])
+
+    def test_library_opened_again(self):
+        for size in (1, 2, 5):
+            code, out, err = self.run_job("-n", str(size), SESSIONS)
+            self.assertEqual((code, out, err), (0, "ok\n" * size, ""))
+            if HYDRA:
+                done = subprocess.run(
+                    [HYDRA, "-n", str(size), SESSIONS], capture_output=True, text=True, timeout=60
+                )
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ok\n" * size, ""))
+
+    def test_exit_inside_a_later_session(self):
+        code, _, err = self.run_job("-n", "3", SESSIONS, "exit")
+        self.assertEqual(code, 1)
+        self.assertIn("rank 2", err)
+        self.assertIn("without calling MPI_Finalize", err)
 
     def test_killed_launcher(self):
         mark = new_mark()

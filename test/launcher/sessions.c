@@ -1,0 +1,40 @@
+/* Sessions that open and close the library several times in one process, before and after MPI_Init .. MPI_Finalize;
+ * run by real_test.py.  First argument "exit": the last rank ends inside the second session. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int use_session(int turn, const char* what) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  int rank, size, sum = -1;
+  if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS) return 0;
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  if (turn == 1 && !strcmp(what, "exit") && rank == size - 1) exit(0);
+  int value = rank + turn;
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  return sum == size * (size - 1) / 2 + size * turn;
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  int turn = 0, size, sum, one = 1;
+  for (; turn < 4; ++turn)
+    if (!use_session(turn, what)) return 1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (sum != size) return 2;
+  MPI_Finalize();
+  if (!use_session(turn, what)) return 3;
+  printf("ok\n");
+  return 0;
+}
