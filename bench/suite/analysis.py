@@ -96,11 +96,13 @@ class Limits:
         return statistics.median(self.lines[state]) / 1e3 if state in self.lines else 0.0
 
     def copy_gbps(self, series, state, size):
-        """Median at the nearest size measured, by ratio."""
+        """Median at the nearest size measured, by ratio; 0 when none is near."""
         points = self.copies.get((series, state))
         if not points or size < 1:
             return 0.0
         nearest = min(points, key=lambda point: abs(math.log(point / size)))
+        if not 0.25 <= nearest / size <= 4:
+            return 0.0
         return statistics.median(points[nearest])
 
     def of(self, kind, state, size, unit):

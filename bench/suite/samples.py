@@ -8,6 +8,7 @@ from dataclasses import dataclass
 NEAR_NS_MAX = 80.0  # raw cache-line ping-pong below this: the two CPUs are near each other
 FAR_NS_MIN = 130.0  # above this: far; between the two, or two different states: mixed
 FAR_NS_MAX = 1000.0  # above this the two ranks share a CPU or were interrupted
+LIMIT_BYTES_QUICK, LIMIT_BYTES = 4 << 20, 64 << 20  # largest copies of `limits quick` and `limits all`
 STATES = ("near", "far", "mixed", "unknown")
 
 
