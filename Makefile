@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: build run test test-fast test-sanitizers install clean dependencies test-dependencies
+.PHONY: build run bench test test-fast test-sanitizers install clean dependencies test-dependencies
 
 build: dependencies build/build.ninja
 	cmake --build --preset release -j $(JOBS)
@@ -11,6 +11,10 @@ build: dependencies build/build.ninja
 run: build
 	build/bin/mpirun -n 4 build/examples/heat2d
 	bench/show_machine
+
+# Dunlin against the other MPIs, fetched from PyPI: under 30 minutes; the report is build/benchmarks/latest/report.html.
+bench: build
+	bench/compare --install
 
 test: test-dependencies build/build.ninja
 	cmake --build --preset release -j $(JOBS)

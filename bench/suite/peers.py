@@ -38,7 +38,7 @@ class Mpi:
     def title(self):
         if self.name == self.kind:
             return TITLES[self.kind]
-        return f"{TITLES[self.kind]} ({self.name.split('/', 1)[-1]})"
+        return f"{TITLES[self.kind]} {self.name.split('/', 1)[-1]}"
 
     @property
     def folder_name(self):
