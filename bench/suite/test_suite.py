@@ -1,5 +1,6 @@
 """Tests of the benchmark suite's Python side: `python3 -m unittest discover -s bench/suite -t bench`."""
 
+import subprocess
 import tempfile
 import tomllib
 import unittest
@@ -155,6 +156,50 @@ class Results(unittest.TestCase):
             text = path.read_text()
         self.assertIn("0.50 of MPICH", text)
         self.assertIn("What did not run", text)
+
+
+class Commands(unittest.TestCase):
+    """The programs a person starts, on a small stored run: nothing is measured."""
+
+    def run_command(self, *words):
+        here = Path(__file__).parent.parent
+        result = subprocess.run([here / words[0], *words[1:]], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def stored_run(self, folder):
+        store.append_samples(folder, [sample("dunlin", 0.05, x=0), sample("mpich", 0.7, x=0)])
+        run = {
+            "machine": {"cpu": "x"},
+            "versions": {"MPICH": "5"},
+            "titles": TITLES,
+            "date": "today",
+            "command": "c",
+        }
+        store.save_json(folder / "run.json", {**run, "troubles": []})
+
+    def test_list(self):
+        self.assertIn("latency ", self.run_command("compare", "--list"))
+
+    def test_report_publish_and_against(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            self.stored_run(folder)
+            out = self.run_command("compare", "--report", "--out", name, "--publish", folder / "pages")
+            self.assertIn("14.00x", out)
+            self.assertTrue((folder / "report.html").exists())
+            self.assertIn("14.00x", (folder / "pages/results.md").read_text())
+            again = self.run_command(
+                "compare", "--report", "--out", name, "--against", folder / "results.json"
+            )
+            self.assertIn("1.000x in the geometric mean", again)
+
+    def test_reproduce(self):
+        with tempfile.TemporaryDirectory() as name:
+            self.stored_run(Path(name))
+            out = self.run_command("reproduce", "003", "--from", name, "--mpis", "", "--build", name)
+        self.assertIn("341 ns", out)
+        self.assertIn("Dunlin 0.0500", out)
 
 
 if __name__ == "__main__":
