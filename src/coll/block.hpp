@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "coll/own_arrays.hpp"
 #include "datatype/cursor.hpp"
 #include "datatype/datatype.hpp"
 #include "object/int_array.hpp"
@@ -77,6 +78,12 @@ struct Blocks {
     return {offset(base, 0), 0, 0, counts, displacements, nullptr, types};
   }
 
+  /// From now on with arrays of our own, which are those of `ranks` ranks.
+  void own(OwnArrays& arrays, int ranks) noexcept {
+    counts = arrays.copy(counts, ranks);
+    displacements = arrays.copy(displacements, ranks);
+    types = arrays.copy(types, ranks);
+  }
   bool is_equal() const noexcept { return !counts.data && !types; }
   /// Equal blocks only: the blocks of `ranks` ranks from `first` on, as one.
   Block run(int first, int ranks) const noexcept {

@@ -43,6 +43,10 @@ struct Gather {
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_gather(cx, mine, all, root, in_place);
   }
+  void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
+    const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
+    if (is_root) all.own(arrays, cx.comm->target_size);
+  }
   Held held() const noexcept { return {{mine.type, all.type}}; }
 };
 
@@ -60,6 +64,10 @@ struct Scatter {
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_scatter(cx, all, mine, root, in_place);
   }
+  void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
+    const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
+    if (is_root) all.own(arrays, cx.comm->target_size);
+  }
   Held held() const noexcept { return {{mine.type, all.type}}; }
 };
 
@@ -76,6 +84,7 @@ struct Allgather {
     if (cx.size == 1 || all[0].bytes() == 0) return nothing(cx);
     return start_allgather(cx, all);
   }
+  void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept { all.own(arrays, cx.comm->target_size); }
   Held held() const noexcept { return {{mine.type, all.type}}; }
 };
 
@@ -92,6 +101,10 @@ struct Alltoall {
     if (!recv.is_equal()) return alltoall_pairwise(cx, send, recv);
     if (recv[0].bytes() == 0) return nothing(cx);
     return start_alltoall(cx, send, recv);
+  }
+  void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
+    if (!in_place) send.own(arrays, cx.comm->target_size);
+    recv.own(arrays, cx.comm->target_size);
   }
   Held held() const noexcept { return {{send.type, recv.type}, {send.types, recv.types}, {ranks, ranks}}; }
 };

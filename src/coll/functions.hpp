@@ -1,6 +1,5 @@
 // The functions of the standard's chapter "Collective Communication" (MPI 5.0, chapter 6), one for each MPI
-// call and its
-// `_c` form, each in three modes: blocking, nonblocking (i...) and persistent (..._init).
+// call and its `_c` form, each in three modes: blocking, nonblocking (i...) and persistent (..._init).
 //
 // Called by the generated C bindings, which have checked handles, ranks, counts and buffers.  Conventions:
 // handles that go in are references; datatypes that are insignificant at some ranks (at all but the root,
@@ -9,8 +8,8 @@
 // inter-communicator.  Outputs are set only on success.
 //
 // A nonblocking or persistent operation holds references to communicator, datatypes and operator until its
-// request is gone; buffers and arrays of counts, displacements and datatypes stay with the program, unchanged
-// until then (MPI 5.0, 6.12). `info` may be null; no key is defined yet.
+// request is gone, and copies of arrays of counts, displacements and datatypes; buffers stay with the
+// program. `info` may be null; no key is defined yet.
 #pragma once
 
 #include <mpi.h>

@@ -12,6 +12,7 @@
 //     static constexpr const char* kName = "broadcast";     // for the report of a hang
 //     Task start(Cx cx) const noexcept;                     // chooses the algorithm and starts it
 //     Held held() const noexcept;                           // what a request must keep alive
+//     void own_arrays(OwnArrays&, const Cx&) noexcept;      // optional: copies arrays of the program
 //   };
 //
 // Used by coll/functions.cpp for the chapter's calls and by comm/ for the agreements that make communicators:
@@ -41,8 +42,8 @@ struct Held {
   void release() const noexcept;
 };
 
-inline constexpr std::size_t kPlanBytes =
-    1536;  // frames and messages of the common short collectives; beyond: the heap
+/// Memory for frames and messages of the common short collectives; beyond it comes from the heap.
+inline constexpr std::size_t kPlanBytes = 1536;
 
 template <class Arguments>
 Err run(Cx cx, const Arguments& arguments) noexcept {
@@ -79,13 +80,15 @@ class CollectiveRequestOf final : public CollectiveRequest {
  public:
   CollectiveRequestOf(const Cx& cx, const Arguments& arguments) noexcept
       : CollectiveRequest(cx, Arguments::kName), arguments_(arguments) {
+    if constexpr (requires { arguments_.own_arrays(arrays_, cx); }) arguments_.own_arrays(arrays_, cx);
     arguments_.held().retain();
   }
 
  private:
   ~CollectiveRequestOf() override { arguments_.held().release(); }
   void start_task(const Cx& cx) noexcept override { (void)arguments_.start(cx); }
-  const Arguments arguments_;
+  OwnArrays arrays_;
+  Arguments arguments_;
 };
 
 template <class Arguments>

@@ -56,6 +56,7 @@ struct ReduceScatter {
     if (whole.count == 0) return nothing(cx);
     return start_reduce_scatter(cx, whole, parts);
   }
+  void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept { counts = arrays.copy(counts, cx.size); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 

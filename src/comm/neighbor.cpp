@@ -29,6 +29,10 @@ struct Exchange {
   Blocks send, recv;
   static constexpr const char* kName = "neighborhood exchange";
   coll::Task start(coll::Cx cx) const noexcept { return exchange(cx, who, send, recv); }
+  void own_arrays(coll::OwnArrays& arrays, const coll::Cx&) noexcept {
+    send.own(arrays, int(who->destinations.size()));
+    recv.own(arrays, int(who->sources.size()));
+  }
   coll::Held held() const noexcept {
     return {{send.type, recv.type},
             {send.types, recv.types},

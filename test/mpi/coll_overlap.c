@@ -95,6 +95,56 @@ static void check_freed_handles(void) {
   free(all);
 }
 
+/* Arrays of counts, displacements and datatypes may go right after the call: others' libraries copy them. */
+static void check_arrays_of_the_call(int persistent) {
+  const size_t n = (size_t)check_size;
+  int *counts = malloc(n * sizeof(int)), *places = malloc(n * sizeof(int)), *bytes = malloc(n * sizeof(int));
+  int *out = malloc(n * sizeof(int)), *in = malloc(4 * n * sizeof(int)), sum = -1;
+  MPI_Datatype* types = malloc(n * sizeof(MPI_Datatype));
+  MPI_Request requests[4];
+  const MPI_Comm on = MPI_COMM_WORLD;
+  for (int i = 0; i < check_size; ++i) {
+    counts[i] = 1;
+    places[i] = i;
+    bytes[i] = i * (int)sizeof(int);
+    types[i] = MPI_INT;
+    out[i] = token(check_rank, i, 0);
+  }
+  if (persistent) {
+    MPI_Alltoallv_init(out, counts, places, MPI_INT, in, counts, places, MPI_INT, on, MPI_INFO_NULL,
+                       &requests[0]);
+    MPI_Alltoallw_init(out, counts, bytes, types, in + n, counts, bytes, types, on, MPI_INFO_NULL,
+                       &requests[1]);
+    MPI_Allgatherv_init(out, 1, MPI_INT, in + 2 * n, counts, places, MPI_INT, on, MPI_INFO_NULL,
+                        &requests[2]);
+    MPI_Reduce_scatter_init(places, &sum, counts, MPI_INT, MPI_SUM, on, MPI_INFO_NULL, &requests[3]);
+  } else {
+    MPI_Ialltoallv(out, counts, places, MPI_INT, in, counts, places, MPI_INT, on, &requests[0]);
+    MPI_Ialltoallw(out, counts, bytes, types, in + n, counts, bytes, types, on, &requests[1]);
+    MPI_Iallgatherv(out, 1, MPI_INT, in + 2 * n, counts, places, MPI_INT, on, &requests[2]);
+    MPI_Ireduce_scatter(places, &sum, counts, MPI_INT, MPI_SUM, on, &requests[3]);
+  }
+  for (int i = 0; i < check_size; ++i) {
+    counts[i] = bytes[i] = 1 << 30;
+    types[i] = MPI_DATATYPE_NULL;
+  }
+  if (persistent) MPI_Startall(4, requests);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < check_size; ++i) {
+    CHECK(in[i] == token(i, check_rank, 0), "alltoallv from %d", i);
+    CHECK(in[check_size + i] == token(i, check_rank, 0), "alltoallw from %d", i);
+    CHECK(in[2 * check_size + i] == token(i, 0, 0), "allgatherv from %d", i);
+  }
+  CHECK(sum == check_rank * check_size, "reduce_scatter: %d", sum);
+  for (int i = 0; i < 4 && persistent; ++i) MPI_Request_free(&requests[i]);
+  free(counts);
+  free(places);
+  free(bytes);
+  free(types);
+  free(out);
+  free(in);
+}
+
 /* The forms with large counts, and messages of some megabytes. */
 static void check_large(void) {
   const MPI_Count count = 600000;
@@ -117,6 +167,8 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 5; ++i) check_out_of_order();
   check_persistent();
   check_freed_handles();
+  check_arrays_of_the_call(0);
+  check_arrays_of_the_call(1);
   check_large();
   return check_end();
 }
