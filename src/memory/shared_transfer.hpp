@@ -40,7 +40,11 @@ static_assert(sizeof(SharedTransfer) == 64);
 SharedTransfer* open_transfer(const void* from, std::size_t bytes) noexcept;
 /// After the receiver said that it is done (or the message was cancelled before it was matched).
 void close_transfer(SharedTransfer* transfer) noexcept;
-/// hot path: one load while the receiver has not begun.  Copies chunks of a transfer that the receiver has
+/// hot path: one load.  Whether the receiver has begun to copy.
+inline bool has_begun(const SharedTransfer& transfer) noexcept {
+  return transfer.to.load(std::memory_order_relaxed) != 0;  // help_transfer looks again, with acquire
+}
+/// Copies chunks of a transfer that the receiver has
 /// begun; false when there was nothing to do.
 bool help_transfer(SharedTransfer& transfer, PeerMemory& receiver, const std::byte* from) noexcept;
 

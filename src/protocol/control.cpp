@@ -46,6 +46,7 @@ void Protocol::data_wanted(SendRequest& request, const Control& control) noexcep
   DUNLIN_ASSERT(request.stage == SendRequest::Stage::offered);
   DUNLIN_ASSERT(control.c <= request.data.bytes);
   request.stage = SendRequest::Stage::streaming;
+  withdraw_offer(request);
   request.receiver_cookie = control.b;
   request.wanted = control.c;
   request.streamed = 0;

@@ -99,19 +99,22 @@ transport::Sent Protocol::try_start(SendRequest& request) noexcept {
     envelope.bytes = std::uint32_t(data.bytes + sizeof cookie);
     sent = peer.try_send(envelope, bytes_of(cookie), data);
   } else {
-    const Offer offer{reinterpret_cast<std::uint64_t>(&request), data.bytes,
-                      data.is_contiguous() ? reinterpret_cast<std::uint64_t>(data.address) : 0, 0};
+    const Offer offer = make_offer(request);
     envelope.kind = transport::MessageKind::rendezvous;
     envelope.bytes = sizeof offer;
     sent = peer.try_send(envelope, bytes_of(offer), {});
   }
-  if (sent != transport::Sent::yes) request.stage = before;
+  if (sent != transport::Sent::yes) {
+    request.stage = before;
+    withdraw_offer(request);
+  }
   return sent;
 }
 
 void Protocol::finish(SendRequest& request, Err error) noexcept {
   request.stage = SendRequest::Stage::done;
   request.completion.error = error;
+  withdraw_offer(request);
   if (request.on_complete) request.on_complete(request);
   request.finish();
 }

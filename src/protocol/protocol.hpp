@@ -85,8 +85,11 @@ class Protocol final : public transport::Inbox {
   void cancel(SendRequest& request) noexcept;
   void cancel(ReceiveRequest& request) noexcept;
 
-  /// Tries pending sends and streams again; answers whether anything moved.
-  bool flush() noexcept { return busy_peers_ && flush_busy(); }
+  /// Tries pending sends and streams again, and helps receivers to copy; answers whether anything moved.
+  bool flush() noexcept {
+    if (shared_sends_ && help_receivers()) [[unlikely]] return true;
+    return busy_peers_ && flush_busy();
+  }
   /// Whether everything handed over has left this process (finalize waits for it).
   bool is_idle() const noexcept { return !busy_peers_; }
 
@@ -107,6 +110,10 @@ class Protocol final : public transport::Inbox {
   void enqueue(Peer& peer, SendRequest& request) noexcept;
   transport::Sent try_start(SendRequest& request) noexcept;
   bool flush_busy() noexcept;
+  bool help_receivers() noexcept;
+  Offer make_offer(SendRequest& request) noexcept;
+  void withdraw_offer(SendRequest& request) noexcept;
+  memory::PeerMemory* memory_of(Peer& peer) noexcept;
   bool try_flush(Peer& peer) noexcept;
   transport::Sent try_stream(Peer& peer, SendRequest& request) noexcept;
   void mark_busy(Peer& peer) noexcept;
@@ -140,6 +147,7 @@ class Protocol final : public transport::Inbox {
   match::Matcher matcher_;
   std::vector<Peer*> peers_;                 // by peer index; made at first contact, owned
   Peer* busy_peers_ = nullptr;               // with something pending
+  SendRequest* shared_sends_ = nullptr;      // offered, and this side may help to copy
   std::vector<Peer*> told_to_hold_;          // senders that offer instead of pushing because of us
   std::uint64_t unexpected_bytes_ = 0;       // memory of unexpected messages
   std::vector<std::byte> scratch_;           // for data that is contiguous neither here nor there

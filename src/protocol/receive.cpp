@@ -187,28 +187,6 @@ void Protocol::accept_offer(ReceiveRequest& request, Peer& peer, const Offer& of
                       .b = reinterpret_cast<std::uint64_t>(&request), .c = bytes});
 }
 
-/// Reads the sender's memory directly; false when nobody can, and then nothing counts as received.
-bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
-  if (offer.address == 0) return false;
-  if (peer.index == me_) {
-    copy(Source{reinterpret_cast<const std::byte*>(offer.address), bytes}, request.data);
-    return true;
-  }
-  if (!peer.is_memory_known) {
-    peer.is_memory_known = true;
-    if (connect_memory_) peer.memory = connect_memory_(peer.index);
-  }
-  if (!peer.memory) return false;
-  if (const memory::Mapping mapping = peer.memory->map(offer.address, bytes)) {
-    copy(Source{mapping.at, bytes}, request.data);
-    if (peer.memory->is_still_valid(mapping)) return true;
-  }
-  if (!request.data.is_contiguous()) return false;
-  const memory::Piece to{request.data.address, bytes};
-  const memory::RemotePiece from{offer.address, bytes};
-  return peer.memory->try_read({&to, 1}, {&from, 1}, offer.exposed);
-}
-
 void Protocol::keep_unexpected(int peer, const transport::Envelope& envelope,
                                const transport::Payload& payload) noexcept {
   match::Unexpected* message =

@@ -11,6 +11,8 @@
 #include "object/request.hpp"
 #include "transport/transport.hpp"
 
+namespace dunlin::memory { struct SharedTransfer; }
+
 namespace dunlin::protocol {
 
 struct Peer;
@@ -42,6 +44,10 @@ class SendRequest : public Request {
   std::uint64_t wanted = 0;           // bytes of `data` that the receiver has room for
   std::uint64_t receiver_cookie = 0;  // names the receive while streaming
   SendRequest* next_pending = nullptr;
+  std::uint64_t exposed = 0;          // memory::expose's cookie while offered
+  memory::SharedTransfer* shared = nullptr;  // while offered: the receiver's copy that this side may help with
+  SendRequest* next_shared = nullptr;
+  SendRequest* previous_shared = nullptr;
   // Called once, right before `finish`, for users that need more than the flag (buffered sends free their copy); may be null.
   void (*on_complete)(SendRequest& self) noexcept = nullptr;
 

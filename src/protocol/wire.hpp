@@ -15,6 +15,7 @@ struct Offer {
   std::uint64_t bytes;     // of the message, packed
   std::uint64_t address;   // of the data in the sender's memory; 0 when it is not contiguous
   std::uint64_t exposed;   // memory::expose's cookie, 0 when none is needed
+  std::uint64_t shared;    // the sender's memory::SharedTransfer, so that both sides may copy; 0: none
 };
 
 enum class ControlKind : std::uint32_t {
@@ -34,7 +35,7 @@ struct Control {
   std::uint64_t a = 0, b = 0, c = 0;
 };
 
-static_assert(sizeof(Offer) == 32 && std::is_trivially_copyable_v<Offer>);
+static_assert(sizeof(Offer) == 40 && std::is_trivially_copyable_v<Offer>);
 static_assert(sizeof(Control) == 32 && std::is_trivially_copyable_v<Control>);
 
 }  // namespace dunlin::protocol

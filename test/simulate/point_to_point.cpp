@@ -197,7 +197,7 @@ TEST(SimulatedPointToPoint, EverythingArrivesOnceAndInOrder) {
 }
 
 TEST(SimulatedPointToPoint, AFloodIsHeldBackAndNothingIsLost) {
-  constexpr std::uint64_t kLimit = 20'000, kOffer = 32;
+  constexpr std::uint64_t kLimit = 20'000, kOffer = 40;
   constexpr int kMessages = 2000, kValues = 125;
   const Settings settings(16384, kLimit);
   transport::sim::Weather weather;

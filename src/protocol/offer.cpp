@@ -1,0 +1,87 @@
+// Both ends of a rendezvous by direct access: what the sender offers, how the receiver takes it, and how a waiting
+// sender helps to copy.  Called by protocol.cpp (sending), receive.cpp (receiving) and the progress engine (helping).
+#include "datatype/cursor.hpp"
+#include "memory/copy.hpp"
+#include "memory/shared_transfer.hpp"
+#include "progress/engine.hpp"
+#include "protocol/protocol.hpp"
+
+namespace dunlin::protocol {
+
+memory::PeerMemory* Protocol::memory_of(Peer& peer) noexcept {
+  if (!peer.is_memory_known) {
+    peer.is_memory_known = true;
+    if (connect_memory_) peer.memory = connect_memory_(peer.index);
+  }
+  return peer.memory.get();
+}
+
+/// What goes with the envelope of a large message.  `withdraw_offer` ends it.
+Offer Protocol::make_offer(SendRequest& request) noexcept {
+  DUNLIN_ASSERT(request.shared == nullptr);
+  DUNLIN_ASSERT(request.exposed == 0);
+  Offer offer{reinterpret_cast<std::uint64_t>(&request), request.data.bytes, 0, 0, 0};
+  if (!request.data.is_contiguous()) return offer;
+  offer.address = reinterpret_cast<std::uint64_t>(request.data.address);
+  if (!request.peer->shm || !connect_memory_) return offer;
+  const memory::Piece piece{const_cast<std::byte*>(request.data.address), request.data.bytes};
+  offer.exposed = request.exposed = memory::expose({&piece, 1}, false);
+  // Where ranks share cores, the sender does not run while the receiver copies.
+  if (!engine_.is_oversubscribed()) request.shared = memory::open_transfer(request.data.address, request.data.bytes);
+  if (!request.shared) return offer;
+  offer.shared = reinterpret_cast<std::uint64_t>(request.shared);
+  request.previous_shared = nullptr;
+  request.next_shared = shared_sends_;
+  if (shared_sends_) shared_sends_->previous_shared = &request;
+  shared_sends_ = &request;
+  return offer;
+}
+
+void Protocol::withdraw_offer(SendRequest& request) noexcept {
+  if (request.exposed) memory::unexpose(request.exposed);
+  request.exposed = 0;
+  if (!request.shared) return;
+  (request.previous_shared ? request.previous_shared->next_shared : shared_sends_) = request.next_shared;
+  if (request.next_shared) request.next_shared->previous_shared = request.previous_shared;
+  memory::close_transfer(request.shared);
+  request.shared = nullptr;
+}
+
+/// Copies for receivers that have begun to take what this rank offered.
+bool Protocol::help_receivers() noexcept {
+  bool moved = false;
+  for (SendRequest* each = shared_sends_; each; each = each->next_shared) {
+    if (!memory::has_begun(*each->shared)) [[likely]] continue;
+    memory::PeerMemory* receiver = memory_of(*each->peer);
+    moved |= receiver && memory::help_transfer(*each->shared, *receiver, each->data.address);
+  }
+  return moved;
+}
+
+/// Reads the sender's memory directly; false when nobody can, and then nothing counts as received.
+bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
+  if (offer.address == 0) return false;
+  if (peer.index == me_) {
+    copy(Source{reinterpret_cast<const std::byte*>(offer.address), bytes}, request.data);
+    return true;
+  }
+  memory::PeerMemory* const sender = memory_of(peer);
+  if (!sender) return false;
+  const bool is_contiguous = request.data.is_contiguous();
+  if (is_contiguous && offer.shared &&
+      memory::try_receive_shared(*sender, offer.shared, offer.address, request.data.address, bytes))
+    return true;
+  if (const memory::Mapping mapping = sender->map(offer.address, bytes)) {
+    if (is_contiguous)
+      memory::copy(request.data.address, mapping.at, bytes, memory::hint_for(bytes));
+    else
+      copy(Source{mapping.at, bytes}, request.data);
+    if (sender->is_still_valid(mapping)) return true;
+  }
+  if (!is_contiguous) return false;
+  const memory::Piece to{request.data.address, bytes};
+  const memory::RemotePiece from{offer.address, bytes};
+  return sender->try_read({&to, 1}, {&from, 1}, offer.exposed);
+}
+
+}  // namespace dunlin::protocol
