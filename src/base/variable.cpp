@@ -70,13 +70,11 @@ void Variable::read_environment() noexcept {
 }
 
 bool Variable::try_set(const char* text) noexcept {
-  char* const kept = ::strdup(text);  // words are kept by address, for the rest of the process
-  if (!kept || !try_parse(kept)) {
-    std::free(kept);
-    return false;
-  }
-  source_ = Source::program;
-  return true;
+  char* const copy = ::strdup(text);
+  const bool is_set = copy && try_parse(copy);
+  if (!is_set || is_number()) std::free(copy);  // a word is kept by address, for the rest of the process
+  if (is_set) source_ = Source::program;
+  return is_set;
 }
 
 void Variable::read_all_again() noexcept {
