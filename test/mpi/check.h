@@ -11,7 +11,7 @@ static int check_rank, check_size;
   do {                                                                                 \
     if (!(condition)) {                                                                \
       fprintf(stderr, "rank %d of %d: %s:%d: %s: ", check_rank, check_size, __FILE__, __LINE__, #condition); \
-      fprintf(stderr, "" __VA_ARGS__);                                                 \
+      fprintf(stderr, " " __VA_ARGS__);                                                \
       fputc('\n', stderr);                                                             \
       MPI_Abort(MPI_COMM_WORLD, 1);                                                    \
     }                                                                                  \

@@ -117,6 +117,8 @@ def functions():
                 parameter.kind = source.kind.name
                 parameter.direction = str(source.direction).rsplit(".", 1)[-1].lower()
                 parameter.length = source._parseset.get("length")
+                if parameter.kind == "WEIGHT":       # MPI_UNWEIGHTED is no array, and compilers warn of that
+                    parameter.text = parameter.text.replace(f" {parameter.name}[]", f"* {parameter.name}")
                 parameter.flags = frozenset(["root_only"] if source._parseset.get("root_only") else [])
             function.group = group_of(function.name)
             found.append(function)

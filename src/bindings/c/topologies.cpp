@@ -131,7 +131,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) noexcept {
 #pragma weak MPI_Dims_create = PMPI_Dims_create
 
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-    const int destinations[], const int weights[], MPI_Info info, int reorder,
+    const int destinations[], const int* weights, MPI_Info info, int reorder,
     MPI_Comm* comm_dist_graph) noexcept {
   constexpr const char* call = "MPI_Dist_graph_create";
   BigLock::Guard guard;
@@ -154,8 +154,8 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
 #pragma weak MPI_Dist_graph_create = PMPI_Dist_graph_create
 
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
-    const int sourceweights[], int outdegree, const int destinations[], const int destweights[],
-    MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) noexcept {
+    const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info,
+    int reorder, MPI_Comm* comm_dist_graph) noexcept {
   constexpr const char* call = "MPI_Dist_graph_create_adjacent";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -175,8 +175,8 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
 }
 #pragma weak MPI_Dist_graph_create_adjacent = PMPI_Dist_graph_create_adjacent
 
-extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
-    int maxoutdegree, int destinations[], int destweights[]) noexcept {
+extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int* sourceweights,
+    int maxoutdegree, int destinations[], int* destweights) noexcept {
   constexpr const char* call = "MPI_Dist_graph_neighbors";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
