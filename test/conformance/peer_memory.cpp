@@ -330,6 +330,8 @@ TEST_P(PeerMemoryTest, ForeignMemoryIsReachedOrDeclined) {
 }
 
 TEST_P(PeerMemoryTest, AddressesOfNothingAreDeclined) {
+  if (std::strstr(memory_->name(), "xpmem") && !is_fake_mapping("xpmem"))
+    GTEST_SKIP() << "the kernel module attaches anything, and a load from nothing is a SIGBUS";
   std::vector<std::byte> here(1 << 16);
   EXPECT_FALSE(try_read(here, 4096));
   EXPECT_FALSE(try_write(4096, here));
@@ -346,7 +348,9 @@ TEST_P(PeerMemoryTest, ForkOfThePeerInvalidatesMappings) {
   peer_->ask({Verb::fill, at, kBytes, 4});  // the child keeps 3
   std::vector<std::byte> here(kBytes);
   const bool is_shared_heap = std::strcmp(memory_->name(), "shared_heap") == 0;
-  if (before && peer_->ask({Verb::is_shared, at, kBytes}).value == 0) {
+  const bool is_heap_mapping =
+      std::strncmp(memory_->name(), "shared_heap", 11) == 0;  // others follow the peer
+  if (before && is_heap_mapping && peer_->ask({Verb::is_shared, at, kBytes}).value == 0) {
     EXPECT_FALSE(memory_->is_still_valid(before));
   }
   if (is_shared_heap) {
