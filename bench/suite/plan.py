@@ -127,11 +127,11 @@ def matching_and_overlap():
             f"flood_{order}",
             f"1,000,000 unexpected messages received in {order} order",
             "flood",
-            (f"--order={order}", "--limit-s=8"),
+            (f"--order={order}", "--limit-s=2"),
             is_curve=False,
             x_label="messages",
             timeout_s=90,
-            quick=(f"--order={order}", "--limit-s=4") if order == "reverse" else None,
+            quick=(f"--order={order}", "--limit-s=2") if order == "reverse" else None,
         )
     yield Experiment(
         "instructions",
