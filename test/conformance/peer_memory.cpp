@@ -7,10 +7,14 @@
 #include "memory/peer_memory.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +26,7 @@
 #include <vector>
 
 #include "base/variable.hpp"
+#include "memory/provider.hpp"
 #include "test/conformance/peer_memory_fakes.hpp"
 
 extern char** environ;
@@ -428,6 +433,74 @@ TEST_P(PeerMemoryTest, DeathOfThePeerIsSurvived) {
   std::vector<std::byte> here(kBytes);
   (void)try_read(here, at);  // may succeed: the pages live as long as somebody maps them
   EXPECT_FALSE(try_read(here, foreign));
+}
+
+/// Forbids process_vm_readv and process_vm_writev to this process, as the profiles of container engines do.
+bool forbid_cma() {
+  const sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), const_cast<sock_filter*>(program)};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(PeerMemory, ForbiddenSystemCallsAreDoneWithout) {
+  PeerProcess peer;
+  constexpr std::size_t kBytes = 1 << 20;
+  const std::uint64_t heap = peer.make(Where::heap, kBytes);
+  const std::uint64_t foreign = peer.make(Where::foreign, kBytes);
+  peer.ask({Verb::fill, heap, kBytes, 3});
+  published_address();
+  const pid_t child = fork();  // a filter cannot be taken off again
+  if (child == 0) {
+    if (!forbid_cma()) _exit(77);
+    const auto memory = peer.connect();
+    if (!memory || std::strstr(memory->name(), "cma")) _exit(1);
+    std::vector<std::byte> here(kBytes);
+    const Piece to{here.data(), kBytes};
+    const RemotePiece from_heap{heap, kBytes};
+    const RemotePiece from_foreign{foreign, kBytes};
+    if (!memory->try_read({&to, 1}, {&from_heap, 1}) || count_wrong(here.data(), kBytes, 3)) _exit(2);
+    if (std::strcmp(memory->name(), "shared_heap") == 0 && memory->try_read({&to, 1}, {&from_foreign, 1}))
+      _exit(3);
+    setenv("DUNLIN_SHM_COPY", "cma", 1);
+    Variable::read_all_again();
+    if (peer.connect()) _exit(4);
+    if (std::strstr(cma_provider().why_not(), "permit") == nullptr) _exit(5);
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this kernel has no seccomp filters";
+  EXPECT_EQ(status, 0) << "exit " << WEXITSTATUS(status);
+}
+
+/// Permission is lost in the middle of a job: each operation finds its next way.
+TEST(PeerMemory, PermissionLostLaterDeclinesTheOperation) {
+  PeerProcess peer;
+  constexpr std::size_t kBytes = 1 << 20;
+  const std::uint64_t foreign = peer.make(Where::foreign, kBytes);
+  published_address();
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("DUNLIN_SHM_COPY", "cma", 1);
+    Variable::read_all_again();
+    const auto memory = peer.connect();
+    std::vector<std::byte> here(kBytes);
+    const Piece to{here.data(), kBytes};
+    const RemotePiece from{foreign, kBytes};
+    if (!memory || !memory->try_read({&to, 1}, {&from, 1}) || !forbid_cma()) _exit(77);
+    _exit(memory->try_read({&to, 1}, {&from, 1}) || memory->try_write({&from, 1}, {&to, 1}));
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "CMA does not work on this machine";
+  EXPECT_EQ(status, 0);
 }
 
 TEST(PeerMemory, ForcingNothingMeansCopyInCopyOut) {
