@@ -63,11 +63,10 @@ void append_blocks(const Layout& layout, std::int64_t offset, std::vector<Block>
   }
 }
 
-/// Joins neighbours that touch and drops empty blocks.
+/// Joins neighbours that touch, and fills in the positions.
 void join_blocks(std::vector<Block>* blocks) noexcept {
   std::size_t kept = 0;
   for (const Block& block : *blocks) {
-    if (block.bytes == 0) continue;
     if (kept > 0 && (*blocks)[kept - 1].offset + (*blocks)[kept - 1].bytes == block.offset)
       (*blocks)[kept - 1].bytes += block.bytes;
     else
@@ -81,11 +80,15 @@ void join_blocks(std::vector<Block>* blocks) noexcept {
   }
 }
 
+bool are_uniform(const std::vector<Block>& blocks) noexcept {
+  const std::int64_t bytes = blocks[0].bytes;
+  return std::all_of(blocks.begin(), blocks.end(), [bytes](const Block& block) { return block.bytes == bytes; });
+}
+
 /// Recognises blocks of one size at one distance (or in rows of such); false when they are irregular.
 bool try_make_strided(const std::vector<Block>& blocks, Strided* strided) noexcept {
   const auto n = static_cast<std::int64_t>(blocks.size());
-  for (const Block& block : blocks)
-    if (block.bytes != blocks[0].bytes) return false;
+  if (!are_uniform(blocks)) return false;
   Strided s;
   s.offset = blocks[0].offset;
   s.block = s.bytes = blocks[0].bytes;
@@ -195,17 +198,21 @@ LayoutRef make_repeat(const LayoutRef& layout, std::int64_t count, std::int64_t 
 }
 
 LayoutRef make_blocks(std::vector<Block> blocks) noexcept {
-  join_blocks(&blocks);
-  if (blocks.empty()) return make_run(0, 0);
-  if (blocks.size() == 1) return make_run(blocks[0].offset, blocks[0].bytes);
+  std::erase_if(blocks, [](const Block& block) { return block.bytes == 0; });
+  std::vector<Block> joined = blocks;
+  join_blocks(&joined);
+  if (joined.empty()) return make_run(0, 0);
+  if (joined.size() == 1) return make_run(joined[0].offset, joined[0].bytes);
   Strided strided;
-  if (try_make_strided(blocks, &strided)) return make_strided(strided);
+  if (try_make_strided(joined, &strided)) return make_strided(strided);
+  // Blocks of one size move at twice the speed of irregular ones, so joining a few neighbours would not pay.
+  if (!are_uniform(blocks) || are_uniform(joined) || joined.size() < blocks.size() / 2) blocks = std::move(joined);
 
   auto* layout = new Layout;
-  layout->bytes = blocks.back().position + blocks.back().bytes;
   layout->runs = static_cast<std::int64_t>(blocks.size());
+  for (const Block& block : blocks) layout->bytes += block.bytes;
   const std::int64_t bytes = blocks[0].bytes;
-  if (std::all_of(blocks.begin(), blocks.end(), [bytes](const Block& b) { return b.bytes == bytes; })) {
+  if (are_uniform(blocks)) {
     layout->form = Layout::Form::indexed;
     layout->strided.block = bytes;
     layout->offsets.reserve(blocks.size());

@@ -57,7 +57,7 @@ struct Layout {
   enum class Form : std::uint8_t {
     strided,   // `strided`
     indexed,   // `offsets`, all of strided.block bytes
-    blocks,    // `blocks`, of any sizes, no two adjacent in order touch
+    blocks,    // `blocks`, of any sizes, of which no two neighbours touch
     repeat,    // `parts[0].layout` `dimension.count` times, from parts[0].offset on
     sequence,  // `parts`
   };
@@ -94,7 +94,7 @@ struct Layout {
 LayoutRef make_run(std::int64_t offset, std::int64_t bytes) noexcept;
 /// `count` copies, `stride` bytes apart.
 LayoutRef make_repeat(const LayoutRef& layout, std::int64_t count, std::int64_t stride) noexcept;
-/// Blocks in the given order; positions are filled in here, neighbours that touch are joined.
+/// Blocks in the given order; positions are filled in here, neighbours that touch are joined where that pays.
 LayoutRef make_blocks(std::vector<Block> blocks) noexcept;
 /// Parts one behind the other in packed order; positions are filled in here.
 LayoutRef make_sequence(std::vector<Part> parts) noexcept;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assert.hpp"
 #include "datatype/kernels.hpp"
 #include "datatype/layout.hpp"
 
@@ -94,12 +95,13 @@ struct Mover {
 
   /// Both sides have one layout, so the order is free: the smaller stride becomes the inner loop, or one run.
   void in_memory_order(const GridAt& grid) noexcept {
-    if (grid.rows.stride == grid.block)
-      part_of_grid({grid.offset, grid.block * grid.rows.count, grid.columns, {1, 0}},
-                   {0, 0, grid.columns.count, 1});
-    else
-      part_of_grid({grid.offset, grid.block, grid.rows, grid.columns},
-                   {0, 0, grid.rows.count, grid.columns.count});
+    Strided s;
+    s.block = s.bytes = grid.block;
+    const bool fits = s.try_repeat(grid.rows.count, grid.rows.stride) &&
+                      s.try_repeat(grid.columns.count, grid.columns.stride);
+    DUNLIN_ASSERT(fits);
+    const Dimension* d = s.dimension;
+    part_of_grid({grid.offset, s.block, d[0], d[1]}, {0, 0, d[0].count, d[1].count});
   }
 
   void part_of_grid(const GridAt& grid, const PartOfGrid& part) noexcept {
