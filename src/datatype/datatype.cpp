@@ -65,6 +65,7 @@ Datatype::~Datatype() {
   layout_->release();
   signature_->release();
   std::free(name_);
+  if (published_) release_published_(published_);
   if (!recipe_) return;
   if (dropped) {
     for (Ref<Datatype>& type : recipe_->types) dropped->push_back(std::move(type));

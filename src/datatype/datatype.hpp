@@ -5,7 +5,8 @@
 // datatype/functions.hpp, walking over the data in datatype/cursor.hpp, the layout's normal form in
 // datatype/layout.hpp (docs/datatypes.md).
 //
-// Thread safety: immutable after construction, so any thread may read.
+// Thread safety: immutable after construction, so any thread may read; name, attributes and the published
+// copy are written under base/big_lock.hpp.
 #pragma once
 
 #include <cstddef>
@@ -73,6 +74,14 @@ class Datatype final : public Object {
   /// A number that no other derived type of this process ever has; 0 for predefined types.
   std::uint64_t serial() const noexcept { return serial_; }
 
+  /// A copy of the layout where peers can read it, kept by protocol/ for as long as the type lives; nullptr:
+  /// none yet.
+  void* published() const noexcept { return published_; }
+  void set_published(void* block, void (*release)(void* block)) const noexcept {
+    published_ = block;
+    release_published_ = release;
+  }
+
   AttributeList& attributes() noexcept { return attributes_; }
   const AttributeList& attributes() const noexcept { return attributes_; }
 
@@ -108,6 +117,8 @@ class Datatype final : public Object {
   datatype::Recipe* recipe_ = nullptr;              // owned
   std::uint64_t serial_ = 0;
   const char* default_name_ = "";                   // static text
+  mutable void* published_ = nullptr;                      // owned; a cache, so const types may get it
+  mutable void (*release_published_)(void*) = nullptr;
   char* name_ = nullptr;                            // owned; nullptr: never set
   AttributeList attributes_;                        // the program's
 };

@@ -82,7 +82,7 @@ void join_blocks(std::vector<Block>* blocks) noexcept {
 
 bool are_uniform(const std::vector<Block>& blocks) noexcept {
   const std::int64_t bytes = blocks[0].bytes;
-  return std::all_of(blocks.begin(), blocks.end(), [bytes](const Block& block) { return block.bytes == bytes; });
+  return std::all_of(blocks.begin(), blocks.end(), [=](const Block& block) { return block.bytes == bytes; });
 }
 
 /// Recognises blocks of one size at one distance (or in rows of such); false when they are irregular.
@@ -206,7 +206,8 @@ LayoutRef make_blocks(std::vector<Block> blocks) noexcept {
   Strided strided;
   if (try_make_strided(joined, &strided)) return make_strided(strided);
   // Blocks of one size move at twice the speed of irregular ones, so joining a few neighbours would not pay.
-  if (!are_uniform(blocks) || are_uniform(joined) || joined.size() < blocks.size() / 2) blocks = std::move(joined);
+  const bool are_many_joined = joined.size() < blocks.size() / 2;
+  if (!are_uniform(blocks) || are_uniform(joined) || are_many_joined) blocks = std::move(joined);
 
   auto* layout = new Layout;
   layout->runs = static_cast<std::int64_t>(blocks.size());

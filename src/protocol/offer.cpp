@@ -21,7 +21,13 @@ Offer Protocol::make_offer(SendRequest& request) noexcept {
   DUNLIN_ASSERT(request.shared == nullptr);
   DUNLIN_ASSERT(request.exposed == 0);
   Offer offer{reinterpret_cast<std::uint64_t>(&request), request.data.bytes, 0, 0, 0};
-  if (!request.data.is_contiguous()) return offer;
+  if (!request.data.is_contiguous()) {
+    const std::uint64_t layout = request.peer->shm && connect_memory_ ? published_layout(request.data) : 0;
+    if (layout == 0) return offer;
+    offer.address = reinterpret_cast<std::uint64_t>(request.data.address);
+    offer.shared = layout | 1;
+    return offer;
+  }
   offer.address = reinterpret_cast<std::uint64_t>(request.data.address);
   if (!request.peer->shm || !connect_memory_) return offer;
   const memory::Piece piece{const_cast<std::byte*>(request.data.address), request.data.bytes};
@@ -60,13 +66,14 @@ bool Protocol::help_receivers() noexcept {
 
 /// Reads the sender's memory directly; false when nobody can, and then nothing counts as received.
 bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
-  if (offer.address == 0) return false;
   if (peer.index == me_) {
-    copy(Source{reinterpret_cast<const std::byte*>(offer.address), bytes}, request.data);
+    copy(reinterpret_cast<const SendRequest*>(offer.cookie)->data, request.data);
     return true;
   }
+  if (offer.address == 0 && offer.layout() == 0) return false;  // a buffer with gaps may be MPI_BOTTOM
   memory::PeerMemory* const sender = memory_of(peer);
   if (!sender) return false;
+  if (offer.layout() != 0) return peer.layouts.try_pull(*sender, offer, request.data, bytes);
   const bool is_contiguous = request.data.is_contiguous();
   if (is_contiguous && offer.shared &&
       memory::try_receive_shared(*sender, offer.shared, offer.address, request.data.address, bytes))

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "memory/peer_memory.hpp"
+#include "protocol/layouts.hpp"
 #include "protocol/requests.hpp"
 #include "protocol/wire.hpp"
 #include "transport/shm/transport.hpp"
@@ -45,6 +46,7 @@ struct Peer {
 
   std::unique_ptr<memory::PeerMemory> memory;   // direct access to its memory, or nullptr
   bool is_memory_known = false;             // `memory` was asked for
+  PeerLayouts layouts;                      // of its types that are not contiguous
 
   void update_eager_bytes_max_now() noexcept {
     const bool must_wait = first_pending || is_held_back;

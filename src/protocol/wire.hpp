@@ -13,9 +13,11 @@ namespace dunlin::protocol {
 struct Offer {
   std::uint64_t cookie;    // the sender's SendRequest
   std::uint64_t bytes;     // of the message, packed
-  std::uint64_t address;   // of the data in the sender's memory; 0 when it is not contiguous
+  std::uint64_t address;   // of the data, or of the buffer of `layout`; 0 without layout: only by the channel
   std::uint64_t exposed;   // memory::expose's cookie, 0 when none is needed
   std::uint64_t shared;    // the sender's memory::SharedTransfer, so that both sides may copy; 0: none
+                           // With bit 0 set it is the PublishedLayout (layouts.hpp) of a buffer with gaps.
+  std::uint64_t layout() const noexcept { return shared & 1 ? shared - 1 : 0; }
 };
 
 enum class ControlKind : std::uint32_t {
