@@ -11,7 +11,7 @@
 namespace dunlin::datatype {
 
 Err type_commit(Datatype& type) noexcept {
-  type.set_committed();  // the normal form was made by the constructor (docs/decisions/normal-form.md)
+  type.set_committed();  // the normal form was made by the constructor (docs/decisions/0004)
   return Err::ok;
 }
 

@@ -4,6 +4,7 @@
 #include "memory/copy.hpp"
 #include "memory/shared_transfer.hpp"
 #include "progress/engine.hpp"
+#include "protocol/layouts.hpp"
 #include "protocol/protocol.hpp"
 
 namespace dunlin::protocol {
