@@ -150,13 +150,15 @@ TEST(SimulatedCollectives, NobodyLeavesABarrierBeforeAllHaveCome) {
     const Comms comms = world_comms(world);
     std::vector<Request*> requests(std::size_t(size), nullptr);
     const int late = size / 2;
-    for (int rank = 0; rank < size; ++rank)
-      if (rank != late)
-        ASSERT_EQ(coll::ibarrier(*comms[std::size_t(rank)], &requests[std::size_t(rank)]), Err::ok);
+    for (int rank = 0; rank < size; ++rank) {
+      if (rank == late) continue;
+      ASSERT_EQ(coll::ibarrier(*comms[std::size_t(rank)], &requests[std::size_t(rank)]), Err::ok);
+    }
     world.settle();
-    for (int rank = 0; rank < size; ++rank)
-      if (rank != late)
-        EXPECT_FALSE(requests[std::size_t(rank)]->is_complete) << "rank " << rank << " of " << size;
+    for (int rank = 0; rank < size; ++rank) {
+      if (rank == late) continue;
+      EXPECT_FALSE(requests[std::size_t(rank)]->is_complete) << "rank " << rank << " of " << size;
+    }
     ASSERT_EQ(coll::ibarrier(*comms[std::size_t(late)], &requests[std::size_t(late)]), Err::ok);
     world.finish(requests);
     for (Request* each : requests) give_back(each);
