@@ -6,16 +6,17 @@
 namespace dunlin::comm {
 namespace {
 
-Err make(std::vector<int> members, int me, Group** new_group) noexcept {
+Err make(std::vector<int> members, const Group& from, Group** new_group) noexcept {
   if (members.empty())
     *new_group = Ref<Group>(&empty_group()).detach();
   else
-    *new_group = new Group(std::move(members), me);
+    *new_group = new Group(std::move(members), from);
   return Err::ok;
 }
 
-int me_of(const Group& group1, const Group& group2) noexcept {
-  return group1.me() >= 0 ? group1.me() : group2.me();
+/// The group that knows who this process is: MPI_GROUP_EMPTY does not.
+const Group& knowing(const Group& group1, const Group& group2) noexcept {
+  return group1.me() >= 0 ? group1 : group2;
 }
 
 /// Members of `group1` that are (or are not) in `group2`, in the order of `group1`.
@@ -84,39 +85,39 @@ Err group_union(const Group& group1, const Group& group2, Group** new_group) noe
   std::vector<int> members(group1.span().begin(), group1.span().end());
   const std::vector<int> more = members_by(group2, group1, false);
   members.insert(members.end(), more.begin(), more.end());
-  return make(std::move(members), me_of(group1, group2), new_group);
+  return make(std::move(members), knowing(group1, group2), new_group);
 }
 
 Err group_intersection(const Group& group1, const Group& group2, Group** new_group) noexcept {
-  return make(members_by(group1, group2, true), me_of(group1, group2), new_group);
+  return make(members_by(group1, group2, true), knowing(group1, group2), new_group);
 }
 
 Err group_difference(const Group& group1, const Group& group2, Group** new_group) noexcept {
-  return make(members_by(group1, group2, false), me_of(group1, group2), new_group);
+  return make(members_by(group1, group2, false), knowing(group1, group2), new_group);
 }
 
 Err group_incl(const Group& group, int n, const int* ranks, Group** new_group) noexcept {
   Choice choice(group);
   if (Err e = choice.add(ranks, n); e != Err::ok) return e;
-  return make(choice.chosen(), group.me(), new_group);
+  return make(choice.chosen(), group, new_group);
 }
 
 Err group_excl(const Group& group, int n, const int* ranks, Group** new_group) noexcept {
   Choice choice(group);
   if (Err e = choice.add(ranks, n); e != Err::ok) return e;
-  return make(choice.others(), group.me(), new_group);
+  return make(choice.others(), group, new_group);
 }
 
 Err group_range_incl(const Group& group, int n, const int (*ranges)[3], Group** new_group) noexcept {
   Choice choice(group);
   if (Err e = choice.add(ranges, n); e != Err::ok) return e;
-  return make(choice.chosen(), group.me(), new_group);
+  return make(choice.chosen(), group, new_group);
 }
 
 Err group_range_excl(const Group& group, int n, const int (*ranges)[3], Group** new_group) noexcept {
   Choice choice(group);
   if (Err e = choice.add(ranges, n); e != Err::ok) return e;
-  return make(choice.others(), group.me(), new_group);
+  return make(choice.others(), group, new_group);
 }
 
 }  // namespace dunlin::comm

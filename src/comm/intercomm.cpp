@@ -124,7 +124,7 @@ Err intercomm_merge(Comm& intercomm, int high, Comm** newintracomm) noexcept {
   std::vector<int> members(first.begin(), first.end());
   members.insert(members.end(), second.begin(), second.end());
   Ref<Comm> made = make_unfinished(intercomm);
-  set_group(*made, Ref<Group>::adopt(new Group(std::move(members), intercomm.group->me())));
+  set_group(*made, Ref<Group>::adopt(new Group(std::move(members), *intercomm.group)));
   set_contexts(*made, meeting.contexts);
   *newintracomm = made.detach();
   return Err::ok;

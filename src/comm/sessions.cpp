@@ -55,7 +55,10 @@ Err session_get_pset_info(Session& session, const char* pset_name, Info** info) 
 Err group_from_session_pset(Session& session, const char* pset_name, Group** newgroup) noexcept {
   Ref<Group> group;
   if (Err e = find(pset_name, &group); e != Err::ok) return e;
-  *newgroup = group.detach();
+  // A group of its own, so that communicators made from it know the session.
+  auto* const made = new Group(std::vector<int>(group->span().begin(), group->span().end()), group->me());
+  made->session = Ref<Session>(&session);
+  *newgroup = made;
   return Err::ok;
 }
 

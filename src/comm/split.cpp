@@ -51,7 +51,7 @@ Ref<Group> subgroup(const Ref<Group>& group, std::vector<int> ranks) noexcept {
   for (std::size_t i = 0; i < ranks.size() && is_same; ++i) is_same = ranks[i] == int(i);
   if (is_same) return group;
   for (int& rank : ranks) rank = group->member(rank);
-  return Ref<Group>::adopt(new Group(std::move(ranks), group->me()));
+  return Ref<Group>::adopt(new Group(std::move(ranks), *group));
 }
 
 Err split_intra(Comm& comm, int color, int key, Comm** newcomm) noexcept {

@@ -44,7 +44,7 @@ Err create_with_topology(Comm& comm, int size, std::shared_ptr<Topology> topolog
   Ref<Group> group = comm.group;
   if (size < comm.size) {
     const auto all = comm.group->span();
-    group = Ref<Group>::adopt(new Group(std::vector<int>(all.begin(), all.begin() + size), comm.group->me()));
+    group = Ref<Group>::adopt(new Group(std::vector<int>(all.begin(), all.begin() + size), *comm.group));
   }
   set_group(*made, std::move(group));
   set_contexts(*made, {context, 0});

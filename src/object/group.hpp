@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "object/object.hpp"
+#include "object/session.hpp"
 
 namespace dunlin {
 
@@ -19,6 +20,12 @@ class Group final : public Object {
   static constexpr Kind kKind = Kind::group;
   /// `my_peer_index` is this process's own peer index; rank() is where it stands in `members`, or -1.
   Group(std::vector<int> members, int my_peer_index) noexcept;
+  /// The same for a group made from another, which takes over the session.
+  Group(std::vector<int> members, const Group& from) noexcept : Group(std::move(members), from.me()) {
+    session = from.session;
+  }
+
+  Ref<Session> session;  // whose process set the members come from; none for the world's (MPI 5.0, 11.3)
 
   int size() const noexcept { return int(members_.size()); }
   int rank() const noexcept { return rank_; }

@@ -9,12 +9,15 @@
 
 namespace dunlin {
 
+namespace pt2pt { class BufferPool; }
+
 class Session final : public Object {
  public:
   static constexpr Kind kKind = Kind::session;
   explicit Session(Errhandler& errhandler) noexcept : Object(Kind::session), errhandler(&errhandler) {}
   Ref<Errhandler> errhandler;
   int thread_level = 0;  // MPI_THREAD_...: what was granted
+  pt2pt::BufferPool* buffer = nullptr;  // MPI_Session_attach_buffer; owned, see pt2pt/buffered.cpp
 
  private:
   ~Session() override;

@@ -1,7 +1,7 @@
 // Buffered sends (MPI 5.0, 3.4 and 3.6): the message is copied into memory the program attached, and sent from there.
 //
-// A message that the transport takes at once needs no copy.  Buffers: of the communicator, else of the process; memory of
-// the program, or MPI_BUFFER_AUTOMATIC, which takes from the heap what it needs.
+// A message that the transport takes at once needs no copy.  Buffers: of the communicator, else of its session, else of the
+// process; memory of the program, or MPI_BUFFER_AUTOMATIC, which takes from the heap what it needs.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -131,13 +131,20 @@ Err start_flush(BufferPool* pool, Request** request) noexcept {
   return Err::ok;
 }
 
+/// The nearest buffer: of the communicator, of the session it comes from, of the process (MPI 5.0, 3.6).
+BufferPool* pool_of(const Comm& comm) noexcept {
+  if (comm.buffer) return comm.buffer;
+  const Session* session = comm.group->session.get();
+  return session && session->buffer ? session->buffer : process_pool;
+}
+
 }  // namespace
 
 Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept {
   if (dest == MPI_PROC_NULL) return Err::ok;
   protocol::Protocol& protocol = comm.engine->protocol;
   if (protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag)) return Err::ok;
-  BufferPool* const pool = comm.buffer ? comm.buffer : process_pool;
+  BufferPool* const pool = pool_of(comm);
   if (!pool)
     return fail(Err::buffer, "no buffer is attached for this message of %zu bytes; call MPI_Buffer_attach first",
                 data.bytes);
@@ -167,5 +174,16 @@ Err comm_detach_buffer(Comm& comm, void* buffer_addr, std::int64_t* size) noexce
 }
 Err comm_flush_buffer(Comm& comm) noexcept { return flush(comm.buffer), Err::ok; }
 Err comm_iflush_buffer(Comm& comm, Request** request) noexcept { return start_flush(comm.buffer, request); }
+
+Err session_attach_buffer(Session& session, void* buffer, std::int64_t size) noexcept {
+  return attach(session.buffer, buffer, size);
+}
+Err session_detach_buffer(Session& session, void* buffer_addr, std::int64_t* size) noexcept {
+  return detach(session.buffer, buffer_addr, size);
+}
+Err session_flush_buffer(Session& session) noexcept { return flush(session.buffer), Err::ok; }
+Err session_iflush_buffer(Session& session, Request** request) noexcept {
+  return start_flush(session.buffer, request);
+}
 
 }  // namespace dunlin::pt2pt

@@ -105,6 +105,10 @@ Err comm_attach_buffer(Comm& comm, void* buffer, std::int64_t size) noexcept;
 Err comm_detach_buffer(Comm& comm, void* buffer_addr, std::int64_t* size) noexcept;
 Err comm_flush_buffer(Comm& comm) noexcept;
 Err comm_iflush_buffer(Comm& comm, Request** request) noexcept;
+Err session_attach_buffer(Session& session, void* buffer, std::int64_t size) noexcept;
+Err session_detach_buffer(Session& session, void* buffer_addr, std::int64_t* size) noexcept;
+Err session_flush_buffer(Session& session) noexcept;
+Err session_iflush_buffer(Session& session, Request** request) noexcept;
 
 // --- generalized requests (chapter 13)
 Err grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,

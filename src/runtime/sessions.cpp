@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "pt2pt/functions.hpp"
 #include "runtime/functions.hpp"
 #include "runtime/instance.hpp"
 
@@ -38,6 +39,9 @@ Err session_init(Info* info, Errhandler& errhandler, Session** session) noexcept
 }
 
 Err session_finalize(Session& session) noexcept {
+  void* memory = nullptr;
+  std::int64_t bytes = 0;
+  if (Err e = pt2pt::session_detach_buffer(session, &memory, &bytes); e != Err::ok) return e;
   const Err error = Instance::release();
   if (error == Err::ok) session.release();  // else its handler still has to hear of it
   return error;

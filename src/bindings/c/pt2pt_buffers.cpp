@@ -141,36 +141,76 @@ extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) noex
 }
 #pragma weak MPI_Comm_iflush_buffer = PMPI_Comm_iflush_buffer
 
-extern "C" int PMPI_Session_attach_buffer(MPI_Session, void*, int) noexcept {
+static int session_attach_buffer_body(const char* call, MPI_Session session, void* buffer,
+    std::int64_t size) noexcept {
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_attach_buffer");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  if (is_bad_count(size)) [[unlikely]] return bad_count(nullptr, size, "size", call);
+  const Err error = pt2pt::session_attach_buffer(*session_object, buffer, size);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  return MPI_SUCCESS;
 }
-extern "C" int PMPI_Session_attach_buffer_c(MPI_Session, void*, MPI_Count) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_attach_buffer_c");
+extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) noexcept {
+  return session_attach_buffer_body("MPI_Session_attach_buffer", session, buffer, size);
+}
+extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) noexcept {
+  return session_attach_buffer_body("MPI_Session_attach_buffer_c", session, buffer, size);
 }
 #pragma weak MPI_Session_attach_buffer = PMPI_Session_attach_buffer
 #pragma weak MPI_Session_attach_buffer_c = PMPI_Session_attach_buffer_c
 
-extern "C" int PMPI_Session_detach_buffer(MPI_Session, void*, int*) noexcept {
+static int session_detach_buffer_body(const char* call, MPI_Session session, void* buffer_addr,
+    CountOut size) noexcept {
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_detach_buffer");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  if (is_missing(buffer_addr)) [[unlikely]] return bad_pointer(nullptr, "buffer_addr", call);
+  if (is_missing(size.place)) [[unlikely]] return bad_pointer(nullptr, "size", call);
+  std::int64_t size_value = 0;
+  const Err error = pt2pt::session_detach_buffer(*session_object, buffer_addr, &size_value);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (!fits(size, size_value)) [[unlikely]]
+    return too_large(nullptr, size_value, "size", call);
+  store(size, size_value);
+  return MPI_SUCCESS;
 }
-extern "C" int PMPI_Session_detach_buffer_c(MPI_Session, void*, MPI_Count*) noexcept {
-  BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_detach_buffer_c");
+extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) noexcept {
+  return session_detach_buffer_body("MPI_Session_detach_buffer", session, buffer_addr, CountOut{size, false});
+}
+extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr,
+    MPI_Count* size) noexcept {
+  return session_detach_buffer_body("MPI_Session_detach_buffer_c", session, buffer_addr, CountOut{size,
+      true});
 }
 #pragma weak MPI_Session_detach_buffer = PMPI_Session_detach_buffer
 #pragma weak MPI_Session_detach_buffer_c = PMPI_Session_detach_buffer_c
 
-extern "C" int PMPI_Session_flush_buffer(MPI_Session) noexcept {
+extern "C" int PMPI_Session_flush_buffer(MPI_Session session) noexcept {
+  constexpr const char* call = "MPI_Session_flush_buffer";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_flush_buffer");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  const Err error = pt2pt::session_flush_buffer(*session_object);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_flush_buffer = PMPI_Session_flush_buffer
 
-extern "C" int PMPI_Session_iflush_buffer(MPI_Session, MPI_Request*) noexcept {
+extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) noexcept {
+  constexpr const char* call = "MPI_Session_iflush_buffer";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Session_iflush_buffer");
+  Session* const session_object = from_handle<Session>(session);
+  if (is_missing(session_object)) [[unlikely]]
+    return bad_handle(nullptr, Err::session, session, "session", call);
+  if (is_missing(request)) [[unlikely]] return bad_pointer(nullptr, "request", call);
+  Request* request_made = nullptr;
+  const Err error = pt2pt::session_iflush_buffer(*session_object, &request_made);
+  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  set_handle(request, request_made, MPI_REQUEST_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_iflush_buffer = PMPI_Session_iflush_buffer
