@@ -46,6 +46,8 @@ struct Sizes {
 /// What a sender tells a receiver that reads doorbells: the low bits of its position in the ring.  16
 /// bits: a ring has fewer than 65536 lines, so a number that looks the same means no news.
 using Doorbell = Hardware::Atomic<std::uint16_t>;
+/// Several doorbells, for the receiver to compare at once.
+using DoorbellGroup = std::uint64_t;
 
 class Segment {
  public:

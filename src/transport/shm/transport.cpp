@@ -2,6 +2,7 @@
 #include "transport/shm/transport.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -14,6 +15,18 @@ namespace {
 /// enough that no peer waits long behind another.
 constexpr int kMessagesPerRing = 32;
 constexpr int kMessagesPerInbox = 16;
+/// Up to so many rings are looked at one by one (half a nanosecond each); of more only those whose
+/// doorbell rang.
+constexpr std::size_t kRingsPolledMax = 16;
+
+constexpr int kDoorbellsInGroup = sizeof(DoorbellGroup) / sizeof(Doorbell);
+constexpr int kDoorbellBits = 8 * sizeof(Doorbell);
+static_assert(std::endian::native == std::endian::little);
+
+/// Relaxed: says only where to look; D2 orders what is found there.
+DoorbellGroup load_group(const Doorbell* doorbells, std::size_t group) noexcept {
+  return __atomic_load_n(reinterpret_cast<const DoorbellGroup*>(doorbells) + group, __ATOMIC_RELAXED);
+}
 
 }  // namespace
 
@@ -53,15 +66,66 @@ int Transport::poll(Inbox& inbox) noexcept {
 }
 
 int Transport::poll_rings(Inbox& inbox) noexcept {
+  if (reads_doorbells_) [[unlikely]]
+    return poll_doorbells(inbox);
   int delivered = 0;
-  for (const int sender : active_) {
-    RingReader& reader = *readers_[std::size_t(sender)];
-    for (int messages = 0; messages < kMessagesPerRing; ++messages) {
-      if (!try_read(reader, peers_[std::size_t(sender)], inbox)) break;
-      ++delivered;
+  for (int& sender : active_) {
+    bool is_empty = false;
+    const int messages = poll_ring(sender, inbox, &is_empty);
+    if (messages == 0) continue;
+    delivered += messages;
+    std::swap(sender, active_.front());
+  }
+  return delivered;
+}
+
+int Transport::poll_ring(int sender, Inbox& inbox, bool* is_empty) noexcept {
+  RingReader& reader = *readers_[std::size_t(sender)];
+  int delivered = 0;
+  while (delivered < kMessagesPerRing) {
+    if (!try_read(reader, peers_[std::size_t(sender)], inbox)) {
+      *is_empty = true;
+      break;
+    }
+    ++delivered;
+  }
+  return delivered;
+}
+
+int Transport::poll_doorbells(Inbox& inbox) noexcept {
+  bool is_empty = false;
+  int delivered =
+      poll_ring(active_.front(), inbox, &is_empty);  // the one used last, without a look at its doorbell
+  const Doorbell* const doorbells = segment_.doorbells(sender_.me);
+  for (std::size_t group = 0; group < heard_.size(); ++group) {
+    const DoorbellGroup news = load_group(doorbells, group) ^ heard_[group];
+    if (news == 0) [[likely]]
+      continue;
+    for (int place = 0; place < kDoorbellsInGroup; ++place) {
+      const DoorbellGroup mask = DoorbellGroup{0xffff} << (place * kDoorbellBits);
+      const int sender = int(group) * kDoorbellsInGroup + place;
+      if ((news & mask) == 0 || !readers_[std::size_t(sender)]) continue;
+      // D2 (pairs with D1 in Channel::attend): the lines that this doorbell announced are there.  Loaded
+      // before the ring is read: what comes later rings anew.
+      const DoorbellGroup rung = doorbells[sender].load(std::memory_order_acquire);
+      is_empty = false;
+      const int messages = poll_ring(sender, inbox, &is_empty);
+      if (is_empty) heard_[group] = (heard_[group] & ~mask) | rung << (place * kDoorbellBits);
+      if (messages == 0) continue;
+      delivered += messages;
+      std::swap(*std::find(active_.begin(), active_.end(), sender), active_.front());
     }
   }
   return delivered;
+}
+
+/// Makes the next poll look into a ring, whatever its doorbell says.
+void Transport::expect_news(int sender) noexcept {
+  const auto group = std::size_t(sender) / kDoorbellsInGroup;
+  const int shift = sender % kDoorbellsInGroup * kDoorbellBits;
+  const DoorbellGroup mask = DoorbellGroup{0xffff} << shift;
+  const DoorbellGroup differs = ~load_group(segment_.doorbells(sender_.me), group) & mask;
+  heard_[group] = (heard_[group] & ~mask) | differs;
 }
 
 int Transport::poll_inbox(Inbox& inbox, int messages_max) noexcept {
@@ -80,6 +144,12 @@ void Transport::start_ring(int sender) noexcept {
   DUNLIN_ASSERT(!readers_[std::size_t(sender)]);
   readers_[std::size_t(sender)] = std::make_unique<RingReader>(segment_.ring(sender, sender_.me));
   active_.push_back(sender);
+  if (active_.size() <= kRingsPolledMax) return;
+  if (reads_doorbells_) return expect_news(sender);  // may have sent before it knew that we want doorbells
+  reads_doorbells_ = true;
+  heard_.resize((peers_.size() + kDoorbellsInGroup - 1) / kDoorbellsInGroup);
+  attention().ask_for_doorbells();
+  for (const int each : active_) expect_news(each);
 }
 
 int Transport::search_local_rank(int peer) const noexcept {

@@ -76,6 +76,10 @@ class Transport final : public transport::Transport {
   Attention& attention() const noexcept { return segment_.attention(sender_.me); }
 
   int poll_rings(Inbox& inbox) noexcept;
+  int poll_doorbells(Inbox& inbox) noexcept;
+  /// Delivers a few messages of one ring; sets `*is_empty` when no more were there.
+  int poll_ring(int sender, Inbox& inbox, bool* is_empty) noexcept;
+  void expect_news(int sender) noexcept;
   int poll_inbox(Inbox& inbox, int messages_max) noexcept;
   void start_ring(int sender) noexcept;
 
@@ -84,7 +88,9 @@ class Transport final : public transport::Transport {
   SenderState sender_;
   std::vector<std::unique_ptr<Channel>> channels_;    // by local rank; made at first contact
   std::vector<std::unique_ptr<RingReader>> readers_;  // by local rank; made by the peer's promotion
-  std::vector<int> active_;  // local ranks of peers with a reader, the one used last first
+  std::vector<int> active_;           // local ranks of peers with a reader, the one used last first
+  bool reads_doorbells_ = false;      // too many rings to look at each
+  std::vector<DoorbellGroup> heard_;  // doorbells as they were when their rings were found empty
   InboxReader inbox_reader_;
 };
 

@@ -234,6 +234,44 @@ TEST(SleepInterleavings, FencesReplaceTheBarrier) {
   EXPECT_EQ(sender_takes_no_part.deadlocks, 0u);
 }
 
+/// A receiver that asks for doorbells looks once itself, and from then on only where a doorbell has rung.
+template <class M>
+Interleaver::Outcome try_doorbell() {
+  struct State {
+    BasicAttention<M> attention;
+    typename M::template Atomic<std::uint64_t> message;
+    typename M::template Atomic<std::uint64_t> doorbell;
+  };
+  return Interleaver::explore([] {
+    State* const state = renew<State>();
+    Interleaver::Program program;
+    program.threads = {
+        [state] {
+          state->message.store(1, std::memory_order_release);
+          if (state->attention.is_wanted()) {
+            state->attention.attend(false, [state] { state->doorbell.store(1, std::memory_order_release); });
+          }
+        },
+        [state] {
+          state->attention.ask_for_doorbells();
+          if (state->message.load(std::memory_order_acquire) != 0) return;
+          Interleaver::poll_until([state] { return state->doorbell.load(std::memory_order_acquire) != 0; });
+          EXPECT_EQ(state->message.load(std::memory_order_acquire), 1u);
+        }};
+    return program;
+  });
+}
+
+TEST(DoorbellInterleavings, NoMessageIsOverlooked) {
+  const auto outcome = try_doorbell<Model>();
+  EXPECT_TRUE(outcome.is_complete);
+  EXPECT_EQ(outcome.deadlocks, 0u);
+}
+
+TEST(DoorbellInterleavings, WithoutTheBarrierOneIs) {
+  EXPECT_GT(try_doorbell<ModelWithoutBarrier>().deadlocks, 0u);
+}
+
 /// Several senders, one sleeper: exactly the first clears the bit, and nobody is forgotten.
 TEST(SleepInterleavings, TwoSendersWakeOneSleeper) {
   const auto outcome = Interleaver::explore([] {
