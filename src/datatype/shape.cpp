@@ -34,11 +34,12 @@ Err out_of_range() noexcept {
   return fail(Err::value_too_large, "the datatype would span more than 2^62 bytes");
 }
 
-/// Takes members in and gives sizes and bounds out.  Explicit bounds win; otherwise the bounds are those of
-/// the data, so that a member's own padding does not count (the standard pads the flat type map once).
+/// Takes members in and gives sizes and bounds out.  Explicit bounds win over others.  A member's padding
+/// counts, as in the other MPIs (programs lay fields of a member's extent next to each other); the standard's
+/// flat type map would pad only once, at the end.
 struct Collector {
   Wide size = 0;
-  Bounds explicit_bounds, true_bounds;
+  Bounds natural, explicit_bounds, true_bounds;
   std::int64_t alignment = 1;
 
   void include(const Shape& shape, Wide offset) noexcept { include(shape, offset, 1, 0); }
@@ -46,14 +47,15 @@ struct Collector {
     if (shape.is_empty || count == 0) return;
     const Wide last = (count - 1) * stride;
     const Wide low = offset + std::min(Wide{0}, last), high = offset + std::max(Wide{0}, last);
-    if (shape.has_explicit_bounds) explicit_bounds.include(low + shape.lower_bound, high + shape.upper_bound);
+    Bounds& bounds = shape.has_explicit_bounds ? explicit_bounds : natural;
+    bounds.include(low + shape.lower_bound, high + shape.upper_bound);
     if (shape.size > 0) true_bounds.include(low + shape.true_lower_bound, high + shape.true_upper_bound);
     size += count * shape.size;
     alignment = std::max(alignment, shape.alignment);
   }
 
   Err store(Shape* shape) const noexcept {
-    const Bounds& bounds = explicit_bounds.is_set ? explicit_bounds : true_bounds;
+    const Bounds& bounds = explicit_bounds.is_set ? explicit_bounds : natural;
     if (!is_in_range(size) || !is_in_range(bounds.lower) || !is_in_range(bounds.upper) ||
         !is_in_range(true_bounds.lower) || !is_in_range(true_bounds.upper))
       return out_of_range();

@@ -25,8 +25,9 @@ struct Entry {
 
 struct TypeMap {
   std::vector<Entry> entries;
-  bool has_bounds = false;  // explicit ones
-  std::int64_t lower = 0, upper = 0;
+  bool has_bounds = false;    // explicit ones: of MPI_Type_create_resized, here or in a member
+  bool has_members = false;   // natural bounds: those of the members, with their padding
+  std::int64_t lower = 0, upper = 0;  // explicit, or else natural
 
   static std::int64_t bytes(const Entry& e) { return datatype::bytes_of(e.basic); }
   std::int64_t size() const {
@@ -44,25 +45,26 @@ struct TypeMap {
     for (const Entry& e : entries) high = std::max(high, e.displacement + bytes(e));
     return high;
   }
-  std::int64_t lower_bound() const { return has_bounds ? lower : true_lower(); }
+  std::int64_t lower_bound() const { return lower; }
   std::int64_t extent() const {
     if (has_bounds) return upper - lower;
     std::int64_t alignment = 1;
     for (const Entry& e : entries) {
       alignment = std::max(alignment, e.basic == Basic::c64 ? bytes(e) / 2 : bytes(e));
     }
-    return (true_upper() - true_lower() + alignment - 1) / alignment * alignment;
+    return (upper - lower + alignment - 1) / alignment * alignment;
   }
   bool is_empty() const { return entries.empty() && !has_bounds; }
-
   /// Appends `other` at `displacement`, as struct does.
   void add(const TypeMap& other, std::int64_t displacement) {
     for (const Entry& e : other.entries) entries.push_back({displacement + e.displacement, e.basic});
-    if (!other.has_bounds) return;
-    const std::int64_t low = displacement + other.lower, high = displacement + other.upper;
-    lower = has_bounds ? std::min(lower, low) : low;
-    upper = has_bounds ? std::max(upper, high) : high;
-    has_bounds = true;
+    if (other.is_empty() || (has_bounds && !other.has_bounds)) return;
+    const bool is_first = !has_members || (other.has_bounds && !has_bounds);
+    const std::int64_t low = displacement + other.lower_bound(), high = low + other.extent();
+    lower = is_first ? low : std::min(lower, low);
+    upper = is_first ? high : std::max(upper, high);
+    has_bounds = other.has_bounds;
+    has_members = true;
   }
   void add_block(const TypeMap& other, std::int64_t displacement, std::int64_t length) {
     for (std::int64_t i = 0; i < length; ++i) add(other, displacement + i * other.extent());
@@ -137,6 +139,8 @@ class TypeMaker {
     map.entries.push_back({0, parts.first});
     if (parts.second != Basic::none)
       map.entries.push_back({type->true_extent() - datatype::bytes_of(parts.second), parts.second});
+    map.has_members = true;
+    map.upper = type->extent();
     return {Ref<Datatype>(type), map};
   }
 
