@@ -22,6 +22,15 @@ doc environ errhandler errorcode exceptions grequest group handle info mpiapi mp
 p2p_buf_matched p2p_obj p2p_obj_matched pack package pickle request status subclass threads toplevel util_dtlib util_pkl5
 util_pool util_sync cco_buf_inter cco_obj_inter cco_vec_inter cco_pr_buf cco_pr_vec
 cco_ngh_buf cco_ngh_obj cco_pr_ngh_buf comm_topo""".split()
+# Single tests (patterns of mpi4py's runner) left out of those modules, with the reason.
+TESTS_LEFT_OUT = {
+    "TestErrhandlerFile": "files are not there yet",
+    "TestErrhandlerWin": "windows are not there yet",
+    "TestMessageRMA": "windows are not there yet",
+    "testSafeFreeCreated": "makes a window and a file",
+    "test_util_sync.TestCounter": "windows are not there yet",
+    "testNumpy": "fails with NumPy 2.4 on structured types of any MPI (itemsize of unaligned records)",
+}
 LEFT_OUT = {
     "dynproc": "MPI_Comm_connect and MPI_Comm_join are not there yet",
     "spawn": "MPI_Comm_spawn is not there yet",
@@ -64,7 +73,7 @@ def prepare(build):
 
 def run_module(build, python, tests, module, ranks):
     command = [build / "bin" / "mpirun", "--timeout", "240", "-n", ranks, python, "main.py", "-q", "-f",
-               "-i", rf"test_{module}\.py"]
+               "-i", rf"test_{module}\.py", *[word for pattern in TESTS_LEFT_OUT for word in ("-x", pattern)]]
     started = time.monotonic()
     result = run(command, cwd=tests, check=False, capture_output=True, text=True)
     summary = re.findall(r"Ran (\d+) tests?", result.stderr)
@@ -73,7 +82,7 @@ def run_module(build, python, tests, module, ranks):
     print(f"{'pass' if passed else 'FAIL'}  {module:18} {ranks} ranks, {summary[0] if summary else 0:>4} tests, "
           f"{time.monotonic() - started:5.1f} s", flush=True)
     if not passed:
-        print((result.stdout + result.stderr)[-3000:], flush=True)
+        print((result.stdout + result.stderr)[-1500:], flush=True)
     return passed, sum(map(int, summary))
 
 
