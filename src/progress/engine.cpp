@@ -15,7 +15,7 @@
 namespace dunlin::progress {
 namespace {
 
-// Defaults measured by docs/decisions/0003-waiting.md (2 cores of an AMD EPYC, Linux 6.18).
+// Defaults measured by docs/decisions/0006-waiting.md (2 cores of an AMD EPYC, Linux 6.18).
 IntVariable spin_polls{"SPIN_POLLS", 2000, "polls", "how often a wait polls before it offers the core to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
                               "the same where ranks share cores (more ranks than CPUs)", 0};
