@@ -47,8 +47,11 @@ void pass_on(pid_t worker, const siginfo_t& info) noexcept {
 sigset_t handled_signals() noexcept {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT})
-    sigaddset(&signals, signal);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT}) {
+    struct sigaction action;
+    const bool is_ignored = ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+    if (!is_ignored) sigaddset(&signals, signal);
+  }
   return signals;
 }
 

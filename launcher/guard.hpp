@@ -7,7 +7,8 @@
 
 namespace dunlin::launcher {
 
-/// Signals that guard and worker take from a queue instead of dying of them.
+/// Signals that guard and worker take from a queue instead of dying of them.  Those that mpirun was started
+/// to ignore (nohup; background jobs of scripts) are not among them.
 sigset_t handled_signals() noexcept;
 
 /// Makes the worker and returns in it, with the handled signals blocked.  The guard stays inside: it passes

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   if (!dunlin::launcher::try_parse_command_line(argc, argv, job, exit_code)) return exit_code;
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would hide the ranks' ends from us
   dunlin::launcher::split_into_guard_and_worker();
   return dunlin::launcher::Supervisor(job).run();
 }

@@ -39,13 +39,13 @@ class Starter {
 
  private:
   const Job& job_;
-  std::vector<std::vector<std::string>>
-      environments_;                   // of each app, "NAME=VALUE", without what differs by rank
-  std::vector<std::string> programs_;  // of each app, as given to exec
+  // Of each app: "NAME=VALUE" without what differs by rank, and the program as given to exec.
+  std::vector<std::vector<std::string>> environments_;
+  std::vector<std::string> programs_;
 };
 
-/// Lets mpirun and, on request, nobody else hold as many descriptors as the system permits; ranks get the
-/// old limit.
+/// Lets mpirun hold as many descriptors as the system permits: it needs three for each rank.  Ranks get the
+/// limit that mpirun was started with.
 void raise_descriptor_limit();
 
 }  // namespace dunlin::launcher

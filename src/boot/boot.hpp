@@ -62,15 +62,16 @@ class Boot {
   /// `node_segment` (boot/node_segment.hpp), which works under every launcher.
   virtual int node_segment_fd() const noexcept { return -1; }
 
-  /// Ends the whole job: "rank N <message>" reaches standard error once, the launcher exits with `code`.  Never
-  /// returns, also when the launcher is gone.
+  /// Ends the whole job: "rank N <message>" reaches standard error once, the launcher exits with `code`.
+  /// Never returns, also when the launcher is gone.
   [[noreturn]] virtual void abort(int code, const char* message) noexcept = 0;
 
   /// Tells the launcher that this rank may now exit without that being a failure.  Not collective.
   virtual Err finalize() noexcept = 0;
 
-  /// Takes `finalize` back: the same process uses MPI again (a session after the last one).  What the ranks share
-  /// stays as it is.  A launcher that speaks PMI-1 cannot be told; it then sees only how the process ends.
+  /// Takes `finalize` back: the same process uses MPI again (a session after the last one).  What the ranks
+  /// share stays as it is.  A launcher that speaks PMI-1 cannot be told; it then sees only how the process
+  /// ends.
   virtual Err restart() noexcept { return Err::ok; }
 
  protected:

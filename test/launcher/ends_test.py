@@ -1,5 +1,5 @@
-# How jobs end, what ranks of ours see, and what is left (nothing); docs/launcher.md.  Run by ctest; one class can
-# be run alone: ends_test.py Ends
+# How jobs end, what ranks of ours see, and what is left (nothing); docs/launcher.md.  Run by ctest; one
+# class can be run alone: ends_test.py Ends
 import os
 import resource
 import signal
@@ -97,6 +97,23 @@ class Ends(LauncherTest):
             os.kill(pid, signal.SIGSTOP)
         job.send_signal(signal.SIGTERM)
         self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
+
+    def test_ignored_signals_stay_ignored(self):  # as nohup does
+        mark = new_mark()
+        job = self.start_job(
+            "-n", "2", "sleep", mark, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        )
+        self.wait_for(mark, 2)
+        job.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+        self.assertEqual(len(processes_with(mark)), 2)
+        job.send_signal(signal.SIGTERM)
+        self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
+
+    def test_parent_that_ignores_its_children(self):
+        ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        self.assertEqual(self.run_job("-n", "2", "true", preexec_fn=ignore), (0, "", ""))
+        self.assertEqual(self.run_job("-n", "2", "sh", "-c", "exit 3", preexec_fn=ignore)[0], 3)
 
     def test_stop_and_continue(self):
         mark = new_mark()

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "abort") && is_chosen) MPI_Abort(MPI_COMM_WORLD, code);
   if (!strcmp(what, "exit") && is_chosen) return code;
   if (!strcmp(what, "kill") && is_chosen) raise(SIGKILL);
-  if (!strcmp(what, "crash") && is_chosen) *(volatile int*)8 = 1;
+  if (!strcmp(what, "crash") && is_chosen) raise(SIGSEGV);
   if (!strcmp(what, "error") && is_chosen) MPI_Send(&rank, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD);
   if (!strcmp(what, "child") && rank == 0) {
     char command[4096];
@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     printf("sum %d of %d\n", sum, size);
   } else { /* the others wait for a rank that never answers */
-    MPI_Recv(&pause, 1, MPI_INT, is_chosen ? MPI_ANY_SOURCE : size - 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&pause, 1, MPI_INT, is_chosen ? MPI_ANY_SOURCE : size - 1, 99, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
   }
   MPI_Finalize();
   return 0;

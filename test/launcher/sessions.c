@@ -1,5 +1,5 @@
-/* Sessions that open and close the library several times in one process, before and after MPI_Init .. MPI_Finalize;
- * run by real_test.py.  First argument "exit": the last rank ends inside the second session. */
+/* Sessions that open and close the library several times in one process, before and after MPI_Init ..
+ * MPI_Finalize; run by real_test.py.  First argument "exit": the last rank ends inside the second session. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-# What mpirun promises to its user (docs/launcher.md): command line, input, output, binding; with programs that
-# know nothing of MPI.  Run by ctest; one class can be run alone: use_test.py Output
+# What mpirun promises to its user (docs/launcher.md): command line, input, output, binding; with programs
+# that know nothing of MPI.  Run by ctest; one class can be run alone: use_test.py Output
 import fcntl
 import os
 import pty
