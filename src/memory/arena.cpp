@@ -26,8 +26,9 @@ constexpr std::size_t kAddressBytesMax =
 constexpr std::size_t kAddressBytesMin = std::size_t{64} << 20;
 constexpr std::size_t kAlignedBytesMin = std::size_t{4} << 20;  // blocks from here on start at a huge page
 constexpr std::size_t kTailBytesMin = std::size_t{64} << 10;    // shorter tails are not worth giving back
-constexpr std::size_t kCommitShare = 8;  // of the free memory, one block may commit this part
-constexpr int kDescriptorMin = 900;      // programs that number their descriptors by hand stay far below
+constexpr std::size_t kCommitShare = 8;   // of the free memory, one block may commit this part
+constexpr int kCollapseFailuresMax = 16;  // in a row
+constexpr int kDescriptorMin = 900;       // programs that number their descriptors by hand stay far below
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) noexcept {
   return (value + to - 1) / to * to;
@@ -167,10 +168,13 @@ void Arena::collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept {
       [[maybe_unused]] const std::byte touched = *(volatile std::byte*)(base_ + to * kHugePageBytes);
     }
     const std::size_t bytes = (to - from) * kHugePageBytes;
-    if (madvise(base_ + from * kHugePageBytes, bytes, MADV_COLLAPSE) == 0)
+    if (madvise(base_ + from * kHugePageBytes, bytes, MADV_COLLAPSE) == 0) {
       counters_.collapsed_bytes += bytes;
-    else if (errno == EINVAL)
-      can_collapse_ = false;  // this kernel does not know it
+      collapse_failures_ = 0;
+    } else if (errno == EINVAL || ++collapse_failures_ == kCollapseFailuresMax) {
+      can_collapse_ =
+          false;  // this kernel does not know it, or memory is too fragmented to be worth the tries
+    }
     from = to;
   }
 }

@@ -110,6 +110,7 @@ class Arena {
   ArenaCounters counters_ = {};
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool can_collapse_ = true;
+  int collapse_failures_ = 0;    // in a row
   bool has_left_ = false;        // this is a forked child: the arena belongs to the parent
   HeapRegion static_data_ = {};  // as in the control page, but of this process alone
   bool static_frozen_ = false;
