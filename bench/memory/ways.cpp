@@ -2,7 +2,7 @@
 // without any protocol around it (issue row V4).  "clean": the source was not written since the last time;
 // "fresh": the sender writes before, the receiver reads after, both timed.
 //
-// usage: ways [SECONDS]
+// usage: ways [SECONDS [MECHANISM...]]
 #include <numeric>
 
 #include "base/variable.hpp"
@@ -108,8 +108,10 @@ void measure(bench::Process& self, const char* mechanism, double seconds) {
 int main(int count, char** arguments) {
   const double seconds = count > 1 ? std::atof(arguments[1]) : 10;
   std::printf("mechanism    data  state      bytes         us     GB/s\n");
+  std::vector<const char*> mechanisms(arguments + std::min(count, 2), arguments + count);
+  if (mechanisms.empty()) mechanisms = {"both", "shared_heap", "xpmem", "cma"};
   int worst = 0;
-  for (const char* mechanism : {"both", "shared_heap", "xpmem", "cma"})
+  for (const char* mechanism : mechanisms)
     worst |= bench::run(2, [&](bench::Process& self) { measure(self, mechanism, seconds); });
   return worst;
 }
