@@ -1,7 +1,9 @@
-// Whose error handler hears of an error that a call on requests finds: the communicator of the request that failed.
+// Whose error handler hears of an error that a call on requests finds: the communicator of the request that
+// failed.
 //
-// Set by pt2pt/completion.cpp right before it returns the error; read and forgotten by bindings/c/raise.cpp when a call names
-// no communicator itself (MPI 5.0, 9.3: the handler of the communicator the operation belongs to).
+// Set by pt2pt/completion.cpp right before it returns the error; read and forgotten by bindings/c/raise.cpp
+// when a call names no communicator itself (MPI 5.0, 9.3: the handler of the communicator the operation
+// belongs to).
 #pragma once
 
 namespace dunlin {

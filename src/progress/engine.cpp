@@ -22,7 +22,7 @@ IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
 IntVariable yield_us{"YIELD_US", 1000, "us", "how long a wait then yields between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "the same where ranks share cores", 0};
 IntVariable direct_polls{"DIRECT_POLLS", 100, "polls",
-                         "how often a blocking receive looks at its sender's ring alone before it polls everything", 1, 1 << 20};
+                         "how often a blocking receive looks at its sender's ring alone before it polls all", 1, 1 << 20};
 IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never", 0};
 
 constexpr std::int64_t kHeldBackReportNs = 10'000'000'000;  // a sender held back so long is worth a line in any case

@@ -48,7 +48,8 @@ class SendRequest : public Request {
   memory::SharedTransfer* shared = nullptr;  // while offered: the receiver's copy that this side may help with
   SendRequest* next_shared = nullptr;
   SendRequest* previous_shared = nullptr;
-  // Called once, right before `finish`, for users that need more than the flag (buffered sends free their copy); may be null.
+  // Called once, right before `finish`, for users that need more than the flag (buffered sends free their copy).
+  // May be null.
   void (*on_complete)(SendRequest& self) noexcept = nullptr;
 
   Err cancel() noexcept override;

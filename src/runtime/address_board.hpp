@@ -1,8 +1,8 @@
-// Where the ranks of a node leave how their memory can be reached: one slot each, in the node segment behind the launch page.
+// Where the ranks of a node leave how their memory can be reached: one slot each, in the node segment behind
+// the launch page.
 //
-// A rank writes its slot once at init.  A peer reads it when the first large message of that rank arrives, so that the message
-// itself orders the write before the read.
-// Scale: 256 bytes per rank of the node.
+// A rank writes its slot once at init.  A peer reads it when the first large message of that rank arrives, so
+// that the message itself orders the write before the read. Scale: 256 bytes per rank of the node.
 #pragma once
 
 #include <cstddef>

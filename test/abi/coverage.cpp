@@ -1,7 +1,9 @@
-// Keeps `dunlin-info --coverage` true: calls every function of the standard with nothing for arguments and compares.
+// Keeps `dunlin-info --coverage` true: calls every function of the standard with nothing for arguments and
+// compares.
 //
-// Called before MPI_Init with errors returned (DUNLIN_INITIAL_ERRHANDLER), where a real call must refuse its arguments or the
-// moment, and one that is not built yet must say MPI_ERR_UNSUPPORTED_OPERATION.  Neither may crash.
+// Called before MPI_Init with errors returned (DUNLIN_INITIAL_ERRHANDLER), where a real call must refuse its
+// arguments or the moment, and one that is not built yet must say MPI_ERR_UNSUPPORTED_OPERATION.  Neither may
+// crash.
 #include <mpi.h>
 
 #include <cstdio>

@@ -2,7 +2,8 @@
 
 usage: mpi4py_suite.py BUILD_DIR [--ranks 1,2,3] [--only REGEX]
 
-The build (a virtual environment and the unpacked source) is kept in BUILD_DIR/programs/mpi4py and made again only when missing.
+The build (a virtual environment and the unpacked source) is kept in BUILD_DIR/programs/mpi4py and made again only when
+missing.
 """
 
 import argparse

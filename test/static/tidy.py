@@ -27,7 +27,7 @@ def long_functions(lines):
     start, indent = None, ""
     for number, line in enumerate(lines, 1):
         if start is None:
-            match = re.match(r"^( {0,2})\S.*\)( const)?( noexcept)?( override)?( \{|\{)$", line)
+            match = not line.lstrip().startswith("//") and re.match(r"^( {0,2})\S.*\)( const)?( noexcept)?( override)?( \{|\{)$", line)
             if match and not re.match(r"\s*(namespace|class|struct|enum|if|for|while|switch|do)\b", line):
                 start, indent = number, match[1]
         elif line == indent + "}":

@@ -75,7 +75,8 @@ def declarations(root):
         if not match:
             raise SystemExit(f"{path}: no namespace dunlin::...")
         namespace = match[1] or ""
-        for each in re.finditer(r"(?:^|[;}{])\s*(?:\[\[[^\]]*\]\]\s*)*(?:inline\s+)?([\w:]+)\s+(\w+)\s*\(", text[match.end():]):
+        start_of_one = re.compile(r"(?:^|[;}{])\s*(?:\[\[[^\]]*\]\]\s*)*(?:inline\s+)?([\w:]+)\s+(\w+)\s*\(")
+        for each in start_of_one.finditer(text[match.end():]):
             start = match.end() + each.end()
             end, depth = start, 1
             while depth:
