@@ -32,7 +32,8 @@ Choice barrier_choice{"COLL_BARRIER", "auto|dissemination|linear", "algorithm of
 Choice bcast_choice{"COLL_BCAST", "auto|binomial|scatter_allgather|linear", "algorithm of MPI_Bcast"};
 Choice gather_choice{"COLL_GATHER", "auto|binomial|linear", "algorithm of MPI_Gather"};
 Choice scatter_choice{"COLL_SCATTER", "auto|binomial|linear", "algorithm of MPI_Scatter"};
-Choice allgather_choice{"COLL_ALLGATHER", "auto|recursive_doubling|bruck|ring", "algorithm of MPI_Allgather"};
+Choice allgather_choice{"COLL_ALLGATHER", "auto|recursive_doubling|bruck|ring|direct",
+                        "algorithm of MPI_Allgather"};
 Choice alltoall_choice{"COLL_ALLTOALL", "auto|bruck|pairwise", "algorithm of MPI_Alltoall"};
 Choice reduce_choice{"COLL_REDUCE", "auto|binomial|linear", "algorithm of MPI_Reduce"};
 Choice allreduce_choice{"COLL_ALLREDUCE", "auto|recursive_doubling|rabenseifner|ring|linear",
@@ -55,29 +56,29 @@ IntVariable allreduce_ring_bytes{
     "allreduces from this size on go round a ring when the ranks are no power of two", 0};
 IntVariable reduce_scatter_long{"COLL_REDUCE_SCATTER_LONG", 8 << 10, "bytes",
                                 "reduce-scatters from this size on exchange parts in pairs", 0};
+IntVariable linear_bytes{
+    "COLL_LINEAR_BYTES", 256 << 10, "bytes",
+    "where ranks share cores, allreduces and reduce-scatters up to this size go through one rank", 0};
 IntVariable linear_ranks{
     "COLL_LINEAR_RANKS", 32, "ranks",
     "where ranks share cores, short collectives go through one rank up to this many ranks", 0};
-constexpr std::size_t kLinearBytesMax =
-    1024;  // beyond, the one rank's copies cost more than a switch of processes
-
 bool is_power_of_two(int n) noexcept { return (n & (n - 1)) == 0; }
 
-/// More ranks than cores: the fewest waits per rank win, whatever one rank has to do meanwhile.
-bool prefers_linear(const Cx& cx, std::size_t bytes) noexcept {
-  return cx.run->engine.is_oversubscribed() && bytes <= kLinearBytesMax && cx.size <= linear_ranks.get();
+/// More ranks than cores: the fewest waits per rank win, whatever one rank has to do meanwhile
+/// (docs/decisions/0005).
+bool prefers_linear(const Cx& cx) noexcept {
+  return cx.run->engine.is_oversubscribed() && cx.size <= linear_ranks.get();
 }
 
 }  // namespace
 
 Task start_barrier(const Cx& cx) noexcept {
   const int chosen = barrier_choice.get();
-  if (chosen == 2 || (chosen == 0 && prefers_linear(cx, 0))) return barrier_linear(cx);
+  if (chosen == 2 || (chosen == 0 && prefers_linear(cx))) return barrier_linear(cx);
   return barrier_dissemination(cx);
 }
 
 Task start_bcast(const Cx& cx, Block block, int root) noexcept {
-  const std::size_t bytes = block.bytes();
   switch (bcast_choice.get()) {
     case 1:
       return bcast_binomial(cx, block, root);
@@ -88,15 +89,16 @@ Task start_bcast(const Cx& cx, Block block, int root) noexcept {
     default:
       break;
   }
-  if (prefers_linear(cx, bytes)) return bcast_linear(cx, block, root);
-  if (cx.size > 2 && bytes >= std::size_t(bcast_long.get())) return bcast_scatter_allgather(cx, block, root);
+  if (prefers_linear(cx)) return bcast_linear(cx, block, root);
+  if (cx.size > 2 && block.bytes() >= std::size_t(bcast_long.get()))
+    return bcast_scatter_allgather(cx, block, root);
   return bcast_binomial(cx, block, root);
 }
 
 Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
   const std::size_t bytes = in_place ? all[cx.rank].bytes() : mine.bytes();
   const int chosen = gather_choice.get();
-  const bool is_short = bytes < std::size_t(gather_long.get()) && !prefers_linear(cx, bytes);
+  const bool is_short = bytes < std::size_t(gather_long.get()) && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return gather_binomial(cx, mine, all, root, in_place);
   return gather_linear(cx, mine, all, root, in_place);
 }
@@ -104,7 +106,7 @@ Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place)
 Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
   const std::size_t bytes = in_place ? all[cx.rank].bytes() : mine.bytes();
   const int chosen = scatter_choice.get();
-  const bool is_short = bytes < std::size_t(gather_long.get()) && !prefers_linear(cx, bytes);
+  const bool is_short = bytes < std::size_t(gather_long.get()) && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return scatter_binomial(cx, all, mine, root, in_place);
   return scatter_linear(cx, all, mine, root, in_place);
 }
@@ -112,30 +114,38 @@ Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place
 Task start_allgather(const Cx& cx, Blocks all) noexcept {
   const std::size_t bytes = all[cx.rank].bytes() * std::size_t(cx.size);
   const int chosen = allgather_choice.get();
+  if (chosen == 4 || (chosen == 0 && prefers_linear(cx))) return allgather_direct(cx, all);
   const bool is_long = chosen == 0 ? bytes >= std::size_t(allgather_long.get()) && cx.size > 2 : chosen == 3;
   if (is_long) return allgather_ring(cx, all);
   if (is_power_of_two(cx.size) && chosen != 2) return allgather_recursive_doubling(cx, all);
   return allgather_bruck(cx, all);
 }
 
+Task start_allgatherv(const Cx& cx, Blocks all) noexcept {
+  const int chosen = allgather_choice.get();
+  if (chosen == 4 || (chosen == 0 && prefers_linear(cx))) return allgather_direct(cx, all);
+  return allgather_ring(cx, all);
+}
+
 Task start_alltoall(const Cx& cx, Blocks send, Blocks recv) noexcept {
   const std::size_t bytes = recv[cx.rank].bytes();
   const int chosen = alltoall_choice.get();
-  const bool is_short = bytes <= std::size_t(alltoall_short.get()) && cx.size >= 8;
+  const bool is_short = bytes <= std::size_t(alltoall_short.get()) && cx.size >= 8 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return alltoall_bruck(cx, send, recv);
   return alltoall_pairwise(cx, send, recv);
 }
 
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
   const int chosen = reduce_choice.get();
-  if (chosen == 2 || (chosen == 0 && prefers_linear(cx, r.bytes()))) return reduce_linear(cx, r, root);
+  if (chosen == 2 || (chosen == 0 && prefers_linear(cx))) return reduce_linear(cx, r, root);
   return reduce_binomial(cx, r, root);
 }
 
 Task start_allreduce(const Cx& cx, Reduction r) noexcept {
   const int chosen = allreduce_choice.get();
   const std::size_t bytes = r.bytes();
-  if (chosen == 4 || (chosen == 0 && prefers_linear(cx, bytes))) return allreduce_linear(cx, r);
+  if (chosen == 4 || (chosen == 0 && prefers_linear(cx) && bytes <= std::size_t(linear_bytes.get())))
+    return allreduce_linear(cx, r);
   const bool is_divisible = r.op->is_commutative() && r.count >= cx.size;
   const bool is_long = chosen == 0 ? bytes >= std::size_t(allreduce_long.get()) : chosen != 1;
   if (!is_divisible || !is_long) return allreduce_recursive_doubling(cx, r);
@@ -146,7 +156,8 @@ Task start_allreduce(const Cx& cx, Reduction r) noexcept {
 
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
   const int chosen = reduce_scatter_choice.get();
-  const bool is_long = chosen == 0 ? r.bytes() >= std::size_t(reduce_scatter_long.get()) : chosen == 2;
+  const std::int64_t divided_from = prefers_linear(cx) ? linear_bytes.get() + 1 : reduce_scatter_long.get();
+  const bool is_long = chosen == 0 ? r.bytes() >= std::size_t(divided_from) : chosen == 2;
   if (r.op->is_commutative() && is_long) return reduce_scatter_pairwise(cx, r, parts);
   return reduce_scatter_by_reduce(cx, r, parts);
 }

@@ -15,6 +15,7 @@ Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place)
 Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept;
 /// The own block lies in `all`; equal blocks.
 Task start_allgather(const Cx& cx, Blocks all) noexcept;
+Task start_allgatherv(const Cx& cx, Blocks all) noexcept;
 Task start_alltoall(const Cx& cx, Blocks send, Blocks recv) noexcept;
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept;
 Task start_allreduce(const Cx& cx, Reduction r) noexcept;

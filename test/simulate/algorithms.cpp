@@ -28,6 +28,7 @@ const std::vector<Algorithm>& algorithms() {
       {"ALLGATHER", "recursive_doubling", {6}, {}},
       {"ALLGATHER", "bruck", {6}, {}},
       {"ALLGATHER", "ring", {6, 7}, {}},
+      {"ALLGATHER", "direct", {6, 7}, {}},
       {"ALLTOALL", "bruck", {8}, {}},
       {"ALLTOALL", "pairwise", {8, 9, 10}, {}},
       {"REDUCE", "binomial", {}, {0}},

@@ -36,7 +36,7 @@ class ForcedAlgorithms {
       {"DUNLIN_COLL_BCAST", {"auto", "binomial", "scatter_allgather", "linear"}},
       {"DUNLIN_COLL_GATHER", {"auto", "binomial", "linear"}},
       {"DUNLIN_COLL_SCATTER", {"auto", "binomial", "linear"}},
-      {"DUNLIN_COLL_ALLGATHER", {"auto", "recursive_doubling", "bruck", "ring"}},
+      {"DUNLIN_COLL_ALLGATHER", {"auto", "recursive_doubling", "bruck", "ring", "direct"}},
       {"DUNLIN_COLL_ALLTOALL", {"auto", "bruck", "pairwise"}},
       {"DUNLIN_COLL_REDUCE", {"auto", "binomial", "linear"}},
       {"DUNLIN_COLL_ALLREDUCE", {"auto", "recursive_doubling", "rabenseifner", "ring", "linear"}},

@@ -67,6 +67,7 @@ Task scatter_inter(Cx cx, Blocks all, Block mine, int root);
 Task allgather_recursive_doubling(Cx cx, Blocks all);  // p a power of two, equal blocks
 Task allgather_bruck(Cx cx, Blocks all);               // equal blocks
 Task allgather_ring(Cx cx, Blocks all);
+Task allgather_direct(Cx cx, Blocks all);
 
 Task alltoall_bruck(Cx cx, Blocks send, Blocks recv);  // equal blocks
 Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv);
