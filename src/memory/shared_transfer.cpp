@@ -1,12 +1,14 @@
 #include "memory/shared_transfer.hpp"
 
 #include <sched.h>
+#include <time.h>
 
 #include <mutex>
 #include <new>
 #include <vector>
 
 #include "base/assert.hpp"
+#include "base/log.hpp"
 #include "os/cpu.hpp"
 
 namespace dunlin::memory {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t kPoolBytes = std::size_t{64} << 10;
 constexpr int kPollsBeforeYield = 2000;
+constexpr int kReportSeconds = 10;
 
 /// Free transfers of this process, in blocks of the shared heap that are never given back.
 struct Pool {
@@ -76,6 +79,34 @@ bool help_transfer(SharedTransfer& transfer, PeerMemory& receiver, const std::by
   return copied > 0;
 }
 
+namespace {
+
+/// Waits for the chunk that the sender is copying; false when the sender forked meanwhile.
+bool await_sender(const SharedTransfer& transfer, const PeerMemory& sender, const Mapping& state,
+                  std::size_t bytes, std::size_t chunk_bytes) noexcept {
+  timespec begin{};
+  bool has_reported = false;
+  for (int polls = 0; !transfer.copy.is_done(bytes, chunk_bytes); ++polls) {
+    // When the sender forked, its last count may have gone to a page that we no longer share.
+    if (!sender.is_still_valid(state)) return false;
+    if (polls < kPollsBeforeYield) {
+      os::pause();
+      continue;
+    }
+    sched_yield();
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (begin.tv_sec == 0) begin = now;
+    if (has_reported || now.tv_sec - begin.tv_sec < kReportSeconds) continue;
+    has_reported = true;
+    log::warn("a sender has been copying %zu bytes of a large message for %d s; is it stopped or dead?",
+              chunk_bytes, kReportSeconds);
+  }
+  return true;
+}
+
+}  // namespace
+
 bool try_receive_shared(PeerMemory& sender, std::uint64_t at, std::uint64_t from, std::byte* to,
                         std::size_t bytes) noexcept {
   const std::size_t chunk_bytes = shared_copy_chunk_bytes(bytes);
@@ -92,14 +123,7 @@ bool try_receive_shared(PeerMemory& sender, std::uint64_t at, std::uint64_t from
     transfer.to.store(reinterpret_cast<std::uintptr_t>(to), std::memory_order_release);
   }
   transfer.copy.count(transfer.copy.copy_chunks(to, source.at, bytes, chunk_bytes, SharedCopy::Side::front));
-  for (int polls = 0; !transfer.copy.is_done(bytes, chunk_bytes); ++polls) {
-    // When the sender forked, its last count may have gone to a page that we no longer share.
-    if (!sender.is_still_valid(state)) return false;
-    if (polls < kPollsBeforeYield)
-      os::pause();
-    else
-      sched_yield();
-  }
+  if (!await_sender(transfer, sender, state, bytes, chunk_bytes)) return false;
   const bool is_whole = transfer.is_spoilt.load(std::memory_order_relaxed) == 0;
   return is_whole && sender.is_still_valid(source);
 }
