@@ -269,7 +269,8 @@ def programs():
         "reduce_local",
         "MPI_Reduce_local: data read per second",
         "reduce_local",
-        ("--ops=sum,max",),
+        ("--ops=sum,max", "--types=float,double,int32", "--sizes=4096,65536,1048576,16777216"),
+        ranks=1,
         is_curve=False,
     )
     yield Experiment(
