@@ -1,5 +1,6 @@
 #include "comm/functions.hpp"
 #include "progress/engine.hpp"
+#include "pt2pt/functions.hpp"
 
 namespace dunlin::comm {
 namespace {
@@ -16,6 +17,8 @@ Err comm_free(Comm& comm) noexcept {
   if (comm.is_predefined())
     return fail(Err::comm, "comm is MPI_COMM_WORLD or MPI_COMM_SELF, which cannot be freed");
   if (Err e = comm.attributes.erase_all(comm); e != Err::ok) return e;
+  if (comm.buffer)  // detached with the communicator: the program gets its memory back (MPI 5.0, 3.6)
+    if (Err e = pt2pt::comm_flush_buffer(comm); e != Err::ok) return e;
   comm.release();
   return Err::ok;
 }

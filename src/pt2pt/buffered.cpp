@@ -168,7 +168,10 @@ Err buffer_detach(void* buffer_addr, std::int64_t* size) noexcept { return detac
 Err buffer_flush() noexcept { return flush(process_pool), Err::ok; }
 Err buffer_iflush(Request** request) noexcept { return start_flush(process_pool, request); }
 
-Err comm_attach_buffer(Comm& comm, void* buffer, std::int64_t size) noexcept { return attach(comm.buffer, buffer, size); }
+Err comm_attach_buffer(Comm& comm, void* buffer, std::int64_t size) noexcept {
+  comm.free_buffer = [](BufferPool* pool) noexcept { delete pool; };  // empty then: messages hold the communicator
+  return attach(comm.buffer, buffer, size);
+}
 Err comm_detach_buffer(Comm& comm, void* buffer_addr, std::int64_t* size) noexcept {
   return detach(comm.buffer, buffer_addr, size);
 }

@@ -136,6 +136,29 @@ static void freed_while_messages_are_under_way(void) {
   CHECK(in == (rank + size - 1) % size, "got %d", in);
 }
 
+/* The buffer of a communicator is the program's again when MPI_Comm_free returns. */
+static void freed_with_a_buffer(void) {
+  enum { kCount = 50000 };
+  const int bytes = kCount * (int)sizeof(int) + MPI_BSEND_OVERHEAD;
+  int *data = malloc(kCount * sizeof(int)), *got = malloc(kCount * sizeof(int)), i;
+  void* memory = malloc((size_t)bytes);
+  MPI_Request request;
+  MPI_Comm dup;
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  MPI_Comm_attach_buffer(dup, memory, bytes);
+  for (i = 0; i < kCount; ++i) data[i] = check_rank + i;
+  MPI_Irecv(got, kCount, MPI_INT, (check_rank + check_size - 1) % check_size, 4, dup, &request);
+  MPI_Bsend(data, kCount, MPI_INT, (check_rank + 1) % check_size, 4, dup);
+  MPI_Comm_free(&dup);
+  memset(memory, 0xff, (size_t)bytes);
+  free(memory);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (i = 0; i < kCount; ++i)
+    CHECK(got[i] == (check_rank + check_size - 1) % check_size + i, "element %d is %d", i, got[i]);
+  free(data);
+  free(got);
+}
+
 static void chains_and_many(void) {
   MPI_Comm chain[50];
   int i;
@@ -161,6 +184,7 @@ int main(int argc, char** argv) {
   hints_are_those_given();
   many_idups_at_once();
   freed_while_messages_are_under_way();
+  freed_with_a_buffer();
   chains_and_many();
   return check_end();
 }
