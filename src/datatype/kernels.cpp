@@ -100,6 +100,23 @@ GridKernel grid_kernel(std::int64_t block) noexcept {
   return block <= kTemplatedBytesMax ? kGridKernels[static_cast<std::size_t>(block - 1)] : copy_grid_long;
 }
 
+// Strides of half pages put all blocks of a column into one set of the first-level cache.  The fewer of them
+// are then on their way at once, the better: a call of memcpy per block packs 1024 rows in 2.4 us, the
+// kernels above in 3.8 (stride 8192, blocks of 8 to 32 bytes; one virtual CPU of an AMD EPYC 9005).  Writing
+// has that effect below one page only: 1.4 us against 2.8 at 512 and 3.2 at 1024, but 8.3 against 7.5 from a
+// page on.
+GridKernel grid_kernel(std::int64_t block, std::int64_t to_stride, std::int64_t from_stride,
+                       std::int64_t lines) noexcept {
+  constexpr std::int64_t kReadSet = 2048, kWriteSet = 512, kPage = 4096;
+  constexpr std::int64_t kLinesMin = 64, kLinesMax = 16384;  // a few tiles; more than the second level holds
+  if (lines < kLinesMin || lines > kLinesMax) return grid_kernel(block);
+  const bool is_to_dense = to_stride == block, is_from_dense = from_stride == block;
+  const bool crowds_reads = is_to_dense && !is_from_dense && from_stride % kReadSet == 0;
+  const bool is_near = to_stride < kPage && to_stride > -kPage;
+  const bool crowds_writes = is_from_dense && !is_to_dense && to_stride % kWriteSet == 0 && is_near;
+  return crowds_reads || crowds_writes ? copy_grid_long : grid_kernel(block);
+}
+
 const IndexedKernels& indexed_kernels(std::int64_t block) noexcept {
   return block <= kTemplatedBytesMax ? kIndexedKernels[static_cast<std::size_t>(block - 1)] : kIndexedLong;
 }
