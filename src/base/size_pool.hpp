@@ -1,6 +1,6 @@
 // Memory for many small records of mixed sizes (unexpected messages): free lists by steps of 16 bytes, no header per record.
 //
-// Blocks of 64 KiB are carved on demand and kept for reuse; records above `kPooledBytesMax` come from the C library.
+// Blocks of 32 KiB are carved on demand and kept for reuse; records above `kPooledBytesMax` come from the C library.
 // Thread safety: used under base/big_lock.hpp.
 #pragma once
 
@@ -33,7 +33,7 @@ class SizePool {
   static constexpr std::size_t kStepBytes = 16;
   static constexpr std::size_t kPooledBytesMax = 1024;
   static constexpr std::size_t kSteps = kPooledBytesMax / kStepBytes + 1;
-  static constexpr std::size_t kBlockBytes = 64 << 10;
+  static constexpr std::size_t kBlockBytes = 32 << 10;  // below what the shared heap takes: it hands out huge pages
 
   void* carve(std::size_t step) noexcept;
   static void* take_large(std::size_t bytes) noexcept;

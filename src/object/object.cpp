@@ -24,7 +24,7 @@ std::vector<std::size_t>& free_places() {  // of objects_by_int
 
 void* ObjectPool::take_new(std::size_t step) noexcept {
   const std::size_t bytes = step * kStepBytes;
-  const std::size_t objects = step < kSteps ? kObjectsPerBlock : 1;
+  const std::size_t objects = step < kSteps ? kBlockBytes / bytes : 1;
   auto* const block = static_cast<std::byte*>(std::aligned_alloc(kStepBytes, bytes * objects));
   if (!block) log::die("out of memory for an object of %zu bytes", bytes);
   for (std::size_t i = objects; i-- > 1;) give_back(block + i * bytes, bytes);

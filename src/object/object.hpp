@@ -48,7 +48,7 @@ class ObjectPool {
   };
   static constexpr std::size_t kStepBytes = 64;
   static constexpr std::size_t kSteps = 33;            // up to 2 KiB; larger ones come from the C library
-  static constexpr std::size_t kObjectsPerBlock = 32;  // amortises the allocation
+  static constexpr std::size_t kBlockBytes = 16 << 10;  // amortises the allocation; stays with the C library's heap
   static void* take_new(std::size_t step) noexcept;
   static void give_back_large(void* memory) noexcept;
   static inline Free* free_[kSteps] = {};

@@ -54,7 +54,8 @@ class Protocol final : public transport::Inbox {
   /// nothing else is being matched; looks for it for a while.  False: nothing was received.
   bool try_receive_now(Comm& comm, Plane plane, const Target& data, int source, int tag,
                        Completion& completion) noexcept {
-    if (source < 0 || tag < 0 || !data.is_contiguous() || !matcher_.is_quiet()) return false;
+    if (source < 0 || tag < 0 || !data.is_contiguous()) return false;
+    if (!matcher_.is_free({comm.context_of(plane), source, tag})) return false;
     Peer* const peer = peers_[std::size_t(comm.target_members[source])];
     if (!peer || !peer->incoming) [[unlikely]] return false;
     for (int polls = polls_direct_;; transport::shm::Hardware::pause()) {

@@ -169,10 +169,13 @@ Err testany(int count, MPI_Request* array_of_requests, int* index, int* flag, MP
 }
 
 Err waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) noexcept {
-  if (Err error = check_all(count, array_of_requests); error != Err::ok) return error;
   for (int i = 0; i < count; ++i) {
-    const Request* request = awaited(array_of_requests[i]);
-    if (request && !request->is_complete) engine().wait(*request);
+    const Request* const request = from_handle<Request>(array_of_requests[i]);
+    if (!request) [[unlikely]] {
+      if (Err error = check(array_of_requests[i], "array_of_requests", i); error != Err::ok) return error;
+      continue;
+    }
+    if (!request->is_complete && request->is_active) engine().wait(*request);
   }
   return report_all(count, array_of_requests, array_of_statuses);
 }

@@ -23,7 +23,7 @@ LAYERS = {
 BESIDE = {
     ("os", "base"), ("base", "os"),
     ("datatype", "object"), ("op", "object"), ("op", "datatype"),
-    ("memory", "datatype"),
+    ("transport", "memory"),   # how to copy well
     ("protocol", "match"), ("progress", "protocol"), ("progress", "match"),
     # The engine owns the protocol, and the protocol's sources reach the engine that owns them.
     ("protocol", "progress"),

@@ -49,8 +49,11 @@ std::size_t first_usable_bytes(void* block) noexcept;
 constinit Arena arena;
 constinit NextAllocator next = {first_allocate,         first_allocate_zeroed, first_reallocate,
                                 first_allocate_aligned, first_release,         first_usable_bytes};
-constinit std::size_t block_bytes_min =
-    SIZE_MAX;  // until the arena is open; and for good where it steps aside
+// SIZE_MAX until our constructor runs, and for good where the arena steps aside.  What libraries allocate in
+// their constructors before ours (the C++ library's 72 KiB for exceptions, in every process) is never sent and
+// is not worth a huge page.
+constinit std::size_t block_bytes_min = SIZE_MAX;
+constinit std::size_t block_bytes_min_wanted = SIZE_MAX;
 constinit const char* aside = "the allocator has not started";
 constinit bool moves_static_data = false;
 
@@ -66,7 +69,7 @@ void start() noexcept {
   if (!*aside && !arena.open(settings.arena)) aside = arena.why_not();
   next = found;
   if (!*aside) {
-    block_bytes_min = settings.block_bytes_min > kPageBytes ? settings.block_bytes_min : kPageBytes;
+    block_bytes_min_wanted = settings.block_bytes_min > kPageBytes ? settings.block_bytes_min : kPageBytes;
     moves_static_data = settings.moves_static_data;
   }
   errno = saved_errno;
@@ -100,6 +103,7 @@ std::size_t first_usable_bytes(void* block) noexcept {
 [[gnu::constructor]] void watch() noexcept {
   if (next.allocate == first_allocate) start();
   if (!arena.is_open()) return;
+  block_bytes_min = block_bytes_min_wanted;
   arena.watch_forks();
   const char* why = "";
   if (moves_static_data) arena.adopt_static(&why);

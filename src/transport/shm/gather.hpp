@@ -8,6 +8,7 @@
 
 #include "datatype/cursor.hpp"
 #include "datatype/data.hpp"
+#include "memory/copy.hpp"
 
 namespace dunlin::transport::shm {
 
@@ -26,7 +27,7 @@ class Gather {
     }
     if (bytes == 0) return;
     if (data_.is_contiguous()) {
-      std::memcpy(to, data_.address + position_, bytes);
+      memory::copy(to, data_.address + position_, bytes);
     } else {
       Cursor cursor(data_);
       cursor.seek(position_);
