@@ -165,6 +165,10 @@ def groups(rows):
     return result
 
 
+def rounded(value):
+    return float(f"{value:.5g}") if value else value
+
+
 def as_json(rows):
     return [
         {
@@ -173,10 +177,10 @@ def as_json(rows):
             "x": row.x,
             "unit": row.unit,
             "state": row.state,
-            "limit": row.limit,
-            "ratio_to_best_peer": row.ratio(),
+            "limit": rounded(row.limit),
+            "ratio_to_best_peer": rounded(row.ratio()),
             "medians": {
-                name: {"median": cell.median, "spread": cell.spread, "count": cell.count}
+                name: {"median": cell.median, "spread": round(cell.spread, 3), "count": cell.count}
                 for name, cell in row.cells.items()
             },
         }

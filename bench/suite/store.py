@@ -62,5 +62,11 @@ def load_json(path, default=None):
 
 
 def save_json(path, data):
+    """`rows`, where there are any, come last and one a line: small, and readable in a comparison of versions."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=1) + "\n")
+    if "rows" not in data:
+        path.write_text(json.dumps(data, indent=1) + "\n")
+        return
+    head = json.dumps({key: value for key, value in data.items() if key != "rows"}, indent=1)
+    rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in data["rows"])
+    path.write_text(f'{head[:-2]},\n "rows": [\n{rows}\n]\n}}\n')
