@@ -62,7 +62,7 @@ def load_json(path, default=None):
 
 
 def save_json(path, data):
-    """`rows`, where there are any, come last and one a line: small, and readable in a comparison of versions."""
+    """`rows`, where there are any, come last and one a line: small, and readable when versions differ."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if "rows" not in data:
         path.write_text(json.dumps(data, indent=1) + "\n")
