@@ -15,7 +15,7 @@
 namespace dunlin::progress {
 namespace {
 
-// Defaults measured by docs/decisions/0006-waiting.md (2 cores of an AMD EPYC, Linux 6.18).
+// Defaults measured by docs/decisions/0008-waiting.md (2 cores of an AMD EPYC, Linux 6.18).
 IntVariable spin_polls{"SPIN_POLLS", 2000, "polls", "how often a wait polls before it offers the core to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
                               "the same where ranks share cores (more ranks than CPUs)", 0};
@@ -23,9 +23,10 @@ IntVariable yield_us{"YIELD_US", 1000, "us", "how long a wait then yields betwee
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "the same where ranks share cores", 0};
 IntVariable direct_polls{"DIRECT_POLLS", 100, "polls",
                          "how often a blocking receive looks at its sender's ring alone before it polls all", 1, 1 << 20};
+IntVariable held_back_report{"HELD_BACK_REPORT", 10, "s",
+                             "a send that waits longer because its receiver holds too much unexpected data says so", 1};
 IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never", 0};
 
-constexpr std::int64_t kHeldBackReportNs = 10'000'000'000;  // a sender held back so long is worth a line in any case
 constexpr std::int64_t kSleepNsMin = 5'000'000;              // net under a lost wake-up; doubles up to
 constexpr std::int64_t kSleepNsMax = 100'000'000;
 constexpr std::int64_t kSleepBusyNs = 100'000;               // while sends wait for room: nobody wakes us for that
@@ -139,7 +140,8 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument) n
     }
     if (has_threads) BigLock::reacquire(levels);
     has_poller_ = false;
-    const std::int64_t report_ns = reason && reason->is_held_back() ? kHeldBackReportNs : wait_report.get() * 1'000'000'000;
+    const bool is_held_back = reason && reason->is_held_back();
+    const std::int64_t report_ns = (is_held_back ? held_back_report : wait_report).get() * 1'000'000'000;
     if (report_ns > 0 && patience.is_report_due(report_ns)) {
       char what[256] = "something";
       if (reason) reason->describe(what, sizeof what);
