@@ -66,7 +66,7 @@ TEST(Err, KeepsTheSentenceOfItsClassPerThread) {
 }
 
 TEST(SizePool, GivesDistinctAlignedMemoryAndTakesItBack) {
-  SizePool pool;
+  static SizePool pool;  // keeps its memory for good
   std::vector<std::pair<void*, std::size_t>> taken;
   for (std::size_t bytes = 1; bytes < 3000; bytes += 7) {
     void* at = pool.take(bytes);
