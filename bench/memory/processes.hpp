@@ -1,5 +1,5 @@
-// Processes of one bench program: forked before the shared heap is opened, so that each opens its own; they meet on a
-// shared page.
+// Processes of one bench program: forked before the shared heap is opened, so that each opens its own; they
+// meet on a shared page.
 #pragma once
 
 #include <sched.h>
@@ -116,7 +116,9 @@ class Process {
 };
 
 /// "near" or "far" for a line time (docs/benchmarks.md), "mixed" between.
-inline const char* state_of(double line_ns) { return line_ns < 80 ? "near" : line_ns > 130 ? "far" : "mixed"; }
+inline const char* state_of(double line_ns) {
+  return line_ns < 80 ? "near" : line_ns > 130 ? "far" : "mixed";
+}
 
 /// Runs `body(Process&)` in `count` processes; the exit status of the program.
 template <class F>

@@ -4,7 +4,7 @@
 
 namespace dunlin {
 void assert_failed(const char* condition, const char* file, int line) noexcept {
-  log::die("bug: assertion '%s' failed at %s:%d; please report it with the command that led here", condition, file,
-           line);
+  log::die("bug: assertion '%s' failed at %s:%d; please report it with the command that led here", condition,
+           file, line);
 }
 }  // namespace dunlin

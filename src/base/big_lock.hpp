@@ -1,8 +1,9 @@
 // The one lock of the process for MPI_THREAD_MULTIPLE, taken by the C bindings around every call.
 //
-// A program that asked for less than MPI_THREAD_MULTIPLE pays one predictable branch.  Recursive, because callbacks of the
-// program (attribute copy functions, error handlers) may call MPI.  A wait gives it up between polls (`Pause`).
-// Scale: one lock per process; lanes per communicator are the plan for threads that never meet (architecture.md).
+// A program that asked for less than MPI_THREAD_MULTIPLE pays one predictable branch.  Recursive, because
+// callbacks of the program (attribute copy functions, error handlers) may call MPI.  A wait gives it up
+// between polls (`Pause`). Scale: one lock per process; lanes per communicator are the plan for threads that
+// never meet (architecture.md).
 #pragma once
 
 #include <pthread.h>

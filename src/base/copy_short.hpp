@@ -11,7 +11,8 @@ namespace dunlin {
 namespace detail {
 /// Two accesses of T that may overlap: any size from sizeof(T) to 2 * sizeof(T).
 template <class T>
-[[gnu::always_inline]] inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+[[gnu::always_inline]] inline void copy_ends(std::byte* to, const std::byte* from,
+                                             std::size_t bytes) noexcept {
   T low, high;
   std::memcpy(&low, from, sizeof(T));
   std::memcpy(&high, from + bytes - sizeof(T), sizeof(T));
@@ -24,7 +25,8 @@ struct Half {
 }  // namespace detail
 
 /// Copies 0 to 64 bytes that do not overlap.
-[[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+[[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from,
+                                              std::size_t bytes) noexcept {
   if (bytes >= 8) [[likely]] {
     if (bytes <= 16) [[likely]]
       return detail::copy_ends<std::uint64_t>(to, from, bytes);

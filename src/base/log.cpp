@@ -13,7 +13,8 @@
 namespace dunlin::log {
 namespace {
 
-IntVariable verbose{"VERBOSE", 0, "", "print notes of the library to standard error: 0 none, 1 what happens at start"};
+IntVariable verbose{"VERBOSE", 0, "",
+                    "print notes of the library to standard error: 0 none, 1 what happens at start"};
 std::atomic<int> shown_rank{-1};  // relaxed: set once at start, only decorates lines
 
 void write_line(const char* format, va_list arguments) noexcept {

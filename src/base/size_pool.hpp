@@ -1,7 +1,8 @@
-// Memory for many small records of mixed sizes (unexpected messages): free lists by steps of 16 bytes, no header per record.
+// Memory for many small records of mixed sizes (unexpected messages): free lists by steps of 16 bytes, no
+// header per record.
 //
-// Blocks of 32 KiB are carved on demand and kept for reuse; records above `kPooledBytesMax` come from the C library.
-// Thread safety: used under base/big_lock.hpp.
+// Blocks of 32 KiB are carved on demand and kept for reuse; records above `kPooledBytesMax` come from the C
+// library. Thread safety: used under base/big_lock.hpp.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,8 @@ class SizePool {
   static constexpr std::size_t kStepBytes = 16;
   static constexpr std::size_t kPooledBytesMax = 1024;
   static constexpr std::size_t kSteps = kPooledBytesMax / kStepBytes + 1;
-  static constexpr std::size_t kBlockBytes = 32 << 10;  // below what the shared heap takes: it hands out huge pages
+  static constexpr std::size_t kBlockBytes =
+      32 << 10;  // below what the shared heap takes: it hands out huge pages
 
   void* carve(std::size_t step) noexcept;
   static void* take_large(std::size_t bytes) noexcept;

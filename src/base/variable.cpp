@@ -66,7 +66,8 @@ void Variable::read_environment() noexcept {
   if (try_parse(text))
     source_ = Source::environment;
   else
-    log::warn("%s=%s is not understood (%s%s%s); the default stays", key, text, meaning_, *unit_ ? ": " : "", unit_);
+    log::warn("%s=%s is not understood (%s%s%s); the default stays", key, text, meaning_, *unit_ ? ": " : "",
+              unit_);
 }
 
 bool Variable::try_set(const char* text) noexcept {
@@ -117,7 +118,8 @@ bool IntVariable::try_parse(const char* text) noexcept {
     if (*end) {
       const char* suffix = std::strchr(kSuffixes, *end | 0x20);
       if (!suffix || end[1]) return false;
-      if (__builtin_mul_overflow(parsed, std::int64_t{1} << (10 * (suffix - kSuffixes + 1)), &parsed)) return false;
+      if (__builtin_mul_overflow(parsed, std::int64_t{1} << (10 * (suffix - kSuffixes + 1)), &parsed))
+        return false;
     }
   }
   if (parsed < min_ || parsed > max_) return false;

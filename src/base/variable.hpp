@@ -1,11 +1,13 @@
 // Settings: every one is a variable DUNLIN_<NAME> of the environment, defined beside the code that uses it:
 //
-//   IntVariable eager_bytes{"EAGER_BYTES", 16384, "bytes", "largest message that is sent without asking the receiver"};
+//   IntVariable eager_bytes{"EAGER_BYTES", 16384, "bytes", "largest message that is sent without asking the
+//   receiver"};
 //
-// `dunlin-info --settings` and MPI_T list them all with meaning, unit, default and source.  Values are read from the
-// environment when the object is constructed (before main); sizes may end in k, m or g (powers of 1024), and yes/no,
-// on/off, true/false mean 1/0.  A value that does not parse is reported and the default kept.
-// Thread safety: reading is a plain load; writing (`set`, `read_all_again`) only before other threads use it.
+// `dunlin-info --settings` and MPI_T list them all with meaning, unit, default and source.  Values are read
+// from the environment when the object is constructed (before main); sizes may end in k, m or g (powers of
+// 1024), and yes/no, on/off, true/false mean 1/0.  A value that does not parse is reported and the default
+// kept. Thread safety: reading is a plain load; writing (`set`, `read_all_again`) only before other threads
+// use it.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +33,11 @@ class Variable {
 
   /// First of all variables, linked by `next`, sorted by name.
   static Variable* first() noexcept;
-  /// Reads all values from the environment again (tests; after changes of the environment by the launcher's protocol).
+  /// Reads all values from the environment again (tests; after changes of the environment by the launcher's
+  /// protocol).
   static void read_all_again() noexcept;
-  /// Warns of every DUNLIN_ variable in the environment that nobody defines, with the nearest name; call once at start.
+  /// Warns of every DUNLIN_ variable in the environment that nobody defines, with the nearest name; call once
+  /// at start.
   static void warn_of_unknown() noexcept;
 
  protected:
@@ -55,7 +59,9 @@ class IntVariable final : public Variable {
  public:
   IntVariable(const char* name, std::int64_t preset, const char* unit, const char* meaning,
               std::int64_t min = INT64_MIN, std::int64_t max = INT64_MAX) noexcept
-      : Variable(name, unit, meaning), value_(preset), preset_(preset), min_(min), max_(max) { read_environment(); }
+      : Variable(name, unit, meaning), value_(preset), preset_(preset), min_(min), max_(max) {
+    read_environment();
+  }
   std::int64_t get() const noexcept { return value_; }
   bool is_number() const noexcept override { return true; }
   void set(std::int64_t value) noexcept { value_ = value; source_ = Source::program; }
@@ -68,7 +74,8 @@ class IntVariable final : public Variable {
   std::int64_t value_, preset_, min_, max_;
 };
 
-/// One word of a fixed list, "auto|shared_heap|cma"; `index` is its position in the list.  An empty list allows any text.
+/// One word of a fixed list, "auto|shared_heap|cma"; `index` is its position in the list.  An empty list
+/// allows any text.
 class WordVariable final : public Variable {
  public:
   WordVariable(const char* name, const char* preset, const char* words, const char* meaning) noexcept

@@ -1,11 +1,12 @@
 // Who gets it: posted receives and unexpected messages of one process (MPI 5.0, 3.5: order and wildcards).
 //
-// Posted receives sit in one `Queue` under their own key, wildcards included; an arriving message looks under the at most
-// four keys that could have been posted for it, skipping the kinds of wildcard nobody uses now, and takes the oldest.
-// Unexpected messages sit in a `Queue` under their full key and in a list by arrival, which wildcard receives walk.
+// Posted receives sit in one `Queue` under their own key, wildcards included; an arriving message looks under
+// the at most four keys that could have been posted for it, skipping the kinds of wildcard nobody uses now,
+// and takes the oldest. Unexpected messages sit in a `Queue` under their full key and in a list by arrival,
+// which wildcard receives walk.
 //
-// Cost: O(1) expected at any depth for receives without wildcards.  A wildcard receive walks past unexpected messages of
-// other keys.  Memory of an unexpected message: see `Unexpected`.
+// Cost: O(1) expected at any depth for receives without wildcards.  A wildcard receive walks past unexpected
+// messages of other keys.  Memory of an unexpected message: see `Unexpected`.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,8 @@ class Matcher {
     --count_[wildcards(receive.key)];
     posted_.remove(receive);
   }
-  /// The one receive that is waited for right now need not be queued: it is compared first (row N8).  At most one.
+  /// The one receive that is waited for right now need not be queued: it is compared first (row N8).  At most
+  /// one.
   bool try_await(Posted& receive) noexcept {
     if (awaited_) return false;
     receive.sequence = ++sequence_;

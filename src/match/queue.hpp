@@ -1,10 +1,12 @@
 // A queue that finds the oldest entry with a given (context, source, tag) without walking past the others.
 //
-// Entries hang in hash buckets, oldest first; the table doubles when it holds more entries than buckets.  Used for posted
-// receives, whose keys may contain wildcards, and for unexpected messages, whose keys may not (match/matcher.hpp).
+// Entries hang in hash buckets, oldest first; the table doubles when it holds more entries than buckets. Used
+// for posted receives, whose keys may contain wildcards, and for unexpected messages, whose keys may not
+// (match/matcher.hpp).
 //
-// Cost: insert, find and remove touch one bucket: O(1) expected at any depth, about 15 instructions when short.
-// Scale: 16 bytes per bucket, at most two buckets an entry (64 buckets at least); entries belong to the caller.
+// Cost: insert, find and remove touch one bucket: O(1) expected at any depth, about 15 instructions when
+// short. Scale: 16 bytes per bucket, at most two buckets an entry (64 buckets at least); entries belong to
+// the caller.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,8 @@
 
 namespace dunlin::match {
 
-inline constexpr std::int32_t kAny = -1;  // wildcard in a key, for source and tag alike; real ones are never negative
+inline constexpr std::int32_t kAny =
+    -1;  // wildcard in a key, for source and tag alike; real ones are never negative
 
 struct Key {
   std::uint64_t context = 0;

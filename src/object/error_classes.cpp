@@ -88,7 +88,8 @@ Err remove_error_class(int error_class) noexcept {
     return fail(Err::arg, "errorclass is %d, which %d error codes belong to; remove them first", error_class,
                 found->codes);
   if (!found->text.empty())
-    return fail(Err::arg, "errorclass is %d, which has a string; call MPI_Remove_error_string first", error_class);
+    return fail(Err::arg, "errorclass is %d, which has a string; call MPI_Remove_error_string first",
+                error_class);
   found->is_removed = true;
   return Err::ok;
 }
@@ -100,7 +101,8 @@ Err remove_error_code(int error_code) noexcept {
   if (is_class(error_code, *found))
     return fail(Err::arg, "errorcode is %d, which is an error class; use MPI_Remove_error_class", error_code);
   if (!found->text.empty())
-    return fail(Err::arg, "errorcode is %d, which has a string; call MPI_Remove_error_string first", error_code);
+    return fail(Err::arg, "errorcode is %d, which has a string; call MPI_Remove_error_string first",
+                error_code);
   found->is_removed = true;
   if (Added* of = find(found->class_number)) --of->codes;
   return Err::ok;

@@ -1,5 +1,5 @@
-// The error handler that hears of errors before MPI_Init, after MPI_Finalize, and that the predefined communicators start
-// with (MPI 5.0, 9.3.4 and 11.5).
+// The error handler that hears of errors before MPI_Init, after MPI_Finalize, and that the predefined
+// communicators start with (MPI 5.0, 9.3.4 and 11.5).
 #pragma once
 
 #include "object/errhandler.hpp"

@@ -1,4 +1,5 @@
-// Whether MPI may be called: written by runtime/ (init, finalize, sessions), read by every call of the C bindings.
+// Whether MPI may be called: written by runtime/ (init, finalize, sessions), read by every call of the C
+// bindings.
 //
 // Thread safety: written under base/big_lock.hpp; a call that races with MPI_Finalize is the program's error.
 #pragma once

@@ -12,7 +12,8 @@ Object* predefined_objects[kPredefinedHandles];
 namespace {
 
 std::vector<Object*>& objects_by_int() {
-  static auto& objects = *new std::vector<Object*>;  // never destroyed: objects are freed until the end of the process
+  static auto& objects =
+      *new std::vector<Object*>;  // never destroyed: objects are freed until the end of the process
   return objects;
 }
 std::vector<std::size_t>& free_places() {  // of objects_by_int

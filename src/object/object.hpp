@@ -1,8 +1,8 @@
 // What every MPI handle points to: kind, reference count, memory from pools that never shrink.
 //
-// A handle of the standard ABI is either a small integer (predefined objects, 1..4095) or the object's address.  Freed
-// objects keep their memory in the pool with kind `none`, so that a stale handle is noticed instead of crashing.
-// Used by every noun of the standard (MPI 5.0, 2.5.1 "Opaque Objects" and chapter 20).
+// A handle of the standard ABI is either a small integer (predefined objects, 1..4095) or the object's
+// address.  Freed objects keep their memory in the pool with kind `none`, so that a stale handle is noticed
+// instead of crashing. Used by every noun of the standard (MPI 5.0, 2.5.1 "Opaque Objects" and chapter 20).
 //
 // Thread safety: everything here, reference counts too, is used under base/big_lock.hpp.
 #pragma once
@@ -48,7 +48,8 @@ class ObjectPool {
   };
   static constexpr std::size_t kStepBytes = 64;
   static constexpr std::size_t kSteps = 33;            // up to 2 KiB; larger ones come from the C library
-  static constexpr std::size_t kBlockBytes = 16 << 10;  // amortises the allocation; stays with the C library's heap
+  static constexpr std::size_t kBlockBytes =
+      16 << 10;  // amortises the allocation; stays with the C library's heap
   static void* take_new(std::size_t step) noexcept;
   static void give_back_large(void* memory) noexcept;
   static inline Free* free_[kSteps] = {};
@@ -76,8 +77,12 @@ class Object {
   }
 
   static void* operator new(std::size_t bytes) noexcept { return ObjectPool::take(bytes); }
-  static void operator delete(void* memory, std::size_t bytes) noexcept { ObjectPool::give_back(memory, bytes); }
-  static void* operator new(std::size_t, void* place) noexcept { return place; }  // predefined objects, static storage
+  static void operator delete(void* memory, std::size_t bytes) noexcept {
+    ObjectPool::give_back(memory, bytes);
+  }
+  static void* operator new(std::size_t, void* place) noexcept {
+    return place;
+  }  // predefined objects, static storage
   static void operator delete(void*, void*) noexcept {}
 
   /// The stable int of MPI_Xxx_toint: the handle itself for predefined objects, else an index from 4096 up.
@@ -110,7 +115,8 @@ void make_predefined(Object& object, std::uintptr_t handle) noexcept;
 /// Takes the handle back (MPI_COMM_WORLD at finalize); an object without one is left alone.
 void withdraw_predefined(Object& object) noexcept;
 
-/// hot path: one compare, one load.  The object behind a handle, or nullptr when it is null, freed or of another kind.
+/// hot path: one compare, one load.  The object behind a handle, or nullptr when it is null, freed or of
+/// another kind.
 template <class T, class Handle>
 inline T* from_handle(Handle handle) noexcept {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
@@ -136,7 +142,12 @@ class Ref {
   explicit Ref(T* object) noexcept : object_(object) { if (object_) object_->retain(); }
   Ref(const Ref& other) noexcept : Ref(other.object_) {}
   Ref(Ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
-  Ref& operator=(Ref other) noexcept { T* mine = object_; object_ = other.object_; other.object_ = mine; return *this; }
+  Ref& operator=(Ref other) noexcept {
+    T* mine = object_;
+    object_ = other.object_;
+    other.object_ = mine;
+    return *this;
+  }
   ~Ref() { if (object_) object_->release(); }
   T* get() const noexcept { return object_; }
   T* operator->() const noexcept { return object_; }

@@ -17,10 +17,13 @@ void Request::hold(Comm& communicator) noexcept {
 
 void Request::release_comm() noexcept { comm->release(); }
 
-Err Request::start() noexcept { return fail(Err::request, "the request is not persistent and cannot be started"); }
+Err Request::start() noexcept {
+  return fail(Err::request, "the request is not persistent and cannot be started");
+}
 
 alignas(64) unsigned char CompletedRequest::of_sends_[sizeof(CompletedRequest)];
-[[maybe_unused]] static auto* const sends_made = ::new (&CompletedRequest::of_sends()) CompletedRequest(true, {});
+[[maybe_unused]] static auto* const sends_made =
+    ::new (&CompletedRequest::of_sends()) CompletedRequest(true, {});
 
 Err Request::query(void*) noexcept { return completion.error; }
 

@@ -1,7 +1,9 @@
-// MPI_Request: something that will be complete one day (MPI 5.0, 3.7; 3.9 persistent; 6.12 collectives; 13.2 generalized).
+// MPI_Request: something that will be complete one day (MPI 5.0, 3.7; 3.9 persistent; 6.12 collectives; 13.2
+// generalized).
 //
-// One class for what all share; the virtual functions are for the slow calls only.  `is_complete` and the result fields are
-// written by whoever finishes the operation (protocol, coll), in this process, under base/big_lock.hpp where threads are.
+// One class for what all share; the virtual functions are for the slow calls only.  `is_complete` and the
+// result fields are written by whoever finishes the operation (protocol, coll), in this process, under
+// base/big_lock.hpp where threads are.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +29,17 @@ class Request : public Object {
   static constexpr Kind kKind = Kind::request;
   Request() noexcept : Object(Kind::request) {}
 
-  // A persistent request is inactive between its completion and the next start; others are active until they are freed.
+  // A persistent request is inactive between its completion and the next start; others are active until they
+  // are freed.
   bool is_complete = false;   // written by whoever finishes the operation, read by waits
   bool is_active = true;
   bool is_persistent = false;
-  bool is_let_go = false;     // MPI_Request_free while under way: the object goes when the operation has finished
+  bool is_let_go =
+      false;  // MPI_Request_free while under way: the object goes when the operation has finished
   bool has_own_status = false;  // generalized: `fill_status` and `reported` do something of their own
   bool is_static = false;     // shared by all operations of its sort that are complete at once: never freed
-  bool has_empty_status = false;   // sends: the status of MPI_Wait is the empty one but for error and cancelled
+  bool has_empty_status =
+      false;                  // sends: the status of MPI_Wait is the empty one but for error and cancelled
   Comm* comm = nullptr;       // whose error handler hears of `completion.error`; kept alive by `hold`
   Completion completion;
 

@@ -5,9 +5,9 @@
 
 namespace dunlin::os {
 
-/// Makes the file at least `bytes` long; false and errno on failure.  Never shrinks it: fstat and ftruncate would,
-/// when another process has made the file longer in between, and what lay there would be lost.  Costs the page at
-/// the new end.
+/// Makes the file at least `bytes` long; false and errno on failure.  Never shrinks it: fstat and ftruncate
+/// would, when another process has made the file longer in between, and what lay there would be lost.  Costs
+/// the page at the new end.
 bool try_grow_file(int fd, std::uint64_t bytes) noexcept;
 
 }  // namespace dunlin::os

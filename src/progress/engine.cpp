@@ -16,20 +16,27 @@ namespace dunlin::progress {
 namespace {
 
 // Defaults measured by docs/decisions/0008-waiting.md (2 cores of an AMD EPYC, Linux 6.18).
-IntVariable spin_polls{"SPIN_POLLS", 2000, "polls", "how often a wait polls before it offers the core to others", 0};
+IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
+                       "how often a wait polls before it offers the core to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
                               "the same where ranks share cores (more ranks than CPUs)", 0};
 IntVariable yield_us{"YIELD_US", 1000, "us", "how long a wait then yields between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "the same where ranks share cores", 0};
-IntVariable direct_polls{"DIRECT_POLLS", 100, "polls",
-                         "how often a blocking receive looks at its sender's ring alone before it polls all", 1, 1 << 20};
-IntVariable held_back_report{"HELD_BACK_REPORT", 10, "s",
-                             "a send that waits longer because its receiver holds too much unexpected data says so", 1};
-IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never", 0};
+IntVariable direct_polls{"DIRECT_POLLS",
+                         100,
+                         "polls",
+                         "how often a blocking receive looks at its sender's ring alone before it polls all",
+                         1,
+                         1 << 20};
+IntVariable held_back_report{
+    "HELD_BACK_REPORT", 10, "s",
+    "a send that waits longer because its receiver holds too much unexpected data says so", 1};
+IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never",
+                        0};
 
 constexpr std::int64_t kSleepNsMin = 5'000'000;              // net under a lost wake-up; doubles up to
 constexpr std::int64_t kSleepNsMax = 100'000'000;
-constexpr std::int64_t kSleepBusyNs = 100'000;               // while sends wait for room: nobody wakes us for that
+constexpr std::int64_t kSleepBusyNs = 100'000;  // while sends wait for room: nobody wakes us for that
 constexpr std::int64_t kSleepThreadsNs = 1'000'000;          // another thread may hand us sends meanwhile
 
 std::int64_t now_ns() noexcept {
@@ -48,7 +55,8 @@ void pause_cpu() noexcept {
 
 }  // namespace
 
-/// How a wait spends its time while nothing moves: polls, then yields, then sleeps; starts over when something moved.
+/// How a wait spends its time while nothing moves: polls, then yields, then sleeps; starts over when
+/// something moved.
 class Engine::Patience {
  public:
   enum class Step : std::uint8_t { poll, yield, sleep };
@@ -151,8 +159,8 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument) n
   if (watchers_ != 0) tell_watchers();  // somebody else has to poll now
 }
 
-/// Sleeps until a peer wakes us or the time is over.  The first transport that can sleep does it for all: others are
-/// polled when the time is over.
+/// Sleeps until a peer wakes us or the time is over.  The first transport that can sleep does it for all:
+/// others are polled when the time is over.
 void Engine::sleep(std::int64_t timeout_ns, int lock_levels) noexcept {
   for (transport::Transport* each : transports_) {
     if (!each->can_sleep()) continue;

@@ -1,11 +1,12 @@
 // Who waits: one engine per process (many in a simulation) polls transports and resumes parked work.
 //
-// `Engine` owns the protocol state (matching, peers, rendezvous) and knows the transports.  Every wait of the library goes
-// through `wait` or `wait_until`: poll while that pays, then give the core away, then sleep until a peer's message wakes
-// it (architecture.md, idea 3; docs/decisions/0008-waiting.md).  Work to resume (collectives, one-sided) is a `Pollable`.
+// `Engine` owns the protocol state (matching, peers, rendezvous) and knows the transports.  Every wait of the
+// library goes through `wait` or `wait_until`: poll while that pays, then give the core away, then sleep
+// until a peer's message wakes it (architecture.md, idea 3; docs/decisions/0008-waiting.md).  Work to resume
+// (collectives, one-sided) is a `Pollable`.
 //
-// Thread safety: all calls under base/big_lock.hpp.  Where several threads may call, a wait gives the lock up between polls;
-// one waiting thread polls for all, the others sleep until it has moved something.
+// Thread safety: all calls under base/big_lock.hpp.  Where several threads may call, a wait gives the lock up
+// between polls; one waiting thread polls for all, the others sleep until it has moved something.
 #pragma once
 
 #include <atomic>
@@ -50,7 +51,8 @@ class Engine {
   void add(transport::Transport& transport) noexcept { transports_.push_back(&transport); }
   std::span<transport::Transport* const> transports() const noexcept { return transports_; }
 
-  /// From now on polled until finished.  The engine does not own it; a finished one is forgotten before poll returns.
+  /// From now on polled until finished.  The engine does not own it; a finished one is forgotten before poll
+  /// returns.
   void add(Pollable& work) noexcept {
     work.next_ = parked_;
     parked_ = &work;
@@ -89,7 +91,9 @@ class Engine {
  private:
   static inline Engine* of_process_ = nullptr;
   class Patience;
-  static bool is_complete(const void* request) noexcept { return static_cast<const Request*>(request)->is_complete; }
+  static bool is_complete(const void* request) noexcept {
+    return static_cast<const Request*>(request)->is_complete;
+  }
   [[gnu::noinline]] void wait_slow(const Request* reason, Done done, const void* argument) noexcept;
   bool poll_parked() noexcept;
   void sleep(std::int64_t timeout_ns, int lock_levels) noexcept;

@@ -117,9 +117,11 @@ bool SendRequest::is_held_back() const noexcept { return peer && peer->is_held_b
 void SendRequest::describe(char* text, int bytes_max) const noexcept {
   static constexpr const char* kStages[] = {"not started", "waiting for room in the channel",
                                             "waiting for a matching receive", "being copied", "done"};
-  std::snprintf(text, std::size_t(bytes_max), "a send of %zu bytes to rank %d of the job, tag %d (%s%s)", data.bytes,
-                peer ? peer->index : -1, envelope.tag, kStages[int(stage)],
-                peer && peer->is_held_back ? "; that rank holds too many unexpected messages: DUNLIN_UNEXPECTED_BYTES" : "");
+  std::snprintf(text, std::size_t(bytes_max), "a send of %zu bytes to rank %d of the job, tag %d (%s%s)",
+                data.bytes, peer ? peer->index : -1, envelope.tag, kStages[int(stage)],
+                peer && peer->is_held_back
+                    ? "; that rank holds too many unexpected messages: DUNLIN_UNEXPECTED_BYTES"
+                    : "");
 }
 
 void ReceiveRequest::describe(char* text, int bytes_max) const noexcept {

@@ -1,5 +1,6 @@
-// Both ends of a rendezvous by direct access: what the sender offers, how the receiver takes it, and how a waiting
-// sender helps to copy.  Called by protocol.cpp (sending), receive.cpp (receiving) and the progress engine (helping).
+// Both ends of a rendezvous by direct access: what the sender offers, how the receiver takes it, and how a
+// waiting sender helps to copy.  Called by protocol.cpp (sending), receive.cpp (receiving) and the progress
+// engine (helping).
 #include "datatype/cursor.hpp"
 #include "memory/copy.hpp"
 #include "memory/shared_transfer.hpp"
@@ -34,7 +35,8 @@ Offer Protocol::make_offer(SendRequest& request) noexcept {
   const memory::Piece piece{const_cast<std::byte*>(request.data.address), request.data.bytes};
   offer.exposed = request.exposed = memory::expose({&piece, 1}, false);
   // Where ranks share cores, the sender does not run while the receiver copies.
-  if (!engine_.is_oversubscribed()) request.shared = memory::open_transfer(request.data.address, request.data.bytes);
+  if (!engine_.is_oversubscribed())
+    request.shared = memory::open_transfer(request.data.address, request.data.bytes);
   if (!request.shared) return offer;
   offer.shared = reinterpret_cast<std::uint64_t>(request.shared);
   request.previous_shared = nullptr;

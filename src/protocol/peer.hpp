@@ -1,6 +1,7 @@
 // One process that this one talks to: its channel, what waits to be sent to it, what it holds of ours.
 //
-// Scale: made at first contact; about 200 bytes.  A job of 10,000 nodes costs 8 bytes per rank in the table until then.
+// Scale: made at first contact; about 200 bytes.  A job of 10,000 nodes costs 8 bytes per rank in the table
+// until then.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,8 @@ struct Peer {
   void update_eager_bytes_max_now() noexcept {
     const bool must_wait = first_pending || is_held_back;
     eager_bytes_max_now = must_wait ? -1 : eager_bytes_max;
-    const std::int64_t short_bytes_max = std::min<std::int64_t>(eager_bytes_max, transport::shm::Line::kFirstBytes);
+    const std::int64_t short_bytes_max =
+        std::min<std::int64_t>(eager_bytes_max, transport::shm::Line::kFirstBytes);
     short_bytes_end_now = must_wait || !shm ? 0 : std::uint64_t(short_bytes_max + 1);
   }
   bool has_pending() const noexcept { return first_pending || first_stream || first_control; }

@@ -1,4 +1,5 @@
-// Sending: eager, offered, queued, streamed.  The receiving half is in receive.cpp, control messages in control.cpp.
+// Sending: eager, offered, queued, streamed.  The receiving half is in receive.cpp, control messages in
+// control.cpp.
 #include "protocol/protocol.hpp"
 
 #include <algorithm>
@@ -12,8 +13,9 @@
 namespace dunlin::protocol {
 namespace {
 
-IntVariable eager_bytes{"EAGER_BYTES", 16 << 10, "bytes",
-                        "largest message that is sent without asking the receiver; larger ones go by rendezvous", 0};
+IntVariable eager_bytes{
+    "EAGER_BYTES", 16 << 10, "bytes",
+    "largest message that is sent without asking the receiver; larger ones go by rendezvous", 0};
 
 std::span<const std::byte> bytes_of(const auto& value) noexcept {
   return std::as_bytes(std::span(&value, 1));
@@ -43,10 +45,12 @@ Peer& Protocol::peer_of(int index) noexcept {
   for (transport::Transport* each : engine_.transports())
     if (!peer->channel) peer->channel = each->connect(index);
   if (!peer->channel)
-    log::die("no transport reaches rank %d from rank %d; are they on the same machine? (dunlin-info --transport)", index,
-             me_);
+    log::die(
+        "no transport reaches rank %d from rank %d; are they on the same machine? (dunlin-info --transport)",
+        index, me_);
   DUNLIN_ASSERT(peer->channel->bytes_max() >= sizeof(Control) + 8);
-  peer->eager_bytes_max = std::min(std::int64_t(peer->channel->bytes_max() - sizeof(std::uint64_t)), eager_bytes.get());
+  peer->eager_bytes_max =
+      std::min(std::int64_t(peer->channel->bytes_max() - sizeof(std::uint64_t)), eager_bytes.get());
   peer->update_eager_bytes_max_now();
   return *peer;
 }
@@ -64,7 +68,8 @@ void Protocol::send(SendRequest& request, Comm& comm, Plane plane, const Source&
   if (peer.first_pending) return enqueue(peer, request);  // order: never overtake a queued send
   const transport::Sent sent = try_start(request);
   if (sent == transport::Sent::full) return enqueue(peer, request);
-  if (sent == transport::Sent::failed) finish(request, fail(Err::proc_aborted, "rank %d cannot be reached", dest));
+  if (sent == transport::Sent::failed)
+    finish(request, fail(Err::proc_aborted, "rank %d cannot be reached", dest));
 }
 
 void Protocol::enqueue(Peer& peer, SendRequest& request) noexcept {
@@ -76,8 +81,8 @@ void Protocol::enqueue(Peer& peer, SendRequest& request) noexcept {
   mark_busy(peer);
 }
 
-/// Puts the envelope on its way.  The request may be complete, and gone, when this returns `yes`: over the channel to
-/// oneself the receiver's answer comes before try_send returns.
+/// Puts the envelope on its way.  The request may be complete, and gone, when this returns `yes`: over the
+/// channel to oneself the receiver's answer comes before try_send returns.
 transport::Sent Protocol::try_start(SendRequest& request) noexcept {
   Peer& peer = *request.peer;
   const Source data = request.data;
@@ -162,7 +167,8 @@ bool Protocol::try_flush(Peer& peer) noexcept {
       peer.first_pending = first;
       break;
     }
-    if (sent == transport::Sent::failed) finish(*first, fail(Err::proc_aborted, "rank %d is gone", peer.index));
+    if (sent == transport::Sent::failed)
+      finish(*first, fail(Err::proc_aborted, "rank %d is gone", peer.index));
     moved = true;
   }
   if (!peer.first_pending) peer.last_pending = nullptr;
@@ -174,7 +180,8 @@ bool Protocol::try_flush(Peer& peer) noexcept {
     if (sent == transport::Sent::full) break;
     peer.first_stream = first->next_pending;
     if (!peer.first_stream) peer.last_stream = nullptr;
-    finish(*first, sent == transport::Sent::yes ? Err::ok : fail(Err::proc_aborted, "rank %d is gone", peer.index));
+    finish(*first,
+           sent == transport::Sent::yes ? Err::ok : fail(Err::proc_aborted, "rank %d is gone", peer.index));
   }
   return moved;
 }

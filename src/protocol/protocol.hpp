@@ -1,13 +1,16 @@
-// How messages travel: eager, synchronous, rendezvous, and what is done when a channel is full or a receiver is overrun.
+// How messages travel: eager, synchronous, rendezvous, and what is done when a channel is full or a receiver
+// is overrun.
 //
 //   eager        payload goes with the envelope, up to Peer::eager_bytes_max
 //   rendezvous   the envelope offers address and length; the matching receiver reads the sender's memory
-//                (memory/peer_memory.hpp) or asks for the data through the channel in chunks (copy-in/copy-out)
-//   flow control a receiver that holds too much unexpected data tells senders to offer instead of pushing: held-back
+//                (memory/peer_memory.hpp) or asks for the data through the channel in chunks
+//                (copy-in/copy-out)
+//   flow control a receiver that holds too much unexpected data tells senders to offer instead of pushing:
+//   held-back
 //                messages stay in their senders' buffers; nothing is ever dropped
 //
-// Called by pt2pt, coll and comm (down), by transports through `Inbox` (up).  Documents: Nemesis (N6-N8), OB1 (M2).
-// Thread safety: all calls under base/big_lock.hpp.
+// Called by pt2pt, coll and comm (down), by transports through `Inbox` (up).  Documents: Nemesis (N6-N8), OB1
+// (M2). Thread safety: all calls under base/big_lock.hpp.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +48,13 @@ class Protocol final : public transport::Inbox {
   }
 
   /// Starts a send; `request` must be fresh.  It may be complete on return.
-  void send(SendRequest& request, Comm& comm, Plane plane, const Source& data, int dest, int tag, Mode mode) noexcept;
+  void send(SendRequest& request, Comm& comm, Plane plane, const Source& data, int dest, int tag,
+            Mode mode) noexcept;
 
-  /// Starts a receive; `request` must be fresh.  `source` and `tag` may be match::kAny.  It may be complete on return.
-  void receive(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source, int tag) noexcept;
+  /// Starts a receive; `request` must be fresh.  `source` and `tag` may be match::kAny.  It may be complete
+  /// on return.
+  void receive(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
+               int tag) noexcept;
 
   /// hot path: takes a short message that is the very next one of `source` straight from its ring, if
   /// nothing else is being matched; looks for it for a while.  False: nothing was received.
@@ -79,7 +85,8 @@ class Protocol final : public transport::Inbox {
   match::Unexpected* probe(Comm& comm, Plane plane, int source, int tag) noexcept;
   /// Takes it out of matching (MPI_Mprobe); `receive_matched` delivers it later.
   void extract(match::Unexpected& message) noexcept;
-  void receive_matched(ReceiveRequest& request, Comm& comm, match::Unexpected& message, const Target& data) noexcept;
+  void receive_matched(ReceiveRequest& request, Comm& comm, match::Unexpected& message,
+                       const Target& data) noexcept;
   /// Bytes of the message that a probe found.
   static std::uint64_t message_bytes(match::Unexpected& message) noexcept;
 
@@ -94,7 +101,8 @@ class Protocol final : public transport::Inbox {
   /// Whether everything handed over has left this process (finalize waits for it).
   bool is_idle() const noexcept { return !busy_peers_; }
 
-  void arrived(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept override;
+  void arrived(int peer, const transport::Envelope& envelope,
+               const transport::Payload& payload) noexcept override;
 
   Peer& peer_of(int index) noexcept;
   Peer* peer_or_null(int index) const noexcept { return peers_[std::size_t(index)]; }
@@ -120,7 +128,8 @@ class Protocol final : public transport::Inbox {
   void mark_busy(Peer& peer) noexcept;
   void finish(SendRequest& request, Err error) noexcept;
 
-  void begin(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source, int tag) noexcept;
+  void begin(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
+             int tag) noexcept;
   void deliver_kept(ReceiveRequest& request, match::Unexpected& message) noexcept;
   void accept(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
               const transport::Payload& payload) noexcept;
@@ -129,12 +138,14 @@ class Protocol final : public transport::Inbox {
   void accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept;
   bool try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept;
 
-  void keep_unexpected(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept;
+  void keep_unexpected(int peer, const transport::Envelope& envelope,
+                       const transport::Payload& payload) noexcept;
   void forget(match::Unexpected& message) noexcept;
   void resume_senders() noexcept;
 
   void send_control(Peer& peer, const Control& control) noexcept;
-  void control_arrived(Peer& peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept;
+  void control_arrived(Peer& peer, const transport::Envelope& envelope,
+                       const transport::Payload& payload) noexcept;
   void data_wanted(SendRequest& request, const Control& control) noexcept;
   void chunk_arrived(const Control& control, const transport::Envelope& envelope,
                      const transport::Payload& payload) noexcept;

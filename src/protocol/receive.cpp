@@ -12,9 +12,10 @@
 namespace dunlin::protocol {
 namespace {
 
-IntVariable unexpected_bytes_max{
-    "UNEXPECTED_BYTES", std::int64_t{1} << 30, "bytes",
-    "memory for messages that no receive has asked for yet; beyond it senders keep theirs until a receive is posted", 0};
+IntVariable unexpected_bytes_max{"UNEXPECTED_BYTES", std::int64_t{1} << 30, "bytes",
+                                 "memory for messages that no receive has asked for yet; beyond it senders "
+                                 "keep theirs until a receive is posted",
+                                 0};
 
 /// Payload of a kept message.
 class Kept final : public transport::Payload {
@@ -60,8 +61,8 @@ void Protocol::receive(ReceiveRequest& request, Comm& comm, Plane plane, const T
   matcher_.post(request);
 }
 
-void Protocol::receive_and_wait(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
-                                int tag) noexcept {
+void Protocol::receive_and_wait(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data,
+                                int source, int tag) noexcept {
   begin(request, comm, plane, data, source, tag);
   const int from = source == match::kAny ? -1 : comm.target_members[source];
   if (shm_ && from >= 0) {
@@ -108,7 +109,8 @@ void Protocol::deliver_kept(ReceiveRequest& request, match::Unexpected& message)
 }
 
 // hot path: 8-byte messages that are waited for; about 40 instructions besides matching.
-void Protocol::arrived(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept {
+void Protocol::arrived(int peer, const transport::Envelope& envelope,
+                       const transport::Payload& payload) noexcept {
   if (envelope.kind == transport::MessageKind::control) [[unlikely]]
     return control_arrived(peer_of(peer), envelope, payload);
   match::Posted* posted = matcher_.take({envelope.context, envelope.source, envelope.tag});
@@ -152,8 +154,8 @@ void Protocol::accept(ReceiveRequest& request, int peer, const transport::Envelo
 }
 
 /// Copies `bytes` of the payload, from `head` on, to packed position `offset` of the receive buffer.
-void Protocol::place(ReceiveRequest& request, const transport::Payload& payload, std::size_t head, std::size_t offset,
-                     std::size_t bytes) noexcept {
+void Protocol::place(ReceiveRequest& request, const transport::Payload& payload, std::size_t head,
+                     std::size_t offset, std::size_t bytes) noexcept {
   DUNLIN_ASSERT(offset + bytes <= request.data.bytes);
   if (request.data.is_contiguous()) {
     if (bytes > 0) payload.copy_to(request.data.address + offset, head, bytes);
@@ -191,7 +193,8 @@ void Protocol::keep_unexpected(int peer, const transport::Envelope& envelope,
                                const transport::Payload& payload) noexcept {
   match::Unexpected* message =
       match::Matcher::create({envelope.context, envelope.source, envelope.tag}, envelope.bytes);
-  if (!message) log::die("out of memory for an unexpected message of %u bytes from rank %d", envelope.bytes, peer);
+  if (!message)
+    log::die("out of memory for an unexpected message of %u bytes from rank %d", envelope.bytes, peer);
   message->peer = peer;
   message->kind = envelope.kind;
   if (envelope.bytes > 0) payload.copy_to(message->payload().data(), 0, envelope.bytes);
@@ -208,7 +211,8 @@ void Protocol::keep_unexpected(int peer, const transport::Envelope& envelope,
 void Protocol::forget(match::Unexpected& message) noexcept {
   unexpected_bytes_ -= sizeof message + message.bytes;
   match::Matcher::destroy(&message);
-  if (!told_to_hold_.empty() && unexpected_bytes_ <= std::uint64_t(unexpected_bytes_max.get()) / 2) [[unlikely]]
+  if (!told_to_hold_.empty() && unexpected_bytes_ <= std::uint64_t(unexpected_bytes_max.get()) / 2)
+      [[unlikely]]
     resume_senders();
 }
 

@@ -1,7 +1,8 @@
 // The two operations of point-to-point: a send and a receive under way.
 //
-// pt2pt makes them for programs (from the request pool or on the stack of a blocking call), coll and comm for their own
-// messages.  Filled by the caller, handed to `Protocol::send` / `Protocol::receive`, finished when `is_complete`.
+// pt2pt makes them for programs (from the request pool or on the stack of a blocking call), coll and comm for
+// their own messages.  Filled by the caller, handed to `Protocol::send` / `Protocol::receive`, finished when
+// `is_complete`.
 #pragma once
 
 #include "datatype/data.hpp"
@@ -45,11 +46,12 @@ class SendRequest : public Request {
   std::uint64_t receiver_cookie = 0;  // names the receive while streaming
   SendRequest* next_pending = nullptr;
   std::uint64_t exposed = 0;          // memory::expose's cookie while offered
-  memory::SharedTransfer* shared = nullptr;  // while offered: the receiver's copy that this side may help with
+  memory::SharedTransfer* shared =
+      nullptr;  // while offered: the receiver's copy that this side may help with
   SendRequest* next_shared = nullptr;
   SendRequest* previous_shared = nullptr;
-  // Called once, right before `finish`, for users that need more than the flag (buffered sends free their copy).
-  // May be null.
+  // Called once, right before `finish`, for users that need more than the flag (buffered sends free their
+  // copy). May be null.
   void (*on_complete)(SendRequest& self) noexcept = nullptr;
 
   Err cancel() noexcept override;

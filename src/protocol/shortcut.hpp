@@ -1,8 +1,9 @@
 // The shortest way of a short message: when nothing is unusual, straight into or out of the ring of the pair.
 //
-// Called by the C bindings before anything else.  A shortcut has no opinion on errors, wildcards, queues or threads:
-// whatever it does not recognise at once it declines, and the call goes the general way.  So it needs no stack and no
-// saved registers.  Document: Nemesis, posted-receive bypass (row N8 of docs/sources.md).
+// Called by the C bindings before anything else.  A shortcut has no opinion on errors, wildcards, queues or
+// threads: whatever it does not recognise at once it declines, and the call goes the general way.  So it
+// needs no stack and no saved registers.  Document: Nemesis, posted-receive bypass (row N8 of
+// docs/sources.md).
 //
 // hot path: MPI_Send 70 and MPI_Recv 80 instructions with 8 bytes (test: bench/instructions).
 // Thread safety: only where base/big_lock.hpp is not needed.
@@ -16,9 +17,11 @@
 namespace dunlin::protocol {
 
 /// A standard-mode send.  True: it is done.
-[[gnu::always_inline]] inline bool try_send_short(const void* buffer, std::int64_t count, const Datatype* type,
-                                                  int dest, int tag, const Comm* comm) noexcept {
-  if (!comm || !type || !type->is_plain() || unsigned(dest) >= unsigned(comm->target_size) || tag < 0) return false;
+[[gnu::always_inline]] inline bool try_send_short(const void* buffer, std::int64_t count,
+                                                  const Datatype* type, int dest, int tag,
+                                                  const Comm* comm) noexcept {
+  if (!comm || !type || !type->is_plain() || unsigned(dest) >= unsigned(comm->target_size) || tag < 0)
+    return false;
   const std::uint64_t bytes = std::uint64_t(count) * std::uint64_t(type->size());
   Peer* const peer = comm->engine->protocol.peer_or_null(comm->target_members[dest]);
   if (!peer || bytes >= peer->short_bytes_end_now || !buffer) return false;
@@ -27,8 +30,8 @@ namespace dunlin::protocol {
 }
 
 /// The same for MPI_Isend.
-[[gnu::always_inline]] inline bool try_isend_short(const void* buffer, std::int64_t count, const Datatype* type,
-                                                   int dest, int tag, const Comm* comm,
+[[gnu::always_inline]] inline bool try_isend_short(const void* buffer, std::int64_t count,
+                                                   const Datatype* type, int dest, int tag, const Comm* comm,
                                                    MPI_Request* request) noexcept {
   if (!request || !try_send_short(buffer, count, type, dest, tag, comm)) return false;
   *request = reinterpret_cast<MPI_Request>(&CompletedRequest::of_sends());
@@ -36,9 +39,11 @@ namespace dunlin::protocol {
 }
 
 /// A receive from one named source with one tag.  True: it is done.
-[[gnu::always_inline]] inline bool try_receive_short(void* buffer, std::int64_t count, const Datatype* type, int source,
-                                                     int tag, const Comm* comm, MPI_Status* status) noexcept {
-  if (!comm || !type || !type->is_plain() || unsigned(source) >= unsigned(comm->target_size) || tag < 0) return false;
+[[gnu::always_inline]] inline bool try_receive_short(void* buffer, std::int64_t count, const Datatype* type,
+                                                     int source, int tag, const Comm* comm,
+                                                     MPI_Status* status) noexcept {
+  if (!comm || !type || !type->is_plain() || unsigned(source) >= unsigned(comm->target_size) || tag < 0)
+    return false;
   Protocol& protocol = comm->engine->protocol;
   Peer* const peer = protocol.peer_or_null(comm->target_members[source]);
   if (!peer || !peer->incoming || !protocol.matcher().is_quiet() || !buffer) return false;

@@ -16,21 +16,26 @@ Err send_slow(const Source& data, int dest, int tag, Comm& comm, protocol::Mode 
   return request.completion.error;
 }
 
-Err ssend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept {
+Err ssend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+          Comm& comm) noexcept {
   return send_slow(source_of(datatype, buf, count), dest, tag, comm, protocol::Mode::synchronous);
 }
 
-Err rsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept {
+Err rsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+          Comm& comm) noexcept {
   return send(buf, count, datatype, dest, tag, comm);
 }
 
-Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept {
+Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+          Comm& comm) noexcept {
   return send_buffered(source_of(datatype, buf, count), dest, tag, comm);
 }
 
-[[gnu::noinline]] static Err recv_slow(const Target& data, int source, int tag, Comm& comm, MPI_Status* status) noexcept {
+[[gnu::noinline]] static Err recv_slow(const Target& data, int source, int tag, Comm& comm,
+                                       MPI_Status* status) noexcept {
   protocol::ReceiveRequest request;
-  comm.engine->protocol.receive_and_wait(request, comm, Plane::point_to_point, data, source, matching_tag(tag));
+  comm.engine->protocol.receive_and_wait(request, comm, Plane::point_to_point, data, source,
+                                         matching_tag(tag));
   set_status(status, request.completion);
   return request.completion.error;
 }
@@ -44,7 +49,8 @@ Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, in
   }
   const Target data = target_of(datatype, buf, count);
   Completion completion;
-  if (comm.engine->protocol.try_receive_now(comm, Plane::point_to_point, data, source, tag, completion)) [[likely]] {
+  if (comm.engine->protocol.try_receive_now(comm, Plane::point_to_point, data, source, tag, completion))
+      [[likely]] {
     set_status(status, completion);
     return Err::ok;
   }
@@ -77,22 +83,22 @@ Err exchange(const Source& out, int dest, int sendtag, const Target& in, int sou
 
 }  // namespace
 
-Err sendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag, void* recvbuf,
-             std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag, Comm& comm,
-             MPI_Status* status) noexcept {
-  return exchange(source_of(sendtype, sendbuf, sendcount), dest, sendtag, target_of(recvtype, recvbuf, recvcount), source,
-                  recvtag, comm, status);
+Err sendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag,
+             void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag,
+             Comm& comm, MPI_Status* status) noexcept {
+  return exchange(source_of(sendtype, sendbuf, sendcount), dest, sendtag,
+                  target_of(recvtype, recvbuf, recvcount), source, recvtag, comm, status);
 }
 
-Err sendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag, int source,
-                     int recvtag, Comm& comm, MPI_Status* status) noexcept {
+Err sendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag,
+                     int source, int recvtag, Comm& comm, MPI_Status* status) noexcept {
   const Source data = source_of(datatype, buf, count);
-  const std::unique_ptr<std::byte, decltype(&std::free)> packed(static_cast<std::byte*>(std::malloc(data.bytes + 1)),
-                                                                &std::free);
+  const std::unique_ptr<std::byte, decltype(&std::free)> packed(
+      static_cast<std::byte*>(std::malloc(data.bytes + 1)), &std::free);
   if (!packed) return fail(Err::no_mem, "no memory for a copy of the %zu bytes to be replaced", data.bytes);
   Cursor(data).pack(packed.get(), data.bytes);
-  return exchange(Source{packed.get(), data.bytes}, dest, sendtag, target_of(datatype, buf, count), source, recvtag, comm,
-                  status);
+  return exchange(Source{packed.get(), data.bytes}, dest, sendtag, target_of(datatype, buf, count), source,
+                  recvtag, comm, status);
 }
 
 }  // namespace dunlin::pt2pt

@@ -1,7 +1,9 @@
-// Buffered sends (MPI 5.0, 3.4 and 3.6): the message is copied into memory the program attached, and sent from there.
+// Buffered sends (MPI 5.0, 3.4 and 3.6): the message is copied into memory the program attached, and sent
+// from there.
 //
-// A message that the transport takes at once needs no copy.  Buffers: of the communicator, else of its session, else of the
-// process; memory of the program, or MPI_BUFFER_AUTOMATIC, which takes from the heap what it needs.
+// A message that the transport takes at once needs no copy.  Buffers: of the communicator, else of its
+// session, else of the process; memory of the program, or MPI_BUFFER_AUTOMATIC, which takes from the heap
+// what it needs.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +14,8 @@
 
 namespace dunlin::pt2pt {
 
-/// Attached memory, first fit.  Blocks are few and short-lived, so a sorted list serves; O(blocks) per message.
+/// Attached memory, first fit.  Blocks are few and short-lived, so a sorted list serves; O(blocks) per
+/// message.
 class BufferPool {
  public:
   BufferPool(void* memory, std::int64_t bytes) noexcept
@@ -82,7 +85,9 @@ class BufferedSend final : public protocol::SendRequest {
 
 class FlushRequest final : public Request, public progress::Pollable {
  public:
-  explicit FlushRequest(BufferPool& pool) noexcept : pool_(pool), sequence_(pool.newest()) { has_empty_status = true; }
+  explicit FlushRequest(BufferPool& pool) noexcept : pool_(pool), sequence_(pool.newest()) {
+    has_empty_status = true;
+  }
   Outcome poll() noexcept override {
     if (!pool_.has_sent(sequence_)) return Outcome::idle;
     finish();
@@ -146,7 +151,8 @@ Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept {
   if (protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag)) return Err::ok;
   BufferPool* const pool = pool_of(comm);
   if (!pool)
-    return fail(Err::buffer, "no buffer is attached for this message of %zu bytes; call MPI_Buffer_attach first",
+    return fail(Err::buffer,
+                "no buffer is attached for this message of %zu bytes; call MPI_Buffer_attach first",
                 data.bytes);
   std::byte* copy = pool->take(std::int64_t(data.bytes));
   if (!copy) {
@@ -154,22 +160,28 @@ Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept {
     copy = pool->take(std::int64_t(data.bytes));
   }
   if (!copy)
-    return fail(Err::buffer, "the attached buffer of %lld bytes has no room for this message of %zu bytes now",
+    return fail(Err::buffer,
+                "the attached buffer of %lld bytes has no room for this message of %zu bytes now",
                 static_cast<long long>(pool->bytes()), data.bytes);
   Cursor(data).pack(copy, data.bytes);
   auto* send = new BufferedSend(*pool, copy);
   send->hold(comm);
-  protocol.send(*send, comm, Plane::point_to_point, Source{copy, data.bytes}, dest, tag, protocol::Mode::standard);
+  protocol.send(*send, comm, Plane::point_to_point, Source{copy, data.bytes}, dest, tag,
+                protocol::Mode::standard);
   return Err::ok;
 }
 
 Err buffer_attach(void* buffer, std::int64_t size) noexcept { return attach(process_pool, buffer, size); }
-Err buffer_detach(void* buffer_addr, std::int64_t* size) noexcept { return detach(process_pool, buffer_addr, size); }
+Err buffer_detach(void* buffer_addr, std::int64_t* size) noexcept {
+  return detach(process_pool, buffer_addr, size);
+}
 Err buffer_flush() noexcept { return flush(process_pool), Err::ok; }
 Err buffer_iflush(Request** request) noexcept { return start_flush(process_pool, request); }
 
 Err comm_attach_buffer(Comm& comm, void* buffer, std::int64_t size) noexcept {
-  comm.free_buffer = [](BufferPool* pool) noexcept { delete pool; };  // empty then: messages hold the communicator
+  comm.free_buffer = [](BufferPool* pool) noexcept {
+    delete pool;
+  };  // empty then: messages hold the communicator
   return attach(comm.buffer, buffer, size);
 }
 Err comm_detach_buffer(Comm& comm, void* buffer_addr, std::int64_t* size) noexcept {

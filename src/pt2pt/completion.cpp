@@ -1,7 +1,7 @@
 // Waiting for and testing requests of every kind (MPI 5.0, 3.7.3 to 3.7.6, 3.8.4).
 //
-// Null and inactive requests count as complete with the empty status.  A finished request is reported once: its handle
-// becomes MPI_REQUEST_NULL, or it becomes inactive when it is persistent.
+// Null and inactive requests count as complete with the empty status.  A finished request is reported once:
+// its handle becomes MPI_REQUEST_NULL, or it becomes inactive when it is persistent.
 #include "object/error_origin.hpp"
 #include "object/status.hpp"
 #include "pt2pt/internal.hpp"
@@ -17,7 +17,8 @@ Request* awaited(MPI_Request handle) noexcept {
 
 Err check(MPI_Request handle, const char* argument, int index) noexcept {
   if (handle == MPI_REQUEST_NULL || from_handle<Request>(handle)) [[likely]] return Err::ok;
-  return fail(Err::request, "argument %s[%d] is no valid request; was it freed or completed already?", argument, index);
+  return fail(Err::request, "argument %s[%d] is no valid request; was it freed or completed already?",
+              argument, index);
 }
 
 Err check_all(int count, const MPI_Request* handles) noexcept {
@@ -60,7 +61,8 @@ struct Awaited {
   int count;
   const MPI_Request* handles;
 
-  /// Index of a complete active request, MPI_UNDEFINED when none is active, -1 when none of the active is complete.
+  /// Index of a complete active request, MPI_UNDEFINED when none is active, -1 when none of the active is
+  /// complete.
   int find_any() const noexcept {
     bool has_active = false;
     for (int i = 0; i < count; ++i) {
@@ -78,7 +80,9 @@ struct Awaited {
     }
     return true;
   }
-  static bool is_any_found(const void* self) noexcept { return static_cast<const Awaited*>(self)->find_any() != -1; }
+  static bool is_any_found(const void* self) noexcept {
+    return static_cast<const Awaited*>(self)->find_any() != -1;
+  }
 };
 
 progress::Engine& engine() noexcept { return *progress::Engine::of_process(); }
@@ -120,7 +124,8 @@ Err report_some(int count, MPI_Request* handles, int* outcount, int* indices, MP
   }
   *outcount = has_active ? found : MPI_UNDEFINED;
   if (first == Err::ok || !statuses) return first;
-  return fail(Err::in_status, "one of the %d finished requests failed; MPI_ERROR of its status says how", found);
+  return fail(Err::in_status, "one of the %d finished requests failed; MPI_ERROR of its status says how",
+              found);
 }
 
 }  // namespace
@@ -163,7 +168,8 @@ Err testany(int count, MPI_Request* array_of_requests, int* index, int* flag, MP
   const int found = all.find_any();
   *flag = found != -1;
   *index = found == -1 ? MPI_UNDEFINED : found;
-  if (*index != MPI_UNDEFINED) return report(&array_of_requests[found], *awaited(array_of_requests[found]), status);
+  if (*index != MPI_UNDEFINED)
+    return report(&array_of_requests[found], *awaited(array_of_requests[found]), status);
   if (*flag) set_empty_status(status);
   return Err::ok;
 }
@@ -205,7 +211,8 @@ Err testsome(int incount, MPI_Request* array_of_requests, int* outcount, int* ar
 
 Err request_free(MPI_Request* request) noexcept {
   Request* const freed = from_handle<Request>(*request);
-  if (!freed) return fail(Err::request, "argument request is no valid request; was it freed or completed already?");
+  if (!freed)
+    return fail(Err::request, "argument request is no valid request; was it freed or completed already?");
   *request = MPI_REQUEST_NULL;
   if (!freed->is_static) freed->let_go();
   return Err::ok;
@@ -213,7 +220,8 @@ Err request_free(MPI_Request* request) noexcept {
 
 Err cancel(MPI_Request* request) noexcept {
   Request* const cancelled = from_handle<Request>(*request);
-  if (!cancelled) return fail(Err::request, "argument request is no valid request; was it freed or completed already?");
+  if (!cancelled)
+    return fail(Err::request, "argument request is no valid request; was it freed or completed already?");
   return cancelled->is_active ? cancelled->cancel() : Err::ok;
 }
 
@@ -250,8 +258,8 @@ Err request_get_status_all(int count, const MPI_Request* array_of_requests, int*
   return Err::ok;
 }
 
-Err request_get_status_some(int incount, const MPI_Request* array_of_requests, int* outcount, int* array_of_indices,
-                            MPI_Status* array_of_statuses) noexcept {
+Err request_get_status_some(int incount, const MPI_Request* array_of_requests, int* outcount,
+                            int* array_of_indices, MPI_Status* array_of_statuses) noexcept {
   if (Err error = check_all(incount, array_of_requests); error != Err::ok) return error;
   const Awaited all{incount, array_of_requests};
   if (all.find_any() == -1) engine().poll();

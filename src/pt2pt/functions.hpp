@@ -1,8 +1,8 @@
 // The functions of MPI 5.0, chapter 3, as the C bindings call them; arguments are already checked there.
 //
-// `send` is here in full: it is the whole path of a small message above protocol/.  The rest: blocking.cpp, nonblocking.cpp,
-// persistent.cpp, completion.cpp, probe.cpp, buffered.cpp, generalized.cpp.
-// Thread safety: all under base/big_lock.hpp.
+// `send` is here in full: it is the whole path of a small message above protocol/.  The rest: blocking.cpp,
+// nonblocking.cpp, persistent.cpp, completion.cpp, probe.cpp, buffered.cpp, generalized.cpp. Thread safety:
+// all under base/big_lock.hpp.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,27 @@ namespace dunlin::pt2pt {
 Err send_slow(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode) noexcept;
 
 /// hot path: 8 bytes to a rank of this machine take about 80 instructions from here on.
-inline Err send(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept {
+inline Err send(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+                Comm& comm) noexcept {
   const Source data = source_of(datatype, buf, count);
   if (dest >= 0) [[likely]]
-    if (comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag)) [[likely]] return Err::ok;
+    if (comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag)) [[likely]]
+      return Err::ok;
   return send_slow(data, dest, tag, comm, protocol::Mode::standard);
 }
-Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept;
-Err ssend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept;
-Err rsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm) noexcept;
+Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+          Comm& comm) noexcept;
+Err ssend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+          Comm& comm) noexcept;
+Err rsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+          Comm& comm) noexcept;
 Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
          MPI_Status* status) noexcept;
-Err sendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag, void* recvbuf,
-             std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag, Comm& comm,
-             MPI_Status* status) noexcept;
-Err sendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag, int source,
-                     int recvtag, Comm& comm, MPI_Status* status) noexcept;
+Err sendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag,
+             void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag,
+             Comm& comm, MPI_Status* status) noexcept;
+Err sendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag,
+                     int source, int recvtag, Comm& comm, MPI_Status* status) noexcept;
 
 // --- nonblocking
 Err isend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
@@ -47,11 +52,11 @@ Err irsend(const void* buf, std::int64_t count, const Datatype& datatype, int de
            Request** request) noexcept;
 Err irecv(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
           Request** request) noexcept;
-Err isendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag, void* recvbuf,
-              std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag, Comm& comm,
-              Request** request) noexcept;
-Err isendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag, int source,
-                      int recvtag, Comm& comm, Request** request) noexcept;
+Err isendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag,
+              void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag,
+              Comm& comm, Request** request) noexcept;
+Err isendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag,
+                      int source, int recvtag, Comm& comm, Request** request) noexcept;
 
 // --- persistent
 Err send_init(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
@@ -84,8 +89,8 @@ Err request_get_status_any(int count, const MPI_Request* array_of_requests, int*
                            MPI_Status* status) noexcept;
 Err request_get_status_all(int count, const MPI_Request* array_of_requests, int* flag,
                            MPI_Status* array_of_statuses) noexcept;
-Err request_get_status_some(int incount, const MPI_Request* array_of_requests, int* outcount, int* array_of_indices,
-                            MPI_Status* array_of_statuses) noexcept;
+Err request_get_status_some(int incount, const MPI_Request* array_of_requests, int* outcount,
+                            int* array_of_indices, MPI_Status* array_of_statuses) noexcept;
 Err cancel(MPI_Request* request) noexcept;
 
 // --- probe
@@ -93,8 +98,10 @@ Err probe(int source, int tag, Comm& comm, MPI_Status* status) noexcept;
 Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) noexcept;
 Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) noexcept;
 Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) noexcept;
-Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message, MPI_Status* status) noexcept;
-Err imrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message, Request** request) noexcept;
+Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message,
+          MPI_Status* status) noexcept;
+Err imrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message,
+           Request** request) noexcept;
 
 // --- buffers of buffered sends
 Err buffer_attach(void* buffer, std::int64_t size) noexcept;

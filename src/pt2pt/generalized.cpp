@@ -15,7 +15,9 @@ class GeneralizedRequest final : public Request {
   }
 
   Err cancel() noexcept override { return Err(cancel_(extra_state_, is_complete)); }
-  Err query(void* status) noexcept override { return Err(query_(extra_state_, static_cast<MPI_Status*>(status))); }
+  Err query(void* status) noexcept override {
+    return Err(query_(extra_state_, static_cast<MPI_Status*>(status)));
+  }
   Err reported() noexcept override { return free_state(); }
   void describe(char* text, int bytes_max) const noexcept override;
 

@@ -13,7 +13,9 @@ inline int matching_tag(int tag) noexcept { return tag == MPI_ANY_TAG ? match::k
 /// Keeps the datatype until the request goes: the program may free its handle before.
 template <class TypedRequest>
 inline void hold_type(TypedRequest& request, const Datatype* type) noexcept {
-  if (type) request.held_type = Ref<Datatype>(const_cast<Datatype*>(type));  // reference counts are not part of a value
+  if (type)
+    request.held_type =
+        Ref<Datatype>(const_cast<Datatype*>(type));  // reference counts are not part of a value
 }
 
 /// Shared by all sends that are complete at once.

@@ -27,7 +27,8 @@ class ExchangeRequest final : public Request, public progress::Pollable {
   ~ExchangeRequest() override { std::free(copy); }
 };
 
-Err start_send(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode, Request** request) noexcept {
+Err start_send(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode,
+               Request** request) noexcept {
   if (dest == MPI_PROC_NULL ||
       (mode != protocol::Mode::synchronous &&
        comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag))) {
@@ -42,8 +43,8 @@ Err start_send(const Source& data, int dest, int tag, Comm& comm, protocol::Mode
   return Err::ok;
 }
 
-Err start_exchange(ExchangeRequest* both, const Source& out, int dest, int sendtag, const Target& in, int source,
-                   int recvtag, Comm& comm, Request** request) noexcept {
+Err start_exchange(ExchangeRequest* both, const Source& out, int dest, int sendtag, const Target& in,
+                   int source, int recvtag, Comm& comm, Request** request) noexcept {
   both->send.hold(comm);
   hold_type(both->send, out.type);
   both->receive.hold(comm);
@@ -53,12 +54,14 @@ Err start_exchange(ExchangeRequest* both, const Source& out, int dest, int sendt
     both->receive.completion = null_completion();
     both->receive.finish();
   } else {
-    comm.engine->protocol.receive(both->receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
+    comm.engine->protocol.receive(both->receive, comm, Plane::point_to_point, in, source,
+                                  matching_tag(recvtag));
   }
   if (dest == MPI_PROC_NULL)
     both->send.finish();
   else
-    comm.engine->protocol.send(both->send, comm, Plane::point_to_point, out, dest, sendtag, protocol::Mode::standard);
+    comm.engine->protocol.send(both->send, comm, Plane::point_to_point, out, dest, sendtag,
+                               protocol::Mode::standard);
   if (both->poll() != progress::Pollable::Outcome::finished) comm.engine->add(*both);
   *request = both;
   return Err::ok;
@@ -89,7 +92,8 @@ Err issend(const void* buf, std::int64_t count, const Datatype& datatype, int de
 
 Err ibsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag, Comm& comm,
            Request** request) noexcept {
-  if (Err error = send_buffered(source_of(datatype, buf, count), dest, tag, comm); error != Err::ok) return error;
+  if (Err error = send_buffered(source_of(datatype, buf, count), dest, tag, comm); error != Err::ok)
+    return error;
   *request = &completed_send();
   return Err::ok;
 }
@@ -109,23 +113,23 @@ Err irecv(void* buf, std::int64_t count, const Datatype& datatype, int source, i
   return Err::ok;
 }
 
-Err isendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag, void* recvbuf,
-              std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag, Comm& comm,
-              Request** request) noexcept {
+Err isendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag,
+              void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag,
+              Comm& comm, Request** request) noexcept {
   return start_exchange(new ExchangeRequest, source_of(sendtype, sendbuf, sendcount), dest, sendtag,
                         target_of(recvtype, recvbuf, recvcount), source, recvtag, comm, request);
 }
 
-Err isendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag, int source,
-                      int recvtag, Comm& comm, Request** request) noexcept {
+Err isendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag,
+                      int source, int recvtag, Comm& comm, Request** request) noexcept {
   const Source data = source_of(datatype, buf, count);
   auto* copy = static_cast<std::byte*>(std::malloc(data.bytes + 1));
   if (!copy) return fail(Err::no_mem, "no memory for a copy of the %zu bytes to be replaced", data.bytes);
   Cursor(data).pack(copy, data.bytes);
   auto* both = new ExchangeRequest;
   both->copy = copy;
-  return start_exchange(both, Source{copy, data.bytes}, dest, sendtag, target_of(datatype, buf, count), source, recvtag,
-                        comm, request);
+  return start_exchange(both, Source{copy, data.bytes}, dest, sendtag, target_of(datatype, buf, count),
+                        source, recvtag, comm, request);
 }
 
 }  // namespace dunlin::pt2pt

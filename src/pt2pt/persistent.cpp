@@ -1,4 +1,5 @@
-// Persistent sends and receives (MPI 5.0, 3.9): the arguments, kept, and a request that is started again and again.
+// Persistent sends and receives (MPI 5.0, 3.9): the arguments, kept, and a request that is started again and
+// again.
 #include "object/status.hpp"
 #include "pt2pt/internal.hpp"
 
@@ -36,8 +37,9 @@ class PersistentSend final : public protocol::SendRequest {
       const Err error = send_buffered(source_, arguments_.peer, arguments_.tag, *comm);
       return finish(), error;
     }
-    comm->engine->protocol.send(*this, *comm, Plane::point_to_point, source_, arguments_.peer, arguments_.tag,
-                                how_ == How::synchronous ? protocol::Mode::synchronous : protocol::Mode::standard);
+    comm->engine->protocol.send(
+        *this, *comm, Plane::point_to_point, source_, arguments_.peer, arguments_.tag,
+        how_ == How::synchronous ? protocol::Mode::synchronous : protocol::Mode::standard);
     return Err::ok;
   }
 
@@ -49,7 +51,8 @@ class PersistentSend final : public protocol::SendRequest {
 
 class PersistentReceive final : public protocol::ReceiveRequest {
  public:
-  PersistentReceive(const Target& target, const Arguments& arguments) noexcept : target_(target), arguments_(arguments) {
+  PersistentReceive(const Target& target, const Arguments& arguments) noexcept
+      : target_(target), arguments_(arguments) {
     hold(*arguments.comm);
     hold_type(*this, target.type);
     is_persistent = true;

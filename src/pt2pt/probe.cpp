@@ -1,4 +1,5 @@
-// Probing: looking at a message before receiving it, with and without taking it out of matching (MPI 5.0, 3.8).
+// Probing: looking at a message before receiving it, with and without taking it out of matching
+// (MPI 5.0, 3.8).
 #include "object/error_origin.hpp"
 #include "object/status.hpp"
 #include "pt2pt/internal.hpp"
@@ -13,7 +14,9 @@ struct Wanted {
   match::Unexpected* find() const noexcept {
     return comm.engine->protocol.probe(comm, Plane::point_to_point, source, tag);
   }
-  static bool is_found(const void* self) noexcept { return static_cast<const Wanted*>(self)->find() != nullptr; }
+  static bool is_found(const void* self) noexcept {
+    return static_cast<const Wanted*>(self)->find() != nullptr;
+  }
 };
 
 void describe(match::Unexpected& message, MPI_Status* status) noexcept {
@@ -44,7 +47,9 @@ Message* take(MPI_Message* handle) noexcept {
   return message;
 }
 
-Err no_message() noexcept { return fail(Err::request, "argument message is no message; was it received already?"); }
+Err no_message() noexcept {
+  return fail(Err::request, "argument message is no message; was it received already?");
+}
 
 }  // namespace
 
@@ -86,7 +91,8 @@ Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MP
   return Err::ok;
 }
 
-Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message, MPI_Status* status) noexcept {
+Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message,
+          MPI_Status* status) noexcept {
   if (*message == MPI_MESSAGE_NO_PROC) {
     *message = MPI_MESSAGE_NULL;
     return set_status(status, null_completion()), Err::ok;
@@ -103,7 +109,8 @@ Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* 
   return request.completion.error;
 }
 
-Err imrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message, Request** request) noexcept {
+Err imrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* message,
+           Request** request) noexcept {
   if (*message == MPI_MESSAGE_NO_PROC) {
     *message = MPI_MESSAGE_NULL;
     *request = &completed_null_receive();

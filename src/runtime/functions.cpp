@@ -25,7 +25,8 @@ Err init(int* argc, char*** argv) noexcept {
 
 Err init_thread(int*, char***, int required, int* provided) noexcept {
   if (is_world_open || Life::is_finalized)
-    return fail(Err::other, "MPI was initialized before; it can be initialized only once (sessions have no such limit)");
+    return fail(Err::other,
+                "MPI was initialized before; it can be initialized only once (sessions have no such limit)");
   const int level = std::clamp(required, MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE);
   if (Err error = Instance::acquire(level); error != Err::ok) return error;
   is_world_open = true;
@@ -47,7 +48,9 @@ Err finalize() noexcept {
 }
 
 Err query_thread(int* provided) noexcept { return *provided = granted_level, Err::ok; }
-Err is_thread_main(int* flag) noexcept { return *flag = pthread_equal(main_thread, pthread_self()) != 0, Err::ok; }
+Err is_thread_main(int* flag) noexcept {
+  return *flag = pthread_equal(main_thread, pthread_self()) != 0, Err::ok;
+}
 
 Err abort(Comm& comm, int errorcode) noexcept {
   char sentence[256];

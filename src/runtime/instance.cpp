@@ -33,7 +33,8 @@ void make_predefined_objects() noexcept {
   init_predefined_ops();
 }
 
-/// Whether the ranks of this node have to share its CPUs.  A launcher that binds ranks has counted before it did.
+/// Whether the ranks of this node have to share its CPUs.  A launcher that binds ranks has counted before it
+/// did.
 bool is_oversubscribed(int node_size, const boot::LaunchPage& page) noexcept {
   const int cpus = page.cpus_usable > 0 ? int(page.cpus_usable) : os::usable_cpu_count();
   return node_size > cpus;
@@ -105,7 +106,8 @@ void Instance::open_world() noexcept {
   comm::publish_world(process_);
 }
 
-/// What the ranks of a node share: the segment with the launch page, the address board and the message transport.
+/// What the ranks of a node share: the segment with the launch page, the address board and the message
+/// transport.
 Err Instance::start_node() noexcept {
   auto segment = boot::node_segment(*boot_);
   if (!segment) return segment.error();
@@ -143,8 +145,9 @@ std::unique_ptr<memory::PeerMemory> Instance::connect_memory(int peer) noexcept 
 Err Instance::stop() noexcept {
   const Err error = comm::finish_self(process_);
   // Everything we hand over must have left, and peers may still read our memory or wait for our answers.
-  engine_->wait_until([](const void* e) noexcept { return static_cast<const progress::Engine*>(e)->protocol.is_idle(); },
-                      engine_.get(), nullptr);
+  engine_->wait_until(
+      [](const void* e) noexcept { return static_cast<const progress::Engine*>(e)->protocol.is_idle(); },
+      engine_.get(), nullptr);
   if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
   comm::destroy_world(process_);
   (void)boot_->finalize();  // the launcher is told; that it is gone already is no error of ours

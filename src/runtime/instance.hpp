@@ -1,5 +1,5 @@
-// The running library of this process: launcher, transports, engine, world.  Made by the first user (MPI_Init or a session),
-// kept until the last one leaves.
+// The running library of this process: launcher, transports, engine, world.  Made by the first user (MPI_Init
+// or a session), kept until the last one leaves.
 //
 // Thread safety: under base/big_lock.hpp.
 #pragma once
@@ -20,8 +20,8 @@ class Instance {
   /// The instance, or nullptr before the first user and after the last.
   static Instance* current() noexcept { return current_; }
 
-  /// One more user, who wants at least this thread level (MPI_THREAD_...).  The first one starts everything: a few
-  /// milliseconds; collective over the job only under launchers that hand out no descriptor.
+  /// One more user, who wants at least this thread level (MPI_THREAD_...).  The first one starts everything:
+  /// a few milliseconds; collective over the job only under launchers that hand out no descriptor.
   static Err acquire(int thread_level) noexcept;
   /// One user less.  The last one waits for all ranks (barrier), then takes everything down.
   static Err release() noexcept;
@@ -39,8 +39,8 @@ class Instance {
   Err stop() noexcept;
   static std::unique_ptr<memory::PeerMemory> connect_memory(int peer) noexcept;
 
-  // Never destroyed: sessions may come and go any number of times, also after MPI_Finalize, and what the ranks share
-  // was handed out once.  It ends with the process.
+  // Never destroyed: sessions may come and go any number of times, also after MPI_Finalize, and what the
+  // ranks share was handed out once.  It ends with the process.
   static inline Instance* current_ = nullptr;
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<progress::Engine> engine_;

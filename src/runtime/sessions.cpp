@@ -21,8 +21,8 @@ constexpr Level kLevels[] = {{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
 /// What the program asks for; threads must not be surprised, so whoever asks for nothing gets all.
 int level_of(const Info* info) noexcept {
   const std::string* asked = info ? info->find("thread_level") : nullptr;
-  const auto found =
-      std::find_if(std::begin(kLevels), std::end(kLevels), [&](const Level& l) { return asked && *asked == l.name; });
+  const auto found = std::find_if(std::begin(kLevels), std::end(kLevels),
+                                  [&](const Level& l) { return asked && *asked == l.name; });
   return found == std::end(kLevels) ? MPI_THREAD_MULTIPLE : found->value;
 }
 
@@ -30,7 +30,8 @@ int level_of(const Info* info) noexcept {
 
 Err session_init(Info* info, Errhandler& errhandler, Session** session) noexcept {
   if (errhandler.function && errhandler.type != Errhandler::Type::session_function)
-    return fail(Err::errhandler, "errhandler was made for another kind of object; use MPI_Session_create_errhandler");
+    return fail(Err::errhandler,
+                "errhandler was made for another kind of object; use MPI_Session_create_errhandler");
   const int level = level_of(info);
   if (Err e = Instance::acquire(level); e != Err::ok) return e;
   *session = new Session(errhandler);

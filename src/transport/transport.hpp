@@ -1,12 +1,12 @@
 // How small ordered messages travel between two processes: the interface that every transport implements.
 //
-// A `Channel` carries envelopes with payload to one peer, in order, and never blocks, allocates or queues: back-pressure is
-// a return value, so that pending sends live in exactly one place (protocol/).  A `Transport` makes channels and polls all
-// of them.  `Inbox` is where messages arrive; protocol/ implements it.  Large data does not go through channels when
-// memory can be reached directly (memory/peer_memory.hpp).
+// A `Channel` carries envelopes with payload to one peer, in order, and never blocks, allocates or queues:
+// back-pressure is a return value, so that pending sends live in exactly one place (protocol/).  A
+// `Transport` makes channels and polls all of them.  `Inbox` is where messages arrive; protocol/ implements
+// it.  Large data does not go through channels when memory can be reached directly (memory/peer_memory.hpp).
 //
-// Adding a transport: a folder, these two classes, one line in registry.cpp; test/conformance/transport runs on it.
-// Thread safety: all calls under base/big_lock.hpp.
+// Adding a transport: a folder, these two classes, one line in registry.cpp; test/conformance/transport runs
+// on it. Thread safety: all calls under base/big_lock.hpp.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,11 @@ namespace dunlin::transport {
 
 /// What an envelope announces.  The protocol layer gives the kinds their meaning; transports only carry them.
 enum class MessageKind : std::uint8_t {
-  eager = 0,           // payload is the whole message
-  eager_synchronous,   // payload starts with the sender's 8-byte cookie, which the receiver returns once matched
-  rendezvous,          // payload is protocol::RendezvousHeader; data follows after the match
-  control,             // payload starts with a protocol::Control word: acknowledgements, chunks, credits, cancels
+  eager = 0,          // payload is the whole message
+  eager_synchronous,  // payload starts with the sender's 8-byte cookie, which the receiver returns once
+                      // matched
+  rendezvous,         // payload is protocol::RendezvousHeader; data follows after the match
+  control,  // payload starts with a protocol::Control word: acknowledgements, chunks, credits, cancels
 };
 
 /// 24 bytes on every wire.  `context`, `source`, `tag` are what matching looks at.
@@ -42,8 +43,9 @@ enum class Sent : std::uint8_t {
   failed,  // the peer cannot be reached any more
 };
 
-/// Payload of an arriving message, still lying in the transport's memory and perhaps in many short runs (the ring's lines
-/// each hold 40 or 56 bytes of it).  Valid only during `Inbox::arrived`; `copy_to` may be called several times.
+/// Payload of an arriving message, still lying in the transport's memory and perhaps in many short runs (the
+/// ring's lines each hold 40 or 56 bytes of it).  Valid only during `Inbox::arrived`; `copy_to` may be called
+/// several times.
 class Payload {
  public:
   /// Copies bytes [from, from + bytes) of the payload; the range must lie inside it.
@@ -66,9 +68,10 @@ class Inbox {
 
 class Channel {
  public:
-  /// Sends `head` followed by `data` as one payload (head.size() + data.bytes == envelope.bytes).  `head` is at most 64
-  /// bytes of protocol header; empty for plain eager messages.
-  virtual Sent try_send(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept = 0;
+  /// Sends `head` followed by `data` as one payload (head.size() + data.bytes == envelope.bytes).  `head` is
+  /// at most 64 bytes of protocol header; empty for plain eager messages.
+  virtual Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
+                        const Source& data) noexcept = 0;
   /// Largest payload try_send accepts (head and data together).  Constant over the channel's life.
   virtual std::size_t bytes_max() const noexcept = 0;
 
@@ -79,15 +82,18 @@ class Channel {
 class Transport {
  public:
   virtual const char* name() const noexcept = 0;
-  /// The channel to a peer, made at first use, or nullptr when this transport cannot reach it.  Owned by the transport.
+  /// The channel to a peer, made at first use, or nullptr when this transport cannot reach it.  Owned by the
+  /// transport.
   virtual Channel* connect(int peer) noexcept = 0;
   /// Delivers what has arrived; answers how many messages that were.
   virtual int poll(Inbox& inbox) noexcept = 0;
-  /// As `poll`, but may look only at messages of `peer`: for a wait that names its source, before the full `poll`.
+  /// As `poll`, but may look only at messages of `peer`: for a wait that names its source, before the full
+  /// `poll`.
   virtual int poll_peer(int peer, Inbox& inbox) noexcept { return poll(inbox); }
 
-  // Sleeping (progress/engine.cpp).  The waiter announces itself, polls once more, sleeps only if that delivered nothing,
-  // and withdraws.  Only a transport whose peers wake a sleeper answers true from `can_sleep`.
+  // Sleeping (progress/engine.cpp).  The waiter announces itself, polls once more, sleeps only if that
+  // delivered nothing, and withdraws.  Only a transport whose peers wake a sleeper answers true from
+  // `can_sleep`.
   virtual bool can_sleep() const noexcept { return false; }
   virtual void announce_sleep() noexcept {}
   /// Returns after a wake-up, a signal or the time; spurious returns are fine.

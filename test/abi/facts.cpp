@@ -1,4 +1,5 @@
-// The standard ABI beyond single values: sizes, layouts, ranges, and what holds between them (MPI 5.0, chapter 20).
+// The standard ABI beyond single values: sizes, layouts, ranges, and what holds between them (MPI 5.0,
+// chapter 20).
 //
 // Typed from the standard, not generated: a mistake in the generator's table shows here.
 #include <mpi.h>
@@ -26,13 +27,15 @@ static_assert(MPI_ANY_SOURCE == -1 && MPI_ANY_TAG == -2 && MPI_PROC_NULL == -3 &
 static_assert(MPI_UNDEFINED == -32766 && MPI_ERR_LASTCODE == 16383 && MPI_BSEND_OVERHEAD == 512);
 static_assert(MPI_THREAD_SINGLE == 0 && MPI_THREAD_FUNNELED == 1024 && MPI_THREAD_SERIALIZED == 2048 &&
               MPI_THREAD_MULTIPLE == 4096);
-static_assert(MPI_MAX_ERROR_STRING == 512 && MPI_MAX_LIBRARY_VERSION_STRING == 8192 && MPI_MAX_PROCESSOR_NAME == 256);
+static_assert(MPI_MAX_ERROR_STRING == 512 && MPI_MAX_LIBRARY_VERSION_STRING == 8192 &&
+              MPI_MAX_PROCESSOR_NAME == 256);
 static_assert(MPI_MAX_PORT_NAME == 1024 && MPI_MAX_INFO_KEY == 256 && MPI_MAX_INFO_VAL == 1024 &&
               MPI_MAX_OBJECT_NAME == 128);
 
 // --- the library's own errors are the ABI's ---
 static_assert(int(dunlin::Err::ok) == MPI_SUCCESS && int(dunlin::Err::buffer) == MPI_ERR_BUFFER);
-static_assert(int(dunlin::Err::truncate) == MPI_ERR_TRUNCATE && int(dunlin::Err::in_status) == MPI_ERR_IN_STATUS);
+static_assert(int(dunlin::Err::truncate) == MPI_ERR_TRUNCATE &&
+              int(dunlin::Err::in_status) == MPI_ERR_IN_STATUS);
 static_assert(int(dunlin::Err::info_key) == MPI_ERR_INFO_KEY && int(dunlin::Err::no_mem) == MPI_ERR_NO_MEM);
 static_assert(int(dunlin::Err::unsupported_operation) == MPI_ERR_UNSUPPORTED_OPERATION);
 static_assert(int(dunlin::Err::errhandler) == MPI_ERR_ERRHANDLER && int(dunlin::Err::abi) == MPI_ERR_ABI);
@@ -68,26 +71,46 @@ void check_sizes() {
 
 /// Predefined handles are in 1..4095, each kind in its own range, and no two are the same.
 void check_handles() {
-  const std::uintptr_t all[] = {
-      value(MPI_OP_NULL), value(MPI_SUM), value(MPI_NO_OP), value(MPI_COMM_NULL), value(MPI_COMM_WORLD),
-      value(MPI_COMM_SELF), value(MPI_GROUP_NULL), value(MPI_GROUP_EMPTY), value(MPI_WIN_NULL), value(MPI_FILE_NULL),
-      value(MPI_SESSION_NULL), value(MPI_MESSAGE_NULL), value(MPI_MESSAGE_NO_PROC), value(MPI_INFO_NULL),
-      value(MPI_INFO_ENV), value(MPI_ERRHANDLER_NULL), value(MPI_ERRORS_ARE_FATAL), value(MPI_ERRORS_ABORT),
-      value(MPI_ERRORS_RETURN), value(MPI_REQUEST_NULL), value(MPI_DATATYPE_NULL), value(MPI_INT), value(MPI_COMPLEX32)};
+  const std::uintptr_t all[] = {value(MPI_OP_NULL),
+                                value(MPI_SUM),
+                                value(MPI_NO_OP),
+                                value(MPI_COMM_NULL),
+                                value(MPI_COMM_WORLD),
+                                value(MPI_COMM_SELF),
+                                value(MPI_GROUP_NULL),
+                                value(MPI_GROUP_EMPTY),
+                                value(MPI_WIN_NULL),
+                                value(MPI_FILE_NULL),
+                                value(MPI_SESSION_NULL),
+                                value(MPI_MESSAGE_NULL),
+                                value(MPI_MESSAGE_NO_PROC),
+                                value(MPI_INFO_NULL),
+                                value(MPI_INFO_ENV),
+                                value(MPI_ERRHANDLER_NULL),
+                                value(MPI_ERRORS_ARE_FATAL),
+                                value(MPI_ERRORS_ABORT),
+                                value(MPI_ERRORS_RETURN),
+                                value(MPI_REQUEST_NULL),
+                                value(MPI_DATATYPE_NULL),
+                                value(MPI_INT),
+                                value(MPI_COMPLEX32)};
   std::set<std::uintptr_t> seen;
   for (const auto each : all) {
     expect(each > 0 && each < 4096, "a predefined handle is in 1..4095");
     expect(seen.insert(each).second, "no two predefined handles are the same");
   }
-  expect(value(MPI_COMM_WORLD) == 0x101 && value(MPI_REQUEST_NULL) == 0x180, "MPI_COMM_WORLD and MPI_REQUEST_NULL");
+  expect(value(MPI_COMM_WORLD) == 0x101 && value(MPI_REQUEST_NULL) == 0x180,
+         "MPI_COMM_WORLD and MPI_REQUEST_NULL");
   expect(value(MPI_DATATYPE_NULL) == 0x200 && value(MPI_LONG_LONG_INT) == value(MPI_LONG_LONG), "datatypes");
-  expect(MPI_BOTTOM == nullptr && MPI_STATUS_IGNORE == nullptr && value(MPI_IN_PLACE) == 1, "special addresses");
+  expect(MPI_BOTTOM == nullptr && MPI_STATUS_IGNORE == nullptr && value(MPI_IN_PLACE) == 1,
+         "special addresses");
 }
 
 /// The library's answers that need no MPI_Init.
 void check_calls() {
   int major = -1, minor = -1;
-  expect(MPI_Abi_get_version(&major, &minor) == MPI_SUCCESS && major == 1 && minor == 0, "MPI_Abi_get_version");
+  expect(MPI_Abi_get_version(&major, &minor) == MPI_SUCCESS && major == 1 && minor == 0,
+         "MPI_Abi_get_version");
   expect(MPI_Get_version(&major, &minor) == MPI_SUCCESS && major == 5 && minor == 0, "MPI_Get_version");
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
@@ -100,9 +123,11 @@ void check_calls() {
   expect(MPI_Info_get_string(info, "mpi_aint_size", &bytes, size, &flag) == MPI_SUCCESS && flag &&
              std::strcmp(size, "8") == 0, "mpi_aint_size");
   expect(MPI_Info_free(&info) == MPI_SUCCESS && info == MPI_INFO_NULL, "MPI_Info_free");
-  expect(MPI_Comm_toint(MPI_COMM_WORLD) == 0x101 && MPI_Comm_fromint(0x101) == MPI_COMM_WORLD, "MPI_Comm_toint");
+  expect(MPI_Comm_toint(MPI_COMM_WORLD) == 0x101 && MPI_Comm_fromint(0x101) == MPI_COMM_WORLD,
+         "MPI_Comm_toint");
   expect(MPI_Type_c2f(MPI_INT) == 0x209 && MPI_Type_f2c(0x209) == MPI_INT, "MPI_Type_c2f");
-  expect(MPI_Request_fromint(123456789) == MPI_REQUEST_NULL, "an integer that is no handle gives the null handle");
+  expect(MPI_Request_fromint(123456789) == MPI_REQUEST_NULL,
+         "an integer that is no handle gives the null handle");
   expect(MPI_Aint_diff(MPI_Aint_add(4096, 24), 4096) == 24, "MPI_Aint_add");
   expect(MPI_Wtime() > 0 && MPI_Wtick() > 0 && MPI_Wtick() < 1, "MPI_Wtime");
   MPI_Status status;

@@ -1,4 +1,5 @@
-/* An error with nobody to hear of it: one sentence names rank, call, argument and what would be right, and the job ends. */
+/* An error with nobody to hear of it: one sentence names rank, call, argument and what would be right, and
+ * the job ends. */
 #include <mpi.h>
 
 int main(int argc, char** argv) {

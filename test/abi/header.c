@@ -18,6 +18,7 @@ int main(void) {
 #endif
   status.MPI_ERROR = MPI_SUCCESS;
   if (function == 0 || copy == MPI_COMM_NULL_COPY_FN) return 1;
-  return comm != MPI_COMM_WORLD && PMPI_Recv(&buffer, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status) +
-         MPI_Comm_create_errhandler(function, &errhandler);
+  return comm != MPI_COMM_WORLD &&
+         PMPI_Recv(&buffer, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status) +
+             MPI_Comm_create_errhandler(function, &errhandler);
 }

@@ -1,4 +1,5 @@
-/* A profiling library may define MPI_ names itself and call the PMPI_ ones: the library's MPI_ names are weak. */
+/* A profiling library may define MPI_ names itself and call the PMPI_ ones: the library's MPI_ names are
+ * weak. */
 #include <mpi.h>
 
 static int seen;

@@ -5,14 +5,17 @@
 int main(void) {
   /* volatile: the linker must see a use of every name. */
   void (*volatile names[])(void) = {
-      (void (*)(void))MPI_Address,      (void (*)(void))MPI_Errhandler_create, (void (*)(void))MPI_Errhandler_get,
-      (void (*)(void))MPI_Errhandler_set, (void (*)(void))MPI_Type_extent,     (void (*)(void))MPI_Type_hindexed,
-      (void (*)(void))MPI_Type_hvector, (void (*)(void))MPI_Type_lb,           (void (*)(void))MPI_Type_struct,
-      (void (*)(void))MPI_Type_ub,      (void (*)(void))MPI_Attr_delete,       (void (*)(void))MPI_Attr_get,
-      (void (*)(void))MPI_Attr_put,     (void (*)(void))MPI_Keyval_create,     (void (*)(void))MPI_Keyval_free,
-      (void (*)(void))MPI_Info_get,     (void (*)(void))MPI_Info_get_valuelen, (void (*)(void))MPI_Type_size_x,
+      (void (*)(void))MPI_Address,           (void (*)(void))MPI_Errhandler_create,
+      (void (*)(void))MPI_Errhandler_get,    (void (*)(void))MPI_Errhandler_set,
+      (void (*)(void))MPI_Type_extent,       (void (*)(void))MPI_Type_hindexed,
+      (void (*)(void))MPI_Type_hvector,      (void (*)(void))MPI_Type_lb,
+      (void (*)(void))MPI_Type_struct,       (void (*)(void))MPI_Type_ub,
+      (void (*)(void))MPI_Attr_delete,       (void (*)(void))MPI_Attr_get,
+      (void (*)(void))MPI_Attr_put,          (void (*)(void))MPI_Keyval_create,
+      (void (*)(void))MPI_Keyval_free,       (void (*)(void))MPI_Info_get,
+      (void (*)(void))MPI_Info_get_valuelen, (void (*)(void))MPI_Type_size_x,
       (void (*)(void))MPI_Type_get_extent_x, (void (*)(void))MPI_Type_get_true_extent_x,
-      (void (*)(void))MPI_Get_elements_x, (void (*)(void))MPI_Status_set_elements_x};
+      (void (*)(void))MPI_Get_elements_x,    (void (*)(void))MPI_Status_set_elements_x};
   MPI_Handler_function* handler = NULL;
   MPI_Aint address = 0;
   size_t i;

@@ -1,5 +1,5 @@
-// Devices in user space in the place of the kernel modules of XPMEM and KNEM, so that the conformance suite runs on
-// those mechanisms on every machine.
+// Devices in user space in the place of the kernel modules of XPMEM and KNEM, so that the conformance suite
+// runs on those mechanisms on every machine.
 #pragma once
 
 /// Uses the fakes in this process wherever the real module is not loaded.

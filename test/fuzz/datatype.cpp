@@ -1,4 +1,5 @@
-// Random nested datatypes against the slow reference, for as long as wanted: `fuzz_datatype SECONDS [FIRST_SEED]`.
+// Random nested datatypes against the slow reference, for as long as wanted: `fuzz_datatype SECONDS
+// [FIRST_SEED]`.
 //
 // A failure prints its seed; `fuzz_datatype 0 SEED` runs that one again.
 #include <chrono>
@@ -24,7 +25,8 @@ int main(int argc, char** argv) {
     }
     elapsed = std::chrono::steady_clock::now() - start;
   } while (elapsed.count() < seconds);
-  std::printf("%llu seeds from %llu on, %.1f s, no difference\n", static_cast<unsigned long long>(seed - first),
-              static_cast<unsigned long long>(first), elapsed.count());
+  std::printf("%llu seeds from %llu on, %.1f s, no difference\n",
+              static_cast<unsigned long long>(seed - first), static_cast<unsigned long long>(first),
+              elapsed.count());
   return 0;
 }

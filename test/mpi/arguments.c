@@ -24,12 +24,14 @@ static int class_of(int code) {
   return error_class;
 }
 
-/* The error must have reached the handler of `comm` once, with this class, and its text must contain `words`. */
+/* The error must have reached the handler of `comm` once, with this class, and its text must contain `words`.
+ */
 static void expect(int code, int wanted, MPI_Comm comm, const char* words, int line) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   CHECK(class_of(code) == wanted, "line %d: class %d, not %d", line, class_of(code), wanted);
-  CHECK(heard_times == 1 && heard_code == code, "line %d: the handler heard %d times of %d", line, heard_times, heard_code);
+  CHECK(heard_times == 1 && heard_code == code, "line %d: the handler heard %d times of %d", line,
+        heard_times, heard_code);
   CHECK(heard_comm == comm, "line %d: the handler of another communicator heard", line);
   MPI_Error_string(code, text, &length);
   CHECK(length == (int)strlen(text) && strstr(text, words), "line %d: '%s' lacks '%s'", line, text, words);
@@ -56,8 +58,8 @@ static void point_to_point(MPI_Comm comm) {
   EXPECT(MPI_Recv(&value, 1, MPI_INT, 0, -7, comm, MPI_STATUS_IGNORE), MPI_ERR_TAG, comm, "tag is -7");
   EXPECT(MPI_Isend(&value, 1, MPI_INT, 0, 0, comm, NULL), MPI_ERR_ARG, comm, "request is a null pointer");
   EXPECT(MPI_Irecv(&value, -1, MPI_INT, 0, 0, comm, &request), MPI_ERR_COUNT, comm, "count");
-  EXPECT(MPI_Sendrecv(&value, 1, MPI_INT, 0, 0, &value, 1, MPI_INT, 0, -9, comm, MPI_STATUS_IGNORE), MPI_ERR_TAG, comm,
-         "recvtag is -9");
+  EXPECT(MPI_Sendrecv(&value, 1, MPI_INT, 0, 0, &value, 1, MPI_INT, 0, -9, comm, MPI_STATUS_IGNORE),
+         MPI_ERR_TAG, comm, "recvtag is -9");
   EXPECT(MPI_Probe(check_size + 1, 0, comm, MPI_STATUS_IGNORE), MPI_ERR_RANK, comm, "source");
   CHECK(request == MPI_REQUEST_NULL);
   MPI_Type_free(&uncommitted);

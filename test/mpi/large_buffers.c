@@ -1,6 +1,5 @@
-/* Large messages between every kind of memory: malloc, MPI_Alloc_mem, static data, stack; with forks in between, after
-   which buffers may have changed their backing.
-   ranks: 1 2 3 8 */
+/* Large messages between every kind of memory: malloc, MPI_Alloc_mem, static data, stack; with forks in
+   between, after which buffers may have changed their backing. ranks: 1 2 3 8 */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

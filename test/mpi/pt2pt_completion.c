@@ -1,4 +1,5 @@
-/* Wait and test of any, some, all; persistent and null requests; cancel; get_status; truncation; generalized requests. */
+/* Wait and test of any, some, all; persistent and null requests; cancel; get_status; truncation; generalized
+ * requests. */
 #include <string.h>
 
 #include "check.h"
@@ -17,9 +18,17 @@ static void test_arrays(int left, int right) {
     int done = 0, index, flag, indices[kCount], count;
     while (done < kCount) {
       switch (way) {
-        case 0: MPI_Waitany(kCount, requests, &index, statuses); CHECK(statuses[0].MPI_TAG == index, "tag"); ++done; break;
+        case 0:
+          MPI_Waitany(kCount, requests, &index, statuses);
+          CHECK(statuses[0].MPI_TAG == index, "tag");
+          ++done;
+          break;
         case 1: MPI_Testany(kCount, requests, &index, &flag, statuses); done += flag; break;
-        case 2: MPI_Waitsome(kCount, requests, &count, indices, statuses); CHECK(count > 0, "none"); done += count; break;
+        case 2:
+          MPI_Waitsome(kCount, requests, &count, indices, statuses);
+          CHECK(count > 0, "none");
+          done += count;
+          break;
         case 3: MPI_Testsome(kCount, requests, &count, indices, statuses); done += count; break;
         case 4: MPI_Waitall(kCount, requests, statuses); done = kCount; break;
         default: MPI_Testall(kCount, requests, &flag, statuses); done += flag * kCount; break;
@@ -127,7 +136,8 @@ static void test_generalized(void) {
   CHECK(flag && freed == 0, "get_status: flag %d freed %d", flag, freed);
   MPI_Wait(&request, &status);
   MPI_Get_count(&status, MPI_INT, &count);
-  CHECK(count == 17 && status.MPI_SOURCE == 3 && status.MPI_TAG == 4 && freed == 1, "count %d freed %d", count, freed);
+  CHECK(count == 17 && status.MPI_SOURCE == 3 && status.MPI_TAG == 4 && freed == 1, "count %d freed %d",
+        count, freed);
 }
 
 static void test_null(void) {

@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
     for (int s = 0; s < kSizes; ++s)
       for (int shift = 0; shift < check_size; ++shift) {
         const int bytes = sizes[s], tag = mode * 100 + s;
-        const int to = (check_rank + shift) % check_size, from = (check_rank - shift + check_size) % check_size;
+        const int to = (check_rank + shift) % check_size,
+                  from = (check_rank - shift + check_size) % check_size;
         MPI_Request receive, send;
         MPI_Status status;
         memset(in, 0xee, bytes);
@@ -52,8 +53,8 @@ int main(int argc, char** argv) {
         MPI_Wait(&send, MPI_STATUS_IGNORE);
         int count = -1;
         MPI_Get_count(&status, MPI_BYTE, &count);
-        CHECK(count == bytes && status.MPI_SOURCE == from && status.MPI_TAG == tag, "mode %d: count %d source %d tag %d",
-              mode, count, status.MPI_SOURCE, status.MPI_TAG);
+        CHECK(count == bytes && status.MPI_SOURCE == from && status.MPI_TAG == tag,
+              "mode %d: count %d source %d tag %d", mode, count, status.MPI_SOURCE, status.MPI_TAG);
         expect(in, bytes, from + s);
       }
   void* detached;

@@ -1,4 +1,5 @@
-/* Order: messages of one sender with one tag arrive as sent, whatever their sizes; wildcards take the oldest. */
+/* Order: messages of one sender with one tag arrive as sent, whatever their sizes; wildcards take the oldest.
+ */
 #include <string.h>
 
 #include "check.h"
@@ -37,7 +38,8 @@ int main(int argc, char** argv) {
       MPI_Get_count(&status, MPI_BYTE, &count);
       CHECK(number == next[2 * status.MPI_SOURCE], "source %d: %d instead of %d", status.MPI_SOURCE, number,
             next[2 * status.MPI_SOURCE]);
-      CHECK(count == bytes_of(number) && status.MPI_TAG == number % 2, "count %d tag %d", count, status.MPI_TAG);
+      CHECK(count == bytes_of(number) && status.MPI_TAG == number % 2, "count %d tag %d", count,
+            status.MPI_TAG);
       ++next[2 * status.MPI_SOURCE];
     }
     /* Second half: by source and tag, last source first, odd tags first. */

@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     MPI_Isend(out, count, MPI_INT, right, tag + 1, MPI_COMM_WORLD, &request);
     MPI_Probe(left, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, MPI_INT, &found);
-    CHECK(found == count && status.MPI_SOURCE == left && status.MPI_TAG == tag + 1, "probe saw %d of %d", found, count);
+    CHECK(found == count && status.MPI_SOURCE == left && status.MPI_TAG == tag + 1, "probe saw %d of %d",
+          found, count);
     MPI_Recv(in, count, MPI_INT, left, tag + 1, MPI_COMM_WORLD, &status);
     CHECK(in[count - 1] == left + count - 1, "received %d", in[count - 1]);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -37,12 +38,14 @@ int main(int argc, char** argv) {
     CHECK(status.MPI_SOURCE == left, "imrecv from %d", status.MPI_SOURCE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 
-    MPI_Sendrecv(out, count, MPI_INT, right, tag + 4, in, count, MPI_INT, left, tag + 4, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(out, count, MPI_INT, right, tag + 4, in, count, MPI_INT, left, tag + 4, MPI_COMM_WORLD,
+                 &status);
     CHECK(in[count / 2] == left + count / 2, "sendrecv");
     for (int i = 0; i < count; ++i) in[i] = check_rank * 2 + i;
     MPI_Sendrecv_replace(in, count, MPI_INT, right, tag + 5, left, tag + 5, MPI_COMM_WORLD, &status);
     CHECK(in[count - 1] == left * 2 + count - 1, "sendrecv_replace");
-    MPI_Isendrecv(out, count, MPI_INT, right, tag + 6, in, count, MPI_INT, left, tag + 6, MPI_COMM_WORLD, &request);
+    MPI_Isendrecv(out, count, MPI_INT, right, tag + 6, in, count, MPI_INT, left, tag + 6, MPI_COMM_WORLD,
+                  &request);
     MPI_Wait(&request, &status);
     CHECK(in[0] == left && status.MPI_SOURCE == left, "isendrecv");
     in[0] = check_rank + 50;

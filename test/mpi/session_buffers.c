@@ -1,4 +1,5 @@
-/* Buffered sends of a session: its buffer serves every communicator made from its process sets, and no other. */
+/* Buffered sends of a session: its buffer serves every communicator made from its process sets, and no other.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +48,8 @@ static void receive_all(MPI_Comm comm, int* data) {
   const int from = (rank + size - 1) % size;
   for (int i = 0; i < kMessages; ++i) {
     MPI_Recv(data, kInts, MPI_INT, from, i, comm, MPI_STATUS_IGNORE);
-    for (int k = 0; k < kInts; ++k) CHECK(data[k] == from * 1000 + i + k, "message %d, element %d: %d", i, k, data[k]);
+    for (int k = 0; k < kInts; ++k)
+      CHECK(data[k] == from * 1000 + i + k, "message %d, element %d: %d", i, k, data[k]);
   }
 }
 
@@ -66,7 +68,8 @@ int main(void) {
 
   CHECK(error_class_of(send_all(mine, data)) == MPI_ERR_BUFFER, "no buffer is attached");
   CHECK(MPI_Session_attach_buffer(first, buffer, bytes) == MPI_SUCCESS);
-  CHECK(error_class_of(MPI_Session_attach_buffer(first, buffer, bytes)) == MPI_ERR_BUFFER, "there is one already");
+  CHECK(error_class_of(MPI_Session_attach_buffer(first, buffer, bytes)) == MPI_ERR_BUFFER,
+        "there is one already");
   CHECK(send_all(mine, data) == MPI_SUCCESS);
   CHECK(error_class_of(send_all(other, data)) == MPI_ERR_BUFFER, "the buffer is the other session's");
   receive_all(mine, data);

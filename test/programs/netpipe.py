@@ -43,8 +43,8 @@ def main():
         packed.extractall(home)
     source = home / f"NetPIPE-{VERSION}" / "src"
     program = home / "NPmpi"
-    subprocess.run([build / "bin" / "mpicc", "-O2", "-w", "-DMPI", source / "netpipe.c", source / "mpi.c", "-I", source, "-o",
-                    program], check=True)
+    subprocess.run([build / "bin" / "mpicc", "-O2", "-w", "-DMPI", source / "netpipe.c", source / "mpi.c",
+                    "-I", source, "-o", program], check=True)
     command = [build / "bin" / "mpirun", "--timeout", "120", "-n", "2", program, "-u", "16384", "-n", "200"]
     result = subprocess.run([str(word) for word in command], cwd=home, capture_output=True, text=True)
     rows = re.findall(r"(\d+) bytes .*?([\d.]+) Mbps in +([\d.]+) usec", result.stdout + result.stderr)

@@ -2,8 +2,8 @@
 
 usage: stories.py REPOSITORY
 
-A story is a heading in bold with "(at most N)" and a numbered list of "`file`: `function`".  Where the function of a step is not
-reached through a virtual call or a message, the file of the step before, or of one further up, must name it.
+A story is a heading in bold with "(at most N)" and a numbered list of "`file`: `function`".  Where the function of a step
+is not reached through a virtual call or a message, the file of a step before must name it.
 """
 
 import re

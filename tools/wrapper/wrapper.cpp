@@ -1,9 +1,9 @@
 // mpicc, mpicxx, mpic++, mpiCC: run the compiler with what a program needs to find mpi.h and the library.
 //
 // One program under four names (links); the name says which compiler.  It finds headers and library from its
-// own place, so that build tree, installation and a moved installation work alike.  It answers the questions that
-// build systems know from MPICH (-show, -compile-info, -link-info), Open MPI (-showme, -showme:compile, ...) and
-// others (-show-incdir, ...).
+// own place, so that build tree, installation and a moved installation work alike.  It answers the questions
+// that build systems know from MPICH (-show, -compile-info, -link-info), Open MPI (-showme, -showme:compile,
+// ...) and others (-show-incdir, ...).
 #include <unistd.h>
 
 #include <climits>

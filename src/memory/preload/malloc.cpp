@@ -50,8 +50,8 @@ constinit Arena arena;
 constinit NextAllocator next = {first_allocate,         first_allocate_zeroed, first_reallocate,
                                 first_allocate_aligned, first_release,         first_usable_bytes};
 // SIZE_MAX until our constructor runs, and for good where the arena steps aside.  What libraries allocate in
-// their constructors before ours (the C++ library's 72 KiB for exceptions, in every process) is never sent and
-// is not worth a huge page.
+// their constructors before ours (the C++ library's 72 KiB for exceptions, in every process) is never sent
+// and is not worth a huge page.
 constinit std::size_t block_bytes_min = SIZE_MAX;
 constinit std::size_t block_bytes_min_wanted = SIZE_MAX;
 constinit const char* aside = "the allocator has not started";

@@ -289,7 +289,8 @@ class BasicRingReader {
 
   /// What `try_take` answers besides a number of bytes.
   static constexpr std::int64_t kNothing = -1;  // no message is there
-  static constexpr std::int64_t kOther = -2;    // one is, but not this one, or not a short one: try_read delivers it
+  static constexpr std::int64_t kOther =
+      -2;  // one is, but not this one, or not a short one: try_read delivers it
 
   /// hot path: takes the next message if it is a short eager one of this context, source and tag, straight
   /// into `to`, and answers its bytes: about 30 instructions, no call.

@@ -55,7 +55,8 @@ TEST(Variable, NamesTheNearestForUnknownOnes) {
   testing::internal::CaptureStderr();
   Variable::warn_of_unknown();
   unsetenv("DUNLIN_TEST_NUMBRE");
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("did you mean DUNLIN_TEST_NUMBER?"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("did you mean DUNLIN_TEST_NUMBER?"),
+            std::string::npos);
 }
 
 TEST(Err, KeepsTheSentenceOfItsClassPerThread) {

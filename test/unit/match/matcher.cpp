@@ -46,7 +46,8 @@ TEST(Matcher, TakesPostedReceivesInTheOrderOfTheStandard) {
         reference.push_back(&receive);
       } else {
         const Key message = random_key(random, false);
-        Posted* expected = first_that(reference, [&](Posted* p) { return Matcher::accepts(p->key, message); });
+        Posted* expected =
+            first_that(reference, [&](Posted* p) { return Matcher::accepts(p->key, message); });
         ASSERT_EQ(matcher.take(message), expected);
       }
     }
@@ -66,7 +67,8 @@ TEST(Matcher, FindsUnexpectedMessagesInTheOrderOfArrival) {
         reference.push_back(message);
       } else {
         const Key wanted = random_key(random, true);
-        Unexpected* expected = first_that(reference, [&](Unexpected* m) { return Matcher::accepts(wanted, m->key); });
+        Unexpected* expected =
+            first_that(reference, [&](Unexpected* m) { return Matcher::accepts(wanted, m->key); });
         Unexpected* found = matcher.find(wanted);
         ASSERT_EQ(found, expected);
         if (!found) continue;
