@@ -29,7 +29,6 @@
 
 #include "base/assert.hpp"
 #include "base/copy_short.hpp"
-#include "memory/copy.hpp"
 #include "transport/shm/gather.hpp"
 #include "transport/shm/hardware.hpp"
 #include "transport/transport.hpp"
@@ -233,7 +232,7 @@ class RunPayload final : public Payload {
   RunPayload(const std::byte* data, std::size_t bytes) noexcept { first = {data, bytes}; }
   void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
     DUNLIN_ASSERT(from + bytes <= first.size());
-    memory::copy(to, first.data() + from, bytes);
+    copy_bulk(to, first.data() + from, bytes);
   }
 };
 
