@@ -13,7 +13,7 @@
 namespace dunlin::transport::shm {
 
 /// Into and out of the bulk ring: up to 1 KiB our own kernels win (.098 against .109 us half round trip near,
-/// .41 against .51 far), above it the C library's string instructions, whose stores cross to a far core better
+/// .41 against .51 far), above it the C library's string instructions, whose stores reach a far core sooner
 /// (4 KiB .79 against 1.16 far; bench/compare --only latency).
 inline void copy_bulk(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   constexpr std::size_t kOwnBytesMax = 1024;
