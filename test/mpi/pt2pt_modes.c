@@ -31,7 +31,7 @@ static void send_as(int mode, const void* data, int bytes, int to, int tag, MPI_
 
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
-  /* A slow neighbour may leave one message of every size to every rank in the buffer, in both buffered modes. */
+  /* A slow neighbour may leave a message of every size to every rank in the buffer, in both modes. */
   const int buffer_bytes = 2 * (check_size + 1) * (1600000 + kSizes * MPI_BSEND_OVERHEAD);
   void* buffer = malloc(buffer_bytes);
   MPI_Buffer_attach(buffer, buffer_bytes);
