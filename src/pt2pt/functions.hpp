@@ -18,7 +18,7 @@ namespace dunlin::pt2pt {
 // --- blocking
 Err send_slow(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode) noexcept;
 
-/// hot path: 8 bytes to a rank of this machine take about 80 instructions from here on.
+/// hot path: what the shortcut of the bindings (protocol/shortcut.hpp) declined.
 inline Err send(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
                 Comm& comm) noexcept {
   const Source data = source_of(datatype, buf, count);
