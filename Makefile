@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: build run bench test test-fast test-sanitizers install clean dependencies test-dependencies
+.PHONY: build run bench test test-fast test-build test-sanitizers install clean dependencies test-dependencies
 
 build: dependencies build/build.ninja
 	cmake --build --preset release -j $(JOBS)
@@ -16,15 +16,17 @@ run: build
 bench: build
 	bench/compare --install
 
-test: test-dependencies build/build.ninja
-	cmake --build --preset release -j $(JOBS)
+test: test-build
 	$(CTEST) --test-dir build
 	$(MAKE) test-sanitizers
 
 # Unit tests, conformance and simulation only: under a minute.
-test-fast: test-dependencies build/build.ninja
-	cmake --build --preset release -j $(JOBS)
+test-fast: test-build
 	$(CTEST) --test-dir build -L fast
+
+test-build: test-dependencies
+	cmake --preset release -DDUNLIN_TESTS=ON
+	cmake --build --preset release -j $(JOBS)
 
 # Everything that runs in one process under AddressSanitizer and UBSan; what has threads under ThreadSanitizer.
 test-sanitizers:
@@ -41,8 +43,9 @@ install: build
 clean:
 	rm -rf build build-debug build-asan build-tsan
 
+# Without the tests, which need more packages; `make test` adds them, and they stay.
 build/build.ninja: | dependencies
-	cmake --preset release
+	cmake --preset release -DDUNLIN_TESTS=OFF
 
 dependencies:
 	@scripts/install-dependencies build
