@@ -109,11 +109,13 @@ static void* pages(size_t bytes) {
   return memory;
 }
 
-// Reader and writer take turns: the writer fills a buffer, the reader times one memcpy of it.  With a pool
-// the data was written long ago and lies in no cache.
-static double copy_gbps(size_t bytes, int is_out_of_cache) {
+typedef enum { kFresh, kClean, kOutOfCache } Data;
+
+// Reader and writer take turns: the writer fills a buffer, the reader times one memcpy of it.  Clean data was
+// not written since the reader's last copy; data of a pool was written long ago and lies in no cache.
+static double copy_gbps(size_t bytes, Data data) {
   enum { kRepeatsMax = 400 };
-  const size_t pool = is_out_of_cache ? kPoolBytes : bytes;
+  const size_t pool = data == kOutOfCache ? kPoolBytes : bytes;
   const int repeats = bytes <= 65536 ? kRepeatsMax : bytes <= (4 << 20) ? 60 : 12;
   char *source = pages(pool), *target = pages(pool);
   memset(source, 1, pool);
@@ -124,7 +126,7 @@ static double copy_gbps(size_t bytes, int is_out_of_cache) {
     pin(1);
     memset(source, 3, pool);
     for (uint64_t i = 1; i <= (uint64_t)repeats; ++i) {
-      if (!is_out_of_cache) memset(source, (int)i, bytes);
+      if (data == kFresh) memset(source, (int)i, bytes);
       atomic_store_explicit(&shared->ready, i, memory_order_release);
       while (atomic_load_explicit(&shared->taken, memory_order_acquire) != i) {
       }
@@ -136,7 +138,7 @@ static double copy_gbps(size_t bytes, int is_out_of_cache) {
   double rates[kRepeatsMax];
   for (uint64_t i = 1; i <= (uint64_t)repeats; ++i) {
     const size_t offset =
-        is_out_of_cache ? (i * ((bytes + 4095) & ~(size_t)4095) * 3) % (pool - bytes) & ~(size_t)4095 : 0;
+        data == kOutOfCache ? (i * ((bytes + 4095) & ~(size_t)4095) * 3) % (pool - bytes) & ~(size_t)4095 : 0;
     while (atomic_load_explicit(&shared->ready, memory_order_acquire) != i) {
     }
     const double start = now_ns();
@@ -238,9 +240,11 @@ int main(int argc, char** argv) {
   const size_t bytes_max = strcmp(what, "all") == 0 ? 64 << 20 : 4 << 20;
   for (size_t bytes = 4096; found == 2 && bytes <= bytes_max; bytes *= 4) {
     probe_before_ns = ping_pong_ns();
-    const double in_cache = copy_gbps(bytes, 0), out_of_cache = copy_gbps(bytes, 1);
+    const double fresh = copy_gbps(bytes, kFresh), clean = copy_gbps(bytes, kClean);
+    const double out_of_cache = copy_gbps(bytes, kOutOfCache);
     probe_after_ns = ping_pong_ns();
-    print_sample("copy_fresh", (double)bytes, in_cache, "GB/s");
+    print_sample("copy_fresh", (double)bytes, fresh, "GB/s");
+    print_sample("copy_clean", (double)bytes, clean, "GB/s");
     print_sample("copy_out_of_cache", (double)bytes, out_of_cache, "GB/s");
   }
   probe_before_ns = probe_after_ns = 0;

@@ -1,5 +1,5 @@
 // MPI_Reduce_local: speed of the reduction operators, GB/s of data read (two operands), rank 0 alone.
-// --ops=sum,max   --types=float,double,int32,int64   --sizes: bytes of one operand
+// --ops=sum,max   --types=float,double,int16,int32,int64   --sizes: bytes of one operand
 #include <string.h>
 
 #include "sample.h"
@@ -17,28 +17,40 @@ static void reduce(long iterations, void* opaque) {
   for (long i = 0; i < iterations; ++i) MPI_Reduce_local(c->in, c->inout, c->count, c->type, c->op);
 }
 
-// Zeros: sum and max leave them alone, so that floats never overflow; the check uses ones.
-static void check(const Context* c, int is_float, int is_wide) {
-  const size_t word = is_wide ? 8 : 4;
+typedef struct {
+  const char* name;
+  int bytes;
+  MPI_Datatype type;
+} Type;
+
+static void store(char* at, const Type* type, int value) {
+  const float single = (float)value;
+  const double wide = value;
+  const int16_t short_word = (int16_t)value;
+  const int32_t word = value;
+  const int64_t long_word = value;
+  const void* from = type->type == MPI_FLOAT    ? (const void*)&single
+                     : type->type == MPI_DOUBLE ? (const void*)&wide
+                     : type->bytes == 2         ? (const void*)&short_word
+                     : type->bytes == 4         ? (const void*)&word
+                                                : (const void*)&long_word;
+  memcpy(at, from, (size_t)type->bytes);
+}
+
+// The times are taken with zeros, which sum and max leave alone, so that floats never overflow.
+static void check(const Context* c, const Type* type) {
+  const size_t bytes = (size_t)type->bytes;
+  char expected[8];
+  store(expected, type, c->op == MPI_SUM ? 3 : 2);
   for (int i = 0; i < c->count; ++i) {
-    const double one = 1, two = 2;
-    const float one_f = 1, two_f = 2;
-    const int64_t one_i = 1, two_i = 2;
-    memcpy(c->in + (size_t)i * word, is_float ? is_wide ? (const void*)&two : &two_f : &two_i, word);
-    memcpy(c->inout + (size_t)i * word, is_float ? is_wide ? (const void*)&one : &one_f : &one_i, word);
+    store(c->in + (size_t)i * bytes, type, 2);
+    store(c->inout + (size_t)i * bytes, type, 1);
   }
   MPI_Reduce_local(c->in, c->inout, c->count, c->type, c->op);
-  const double expected = c->op == MPI_SUM ? 3 : 2;
-  for (int i = 0; i < c->count; ++i) {
-    double found = 0;
-    if (is_float && is_wide) memcpy(&found, c->inout + (size_t)i * word, 8);
-    if (is_float && !is_wide) found = ((const float*)c->inout)[i];
-    if (!is_float && is_wide) found = (double)((const int64_t*)c->inout)[i];
-    if (!is_float && !is_wide) found = ((const int32_t*)c->inout)[i];
-    bench_expect(found == expected, "a reduced element");
-  }
-  memset(c->in, 0, (size_t)c->count * word);
-  memset(c->inout, 0, (size_t)c->count * word);
+  for (int i = 0; i < c->count; ++i)
+    bench_expect(memcmp(c->inout + (size_t)i * bytes, expected, bytes) == 0, "a reduced element");
+  memset(c->in, 0, (size_t)c->count * bytes);
+  memset(c->inout, 0, (size_t)c->count * bytes);
 }
 
 int main(int argc, char** argv) {
@@ -47,18 +59,22 @@ int main(int argc, char** argv) {
   const int count = bench_sizes(sizes, 4096, 64 << 20, 16);
   Context c = {bench_memory((size_t)bench_size_max(sizes, count)),
                bench_memory((size_t)bench_size_max(sizes, count)), 0, MPI_FLOAT, MPI_SUM};
-  const char *type_names[] = {"float", "double", "int32", "int64"}, *op_names[] = {"sum", "max"};
+  const Type types[] = {{"float", 4, MPI_FLOAT},
+                        {"double", 8, MPI_DOUBLE},
+                        {"int16", 2, MPI_INT16_T},
+                        {"int32", 4, MPI_INT32_T},
+                        {"int64", 8, MPI_INT64_T}};
+  const char* op_names[] = {"sum", "max"};
   for (int op = 0; op < 2; ++op)
-    for (int type = 0; type < 4; ++type)
+    for (const Type* type = types; type < types + sizeof types / sizeof *types; ++type)
       for (int i = 0; i < count; ++i) {
-        if (!bench_wants("ops", op_names[op]) || !bench_wants("types", type_names[type])) continue;
-        const int is_float = type < 2, is_wide = type % 2;
-        c.type = is_float ? is_wide ? MPI_DOUBLE : MPI_FLOAT : is_wide ? MPI_INT64_T : MPI_INT32_T;
+        if (!bench_wants("ops", op_names[op]) || !bench_wants("types", type->name)) continue;
+        c.type = type->type;
         c.op = op == 0 ? MPI_SUM : MPI_MAX;
-        c.count = (int)(sizes[i] / (is_wide ? 8 : 4));
-        check(&c, is_float, is_wide);
+        c.count = (int)(sizes[i] / type->bytes);
+        check(&c, type);
         char series[32] = "";
-        strcat(strcat(strcat(series, op_names[op]), "_"), type_names[type]);
+        strcat(strcat(strcat(series, op_names[op]), "_"), type->name);
         const bench_point point = {series, (double)sizes[i], "GB/s", 2e-9 * (double)sizes[i], 1};
         bench_measure(&point, reduce, &c);
       }
