@@ -8,6 +8,7 @@ import math
 import statistics
 from dataclasses import dataclass
 
+from suite.parts import PREFIX
 from suite.samples import is_less_better, size_text
 
 OURS = "dunlin"
@@ -40,13 +41,13 @@ class Row:
 
     @property
     def is_compared(self):
-        """Not percentages that lie around 0, nor the plain loops, which run no MPI."""
+        """Not percentages that lie around 0, nor one figure over another, nor the plain loops, which run no MPI."""
         is_small_percentage = self.unit == "%" and self.series not in COMPARED_PERCENTAGES
-        return not is_small_percentage and not self.series.endswith("_loop")
+        return not is_small_percentage and self.unit != "times" and not self.series.endswith("_loop")
 
     def best_peer(self):
         """Name of the best MPI that is not ours, or None."""
-        peers = {name: cell.median for name, cell in self.cells.items() if not name.startswith(OURS)}
+        peers = {name: cell.median for name, cell in self.cells.items() if not name.startswith((OURS, PREFIX))}
         if not peers:
             return None
         return min(peers, key=peers.get) if self.is_less_better else max(peers, key=peers.get)
@@ -60,6 +61,11 @@ class Row:
         if mine <= 0 or theirs <= 0:
             return None
         return theirs / mine if self.is_less_better else mine / theirs
+
+    @property
+    def count(self):
+        """Samples of the MPI that has fewest."""
+        return min(cell.count for cell in self.cells.values())
 
     def limit_ratio(self, name=OURS):
         """How many times the limit we take (times), or which part of it we reach (rates)."""
@@ -106,7 +112,8 @@ class Limits:
         return statistics.median(points[nearest])
 
     def of(self, kind, state, size, unit):
-        series = "copy_out_of_cache" if "out_of_cache" in kind else "copy_fresh"
+        """`kind`: line_and_copy, copy, two_copies (one each way), out of cache where it says so."""
+        series = "copy_out_of_cache" if "out_of_cache" in kind else "copy_clean"
         rate = self.copy_gbps(series, state, size) if size >= 1024 else 0.0
         if unit == "us" and kind:
             line = self.line_us(state)
@@ -130,13 +137,14 @@ def rows_of(found, plan):
         undisturbed = {sample.mpi for sample in group if not sample.is_disturbed}
         quiet = [sample for sample in group if not sample.is_disturbed or sample.mpi not in undisturbed]
         states = {sample.state for sample in quiet} & {"near", "far"}
+        kind = "" if series == "fresh" else plan[name].limit  # writing and reading the data has no such limit
         for state in states or {"any"}:
             cells = {}
             for sample in quiet:
                 if state in ("any", sample.state):
                     cells.setdefault(sample.mpi, []).append(sample.value)
             kept = {mpi: cell_of(values, mpi not in undisturbed) for mpi, values in cells.items()}
-            rows.append(Row(name, series, x, unit, state, kept, limits.of(plan[name].limit, state, x, unit)))
+            rows.append(Row(name, series, x, unit, state, kept, limits.of(kind, state, x, unit)))
     order = {name: index for index, name in enumerate(plan)}
     series_order = {}
     for row in rows:
@@ -167,6 +175,12 @@ def groups(rows):
 
 def rounded(value):
     return float(f"{value:.5g}") if value else value
+
+
+def behind(rows):
+    """(ratio, row) of every point behind the best other MPI, worst first."""
+    found = [(ratio, row) for row in rows if (ratio := row.ratio()) and ratio < 1]
+    return sorted(found, key=lambda pair: pair[0])
 
 
 def as_json(rows):
@@ -202,4 +216,6 @@ def value_text(value):
 
 
 def x_text(row, x_label):
+    if not x_label:
+        return ""
     return size_text(row.x) if "bytes" in x_label else f"{row.x:g}"

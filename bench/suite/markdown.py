@@ -1,20 +1,22 @@
 """The results as a Markdown page with plots beside it, to be kept in a repository (`compare --publish`)."""
 
-from suite import analysis, plots, tables
+import re
+
+from suite import analysis, figures, tables
 
 
 def row_text(row, names, x_label):
     words = [row.series, analysis.x_text(row, x_label)]
     words.append(analysis.value_text(row.limit) if row.limit else "")
     words += [analysis.cell_text(row.cells[name]) if name in row.cells else "-" for name in names]
-    words.append(f"{row.ratio():.2f}" if row.ratio() else "")
+    words += [f"{row.ratio():.2f}" if row.ratio() else "", str(row.count)]
     return words
 
 
 def table_text(rows, titles, experiment):
     """A table of one experiment in one state; columns that are empty everywhere are left out."""
     names = tables.order_of({name for row in rows for name in row.cells})
-    head = ["series", experiment.x_label, "limit", *(titles.get(name, name) for name in names), "ahead"]
+    head = ["series", experiment.x_label, "limit", *(titles.get(name, name) for name in names), "ahead", "n"]
     body = [row_text(row, names, experiment.x_label) for row in rows]
     kept = [index for index in range(len(head)) if any(words[index] for words in body)]
     if len({row.series for row in rows}) == 1:
@@ -42,14 +44,10 @@ def summary_text(rows, plan, titles):
     return lines
 
 
-def experiment_text(experiment, rows, titles, folder):
+def experiment_text(experiment, rows, titles, has_picture):
     lines = [f'\n### <a id="{experiment.name}"></a>{experiment.title}\n']
-    for series in dict.fromkeys(row.series for row in rows) if experiment.is_curve else ():
-        chosen = [row for row in rows if row.series == series]
-        picture = plots.draw(chosen, titles, f"{experiment.title}: {series}", experiment.x_label)
-        if picture:
-            (folder / f"{experiment.name}-{series}.svg").write_text(picture)
-            lines.append(f"![{experiment.name} {series}]({experiment.name}-{series}.svg)\n")
+    if has_picture:
+        lines.append(f"![{experiment.title}]({experiment.name}.svg)\n")
     for (_, state), group in analysis.groups(rows).items():
         units = "/".join(sorted({row.unit for row in group}))
         lines.append(f"{units}" + ("" if state == "any" else f", CPUs {state}") + "\n")
@@ -57,33 +55,87 @@ def experiment_text(experiment, rows, titles, folder):
     return lines
 
 
-def write(folder, run, rows, plan, titles):
-    """results.md and one SVG per curve in `folder`."""
+def machine_text(run):
+    facts = [*run["machine"].items(), *run["versions"].items(), ("measured", run["date"]), ("command", run["command"])]
+    minutes = sum(seconds for seconds, _ in run["times"].values()) / 60
+    facts.append(("took", f"{minutes:.0f} minutes"))
+    return ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts if value)]
+
+
+def asked_text(found):
+    head, body = figures.table(found)
+    kept = [index for index in range(len(head)) if any(words[index] for words in body)]
+    lines = [f"{figures.count_text(found)}.", ""]
+    for words in [head, ["---"] * len(head), *body]:
+        shown = [f"**{words[index]}**" if words[index].startswith(("NO", "only")) else words[index] for index in kept]
+        lines.append("| " + " | ".join(shown) + " |")
+    return lines
+
+
+def behind_text(rows, plan, titles):
+    """A line per experiment and state with all its points behind, worst first."""
+    found = {}
+    for ratio, row in analysis.behind(rows):
+        place = f"{row.series} {analysis.x_text(row, plan[row.experiment].x_label)}"
+        words = f"{place} {ratio:.2f} ({titles.get(row.best_peer(), '')})"
+        found.setdefault((row.experiment, row.state), []).append(words)
+    compared = sum(row.ratio() is not None for row in rows)
+    count = sum(map(len, found.values()))
+    head = f"{count} of {compared} points compared are behind the best other MPI; worst first, as parts of its speed:"
+    return [head, "", *(f"- {name}, {state}: {', '.join(points)}" for (name, state), points in found.items())]
+
+
+def times_text(times):
+    order = sorted(times.items(), key=lambda item: -item[1][0])
+    lines = ["| program | seconds | rounds |", "|---|--:|--:|"]
+    return lines + [f"| {name} | {seconds:.0f} | {rounds} |" for name, (seconds, rounds) in order]
+
+
+def fill(path, parts):
+    """Replaces what stands between `<!-- NAME -->` and `<!-- end of NAME -->` in a page."""
+    text = path.read_text()
+    for name, lines in parts.items():
+        text, count = re.subn(
+            rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
+            lambda found: found[1] + "\n".join(lines) + "\n" + found[2],
+            text,
+            flags=re.DOTALL,
+        )
+        if count != 1:
+            raise ValueError(f"{path} has {count} places for {name!r}")
+    path.write_text(text)
+
+
+def write(folder, run, rows, plan, pictures):
+    """results.md and one SVG per experiment with curves in `folder`; fills benchmarks.md beside it."""
     folder.mkdir(parents=True, exist_ok=True)
+    titles = run["titles"]
     for old in folder.glob("*.svg"):
         old.unlink()
+    for name, picture in pictures.items():
+        (folder / f"{name}.svg").write_text(picture)
+    asked, behind = asked_text(figures.results(rows, plan, titles)), behind_text(rows, plan, titles)
     lines = [
         "# Results of the newest full run",
         "",
-        "Written by `bench/compare --publish`, repeated by `bench/compare --install`; how to read it: "
-        "[benchmarks.md](../benchmarks.md).",
+        "Written by `bench/compare --publish`; how to read it: [benchmarks.md](../benchmarks.md).",
         "",
-        "| | |",
-        "|---|---|",
-    ]
-    facts = [*run["machine"].items(), *run["versions"].items(), ("measured", run["date"])]
-    lines += [f"| {name} | {value} |" for name, value in facts if value]
-    lines += [
+        *machine_text(run),
         "\n## Summary",
         "",
         "How many times better Dunlin is than the best other MPI; below 1 it is behind.",
         "",
+        *summary_text(rows, plan, titles),
+        "\n## Figures",
     ]
-    lines += [*summary_text(rows, plan, titles), "\n## Figures"]
     for name, experiment in plan.items():
         chosen = [row for row in rows if row.experiment == name]
         if chosen:
-            lines += experiment_text(experiment, chosen, titles, folder)
+            lines += experiment_text(experiment, chosen, titles, name in pictures)
     if run["troubles"]:
         lines += ["\n## What did not run", "", *(f"- {text}" for text in run["troubles"])]
+    lines += ["\n## Time per program", "", *times_text(run["times"])]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
+    page = folder.parent / "benchmarks.md"
+    if page.exists():
+        fill(page, {"machine": machine_text(run), "asked": asked, "behind": behind})

@@ -65,6 +65,7 @@ class Mpi:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN_PREFIXES)}
         if self.kind == "openmpi":
             kept.update(
+                OMPI_MCA_smsc="^cma",
                 OMPI_ALLOW_RUN_AS_ROOT="1",
                 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                 PRTE_ALLOW_RUN_AS_ROOT="1",
@@ -96,9 +97,6 @@ class Mpi:
                 "--mca",
                 "btl",
                 "self,sm",
-                "--mca",
-                "smsc",
-                "^cma",
             ]
             start += (
                 ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
@@ -127,14 +125,20 @@ class Mpi:
         return ""
 
 
-def install(kind, home, say):
-    """Makes the virtual environment of a peer; takes half a minute and the network."""
-    say(f"installing {' '.join(PACKAGES[kind])} from PyPI into {home}")
+def install(packages, home, say):
+    """Makes a virtual environment with these packages; takes half a minute and the network."""
+    say(f"installing {' '.join(packages)} from PyPI into {home}")
     subprocess.run([sys.executable, "-m", "venv", home], check=True)
-    subprocess.run(
-        [home / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", *PACKAGES[kind]],
-        check=True,
-    )
+    pip = [home / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, *packages], check=True)
+
+
+def install_plotting(build, say):
+    """matplotlib, where the system has none; a report without pictures is better than none."""
+    try:
+        install(["matplotlib==3.10.8"], build / "peers/matplotlib", say)
+    except (subprocess.CalledProcessError, OSError) as reason:
+        say(f"compare: matplotlib could not be installed: {reason}")
 
 
 def find(kind, build, must_install, say=print):
@@ -146,7 +150,7 @@ def find(kind, build, must_install, say=print):
     home = build / "peers" / kind
     marker = home / ("bin/mpiexec.hydra" if kind != "openmpi" else "bin/mpirun")
     if not marker.exists() and must_install:
-        install(kind, home, say)
+        install(PACKAGES[kind], home, say)
     if not marker.exists():
         raise Missing(f"{TITLES[kind]} is not there; --install fetches it from PyPI")
     return Mpi(kind, kind, home)

@@ -5,12 +5,23 @@ Used by compare and reproduce.  To add a benchmark: a program under bench/progra
 
 from dataclasses import dataclass
 
-POWERS = (
-    "0,1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288,1048576,"
-    "2097152,4194304,8388608,16777216,33554432,67108864"
-)
-FEW = "0,8,64,1024,4096,16384,65536,262144,1048576,4194304"
-LARGE = "4096,16384,65536,262144,1048576,4194304,16777216"
+
+
+def powers(first, last, factor=2):
+    """`--sizes` of all powers from `first` to `last`, both included."""
+    sizes = []
+    while first <= last:
+        sizes.append(str(first))
+        first *= factor
+    return ",".join(sizes)
+
+
+SMALL = powers(1, 2048)
+LARGE = powers(4096, 64 << 20)
+STEPS = powers(4096, 64 << 20, 4)  # where every second power is enough
+FEW = "0,8,64,1024," + powers(4096, 4 << 20, 4)
+WAYS = ("dunlin/heap:DUNLIN_SHM_COPY=shared_heap", "dunlin/cma:DUNLIN_SHM_COPY=cma")
+WAYS += ("dunlin/cico:DUNLIN_SHM_COPY=cico", "openmpi/cma:OMPI_MCA_smsc=cma")
 COLLECTIVES = (
     "barrier",
     "bcast",
@@ -44,11 +55,17 @@ class Experiment:
     is_curve: bool = True  # drawn as a plot
     repeats: int = 3  # samples per point and run
     timeout_s: float = 60.0
-    limit: str = ""  # which limit of the machine stands beside it: line, copy, copy_out_of_cache, both_copies
+    limit: str = ""  # which limit of the machine stands beside it: see analysis.Limits.of
     wall: str = ""  # not "": the run's own wall time is a sample of this series (ms)
+    kinds: tuple = ()  # only these MPIs; empty: all
+    variants: tuple = ()  # further entries, as `--variant` takes them; not in --quick
+    rounds_max: int = 0  # 0: as many as the run allows
+    part: str = ""  # a program without MPI, under build/bench or bench, whose output parts.py reads by this name
 
     def command_arguments(self, is_quick):
         chosen = self.quick if is_quick and self.quick is not None else self.arguments
+        if self.part:
+            return [*chosen]
         return [*chosen, f"--repeats={2 if is_quick else self.repeats}"]
 
 
@@ -57,7 +74,7 @@ def point_to_point():
         "latency",
         "Ping-pong, the data untouched between messages",
         "pingpong",
-        (f"--sizes={POWERS}",),
+        (f"--sizes=0,{SMALL},{LARGE}",),
         quick=(f"--sizes={FEW}",),
         limit="line_and_copy",
     )
@@ -65,28 +82,35 @@ def point_to_point():
         "fresh",
         "Ping-pong with fresh data: the sender writes, the receiver reads, both timed",
         "pingpong",
-        ("--mode=fresh", f"--sizes=8,1024,{LARGE}"),
+        ("--mode=fresh", f"--sizes=8,1024,4096,8192,{powers(16384, 16 << 20)}"),
         quick=("--mode=fresh", "--sizes=65536,1048576,4194304"),
     )
     yield Experiment(
         "off_cache",
         "Ping-pong out of cache",
         "pingpong",
-        ("--mode=off_cache", f"--sizes={LARGE},67108864"),
+        ("--mode=off_cache", f"--sizes={LARGE}"),
         limit="copy_out_of_cache",
     )
     yield Experiment(
         "exchange",
         "Sendrecv by both ranks, both directions counted",
         "pingpong",
-        ("--call=sendrecv", f"--sizes=8,64,1024,{LARGE},67108864"),
+        ("--call=sendrecv", f"--sizes=8,64,1024,{LARGE}"),
         limit="two_copies",
     )
     yield Experiment(
         "exchange_off_cache",
         "Sendrecv out of cache, both directions counted",
         "pingpong",
-        ("--call=sendrecv", "--mode=off_cache", f"--sizes=1024,{LARGE},67108864"),
+        ("--call=sendrecv", "--mode=off_cache", f"--sizes=1024,{LARGE}"),
+    )
+    yield Experiment(
+        "first_message",
+        "The first and the second large message of a new buffer, to the acknowledgement",
+        "first_message",
+        (f"--sizes={powers(262144, 16 << 20, 4)}",),
+        repeats=5,
     )
     yield Experiment(
         "bandwidth",
@@ -109,6 +133,61 @@ def point_to_point():
         ("--report=rate", "--sizes=0,8,16,32,64,128,256,512,1024,2048,4096"),
         repeats=5,
         quick=("--report=rate", "--sizes=8"),
+    )
+
+
+def mechanisms():
+    """The curves of every way to copy inside a node."""
+    shared = {"program": "pingpong", "kinds": ("dunlin", "openmpi"), "variants": WAYS, "rounds_max": 2, "repeats": 2}
+    yield Experiment(
+        "mechanisms", "Ping-pong by each mechanism", arguments=(f"--sizes=0,8,1024,{STEPS}",), **shared
+    )
+    yield Experiment(
+        "mechanisms_exchange",
+        "Sendrecv by each mechanism, both directions counted",
+        arguments=("--call=sendrecv", f"--sizes={STEPS}"),
+        **shared,
+    )
+    yield Experiment(
+        "mechanisms_off_cache",
+        "Sendrecv out of cache by each mechanism, both directions counted",
+        arguments=("--call=sendrecv", "--mode=off_cache", f"--sizes={STEPS}"),
+        **shared,
+    )
+    yield Experiment(
+        "ways",
+        "One message copied by each mechanism, without any protocol",
+        "memory/ways",
+        ("2", "both", "shared_heap", "cma"),
+        part="ways",
+        rounds_max=2,
+        limit="copy",
+    )
+    yield Experiment(
+        "ways_one_to_all",
+        "One process's 1 MB read by all others, without any protocol",
+        "memory/one_to_all",
+        (),
+        part="one_to_all",
+        x_label="processes",
+        rounds_max=2,
+    )
+    yield Experiment(
+        "registration",
+        "A transfer from a mapped file with and without the registration cache; passes over a new buffer",
+        "memory/registration",
+        (),
+        part="registration",
+        rounds_max=2,
+    )
+    yield Experiment(
+        "heap_cost",
+        "Programs under the C library's allocator and under the shared heap",
+        "memory/heap_cost",
+        ("{build}", "1"),
+        part="heap_cost",
+        is_curve=False,
+        x_label="",
     )
 
 
@@ -139,6 +218,7 @@ def matching_and_overlap():
         "instructions",
         (),
         is_curve=False,
+        rounds_max=1,
     )
     yield Experiment(
         "overlap", "Computing while a message travels: time saved by overlap", "overlap", (), repeats=3
@@ -217,6 +297,7 @@ def processes():
             ranks=ranks,
             is_curve=False,
             timeout_s=15,
+            variants=("dunlin/cma:DUNLIN_SHM_COPY=cma",),
         )
 
 
@@ -269,9 +350,29 @@ def programs():
         "reduce_local",
         "MPI_Reduce_local: data read per second",
         "reduce_local",
-        ("--ops=sum,max", "--types=float,double,int32", "--sizes=4096,65536,1048576,16777216"),
+        ("--ops=sum,max", "--types=float,double,int32,int16", "--sizes=4096,65536,1048576,16777216"),
         ranks=1,
         is_curve=False,
+    )
+    yield Experiment(
+        "kernels_layouts",
+        "Kernels of the layouts beside a plain loop, without MPI",
+        "bench_datatype_kernels",
+        ("--benchmark_filter=/(pack|unpack|copy)", "--benchmark_min_time=0.03", "--benchmark_format=csv"),
+        part="kernels",
+        is_curve=False,
+        x_label="",
+        rounds_max=2,
+    )
+    yield Experiment(
+        "kernels_reduce",
+        "Kernels of the reductions beside reading the same memory, without MPI",
+        "bench_datatype_kernels",
+        ("--benchmark_filter=reduce|read_only", "--benchmark_min_time=0.03", "--benchmark_format=csv"),
+        part="kernels",
+        is_curve=False,
+        x_label="bytes of an operand",
+        rounds_max=2,
     )
     yield Experiment(
         "profiles",
@@ -301,12 +402,12 @@ def programs():
 
 
 def experiments():
-    return [*point_to_point(), *matching_and_overlap(), *processes(), *collectives(), *programs()]
+    return [*point_to_point(), *mechanisms(), *matching_and_overlap(), *processes(), *collectives(), *programs()]
 
 
 def choose(only, is_quick, available):
     """The entries wanted: `only` holds names or beginnings of names; those without a program are left out."""
-    chosen = [entry for entry in experiments() if entry.program in available]
+    chosen = [entry for entry in experiments() if entry.part or entry.program in available]
     if only:
         chosen = [
             entry

@@ -1,136 +1,125 @@
-"""Curves as SVG, written by hand: log-log axes, one colour per MPI, dashed where the CPUs were far from each
-other.
+"""Pictures of an experiment by matplotlib: a row of panels per series, a panel per state of the machine.
 
-No plotting package is needed, so the report can be made on a machine without a network, and the files are
-small text.
+Used by report.py, markdown.py and bench/memory/curves.  matplotlib comes from the system or, by `compare --install`,
+from PyPI into build/peers/matplotlib; without it there are tables only.
 """
 
-import math
-from html import escape
+import io
+import site
+from collections.abc import Iterable
 
+from suite import analysis, tables
 from suite.samples import size_text
 
-WIDTH, HEIGHT = 640, 400
-LEFT, RIGHT, TOP, BOTTOM = 62, 120, 34, 44
-COLOURS = {
-    "dunlin": "#c0392b",
-    "mpich": "#2471a3",
-    "openmpi": "#1e8449",
-    "intel": "#7d3c98",
-    "limit": "#909497",
+LIMIT = "machine's limit"
+STYLES = {
+    "dunlin": {"color": "#c0392b", "linewidth": 2.2, "marker": "o", "zorder": 4},
+    "mpich": {"color": "#2471a3", "marker": "s"},
+    "openmpi": {"color": "#1e8449", "marker": "^"},
+    "intel": {"color": "#7d3c98", "marker": "D"},
+    LIMIT: {"color": "#808b96", "linestyle": "--", "marker": ""},
 }
 SPARE = ("#b9770e", "#117a65", "#515a5a", "#cb4335", "#5b2c6f")
-DASHES = {"near": "", "far": "6 3", "any": ""}
+TICKS_MAX = 10
+PANEL_INCHES, ONLY_PANEL_INCHES = (4.6, 3.1), (6.4, 4.0)
+SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "bench", "font.size": 9, "axes.grid": True, "grid.color": "#e5e7e9"}
 
 
-class Axis:
-    """Logarithmic axis; 0 is drawn at `zero_as`, one step left of the smallest value."""
-
-    def __init__(self, values, start, end, base):
-        positive = [value for value in values if value > 0] or [1.0]
-        self.base, self.zero_as = base, min(positive) / base
-        self.has_zero = any(value <= 0 for value in values)
-        low = self.zero_as if self.has_zero else min(positive)
-        self.low, self.high = math.log(low, base), math.log(max(positive), base)
-        if self.high - self.low < 1e-9:
-            self.low, self.high = self.low - 0.5, self.high + 0.5
-        self.start, self.end = start, end
-
-    def at(self, value):
-        part = (math.log(value if value > 0 else self.zero_as, self.base) - self.low) / (self.high - self.low)
-        return self.start + part * (self.end - self.start)
-
-    def ticks(self, at_most):
-        """Powers of the base along the axis, with 0 where it is drawn."""
-        first, last = math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9)
-        step = max(1, math.ceil((last - first + 1) / at_most))
-        powers = [float(self.base) ** power for power in range(first, last + 1, step)]
-        return [0.0, *(power for power in powers if power > self.zero_as * 1.01)] if self.has_zero else powers
+def is_available(build):
+    """Whether pictures can be drawn; finds what `compare --install` put under `build`."""
+    for folder in (build / "peers/matplotlib").glob("lib/python3*/site-packages"):
+        site.addsitedir(str(folder))
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
-def number_text(value):
-    return f"{value:g}" if value == 0 or 1e-3 <= value < 1e5 else f"{value:.0e}"
-
-
-def colour(name, spare):
-    return COLOURS.get(name) or spare.setdefault(name, SPARE[len(spare) % len(SPARE)])
-
-
-def frame(title, x_axis, y_axis, x_label, unit):
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
-        f' width="{WIDTH}" height="{HEIGHT}"'
-        ' font-family="sans-serif" font-size="11">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="{LEFT}" y="18" font-size="13" font-weight="bold">{escape(title)}</text>',
-    ]
-    for value in x_axis.ticks(10):
-        x = x_axis.at(value)
-        text = size_text(value) if "bytes" in x_label and value >= 1 else number_text(value)
-        parts.append(
-            f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}" stroke="#e5e7e9"/>'
-            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{text}</text>'
-        )
-    for value in y_axis.ticks(8):
-        y = y_axis.at(value)
-        parts.append(
-            f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#e5e7e9"/>'
-            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{number_text(value)}</text>'
-        )
-    parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">'
-        f"{escape(x_label)}</text>"
-    )
-    parts.append(f'<text x="14" y="{TOP - 4}">{escape(unit)}</text>')
-    return parts
-
-
-def curve(points, x_axis, y_axis, stroke, dash):
-    path = " ".join(f"{x_axis.at(x):.1f},{y_axis.at(y):.1f}" for x, y in points)
-    parts = [
-        f'<polyline points="{path}" fill="none" stroke="{stroke}" stroke-width="1.8"'
-        + (f' stroke-dasharray="{dash}"' if dash else "")
-        + "/>"
-    ]
-    parts += [
-        f'<circle cx="{x_axis.at(x):.1f}" cy="{y_axis.at(y):.1f}" r="2" fill="{stroke}"/>' for x, y in points
-    ]
-    return parts
-
-
-def legend(entries):
-    parts = []
-    for index, (text, stroke, dash) in enumerate(entries):
-        y = TOP + 10 + 16 * index
-        parts.append(
-            f'<line x1="{WIDTH - RIGHT + 8}" y1="{y}" x2="{WIDTH - RIGHT + 30}" y2="{y}" stroke="{stroke}"'
-            f' stroke-width="2"' + (f' stroke-dasharray="{dash}"' if dash else "") + "/>"
-            f'<text x="{WIDTH - RIGHT + 34}" y="{y + 4}">{escape(text)}</text>'
-        )
-    return parts
-
-
-def draw(rows, titles, title, x_label):
-    """One SVG of one series in all states, or "" when there is no curve in it."""
+def curves_of(rows):
+    """Name -> points, those with no or one point left out."""
     curves = {}
     for row in rows:
         for name, cell in row.cells.items():
-            if cell.median > 0:
-                curves.setdefault((name, row.state), []).append((row.x, cell.median))
+            curves.setdefault(name, []).append((row.x, cell.median))
         if row.limit:
-            curves.setdefault(("limit", row.state), []).append((row.x, row.limit))
-    curves = {key: sorted(points) for key, points in curves.items() if len(points) > 1}
-    if not curves:
-        return ""
-    xs = [x for points in curves.values() for x, _ in points]
-    ys = [y for points in curves.values() for _, y in points]
-    x_axis = Axis(xs, LEFT, WIDTH - RIGHT, 2 if "bytes" in x_label else 10)
-    y_axis = Axis(ys, HEIGHT - BOTTOM, TOP, 10)
-    spare, parts, entries = {}, frame(title, x_axis, y_axis, x_label, rows[0].unit), []
-    has_states = len({state for _, state in curves}) > 1
-    for (name, state), points in sorted(curves.items(), key=lambda item: (item[0][0] != "limit", item[0])):
-        stroke = colour(name, spare)
-        parts += curve(points, x_axis, y_axis, stroke, DASHES[state])
-        label = "machine's limit" if name == "limit" else titles.get(name, name)
-        entries.append((label + (f", {state}" if has_states else ""), stroke, DASHES[state]))
-    return "\n".join([*parts, *legend(sorted(entries)), "</svg>"]) + "\n"
+            curves.setdefault(LIMIT, []).append((row.x, row.limit))
+    kept = {name: sorted((x, y) for x, y in points if y > 0) for name, points in curves.items()}
+    return {name: points for name, points in kept.items() if len(points) > 1}
+
+
+def draw_panel(axes, curves: dict[str, list], x_label: str, labels: dict, styles: dict):
+    """Log-log; 0 lies one step left of the smallest x and is marked so."""
+    xs = sorted({x for points in curves.values() for x, _ in points})
+    smallest = min((x for x in xs if x > 0), default=1)
+    base = 2 if "bytes" in x_label else 10
+    place = {x: x if x > 0 else smallest / base for x in xs}
+    for name, points in curves.items():
+        style = {"linewidth": 1.4, "markersize": 3.5, "marker": "o", **styles[name]}
+        axes.plot([place[x] for x, _ in points], [y for _, y in points], label=labels.get(name, name), **style)
+    axes.set_xscale("log", base=base)
+    axes.set_yscale("log")
+    shown = xs[:: -(-len(xs) // TICKS_MAX)]
+    axes.set_xticks([place[x] for x in shown], [size_text(x) if "bytes" in x_label else f"{x:g}" for x in shown])
+    axes.set_xlabel(x_label)
+
+
+def label_values(axes):
+    """Plain numbers up the side, also where the curves span less than a power of ten."""
+    from matplotlib import ticker
+
+    low, high = axes.get_ylim()
+    if high / low < 4:
+        axes.yaxis.set_major_locator(ticker.MaxNLocator(6))
+    elif high / low < 100:
+        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+
+
+def svg_of(panels: list[list], x_label: str, labels: dict):
+    """`panels`: rows of (title, unit, curves)."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    names = tables.order_of({name for row in panels for _, _, curves in row for name in curves})
+    spare = iter(SPARE * (1 + len(names) // len(SPARE)))
+    styles = {name: STYLES.get(name) or {"color": next(spare)} for name in names}
+    if len(panels) > 1 and all(len(row) == 1 for row in panels):  # one state only: two series side by side
+        panels = [[panel for row in panels[at : at + 2] for panel in row] for at in range(0, len(panels), 2)]
+    with matplotlib.rc_context(SETTINGS):
+        columns = max(map(len, panels))
+        width, height = PANEL_INCHES if columns > 1 or len(panels) > 1 else ONLY_PANEL_INCHES
+        figure = Figure(figsize=(width * columns, height * len(panels) + 0.4), layout="constrained")
+        grid = figure.subplots(len(panels), columns, squeeze=False)
+        for axes_row, row in zip(grid, panels):
+            for axes, (title, unit, curves) in zip(axes_row, row):
+                draw_panel(axes, {name: curves[name] for name in names if name in curves}, x_label, labels, styles)
+                axes.set_title(title, fontsize=9)
+                axes.set_ylabel(unit)
+                label_values(axes)
+            for axes in axes_row[len(row) :]:
+                axes.set_axis_off()
+        handles = {}
+        for axes in grid.flat:
+            handles.update({label: handle for handle, label in zip(*axes.get_legend_handles_labels())})
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=min(3 * columns, len(handles)))
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()
+
+
+def draw(rows: Iterable[analysis.Row], titles: dict, x_label: str):
+    """One SVG of all series and states of an experiment, or "" when there is no curve in it."""
+    panels = []
+    for series in dict.fromkeys(row.series for row in rows):
+        states = dict.fromkeys(row.state for row in rows if row.series == series)
+        row_of_panels = []
+        for state in sorted(states, key=analysis.STATE_ORDER.get):
+            chosen = [row for row in rows if (row.series, row.state) == (series, state)]
+            title = series if state == "any" else f"{series}, CPUs {state}"
+            if curves := curves_of(chosen):
+                row_of_panels.append((title, chosen[0].unit, curves))
+        if row_of_panels:
+            panels.append(row_of_panels)
+    return svg_of(panels, x_label, titles) if panels else ""

@@ -1,7 +1,8 @@
 """Builds the programs for every MPI and runs them interleaved, so that each MPI meets the same states of the
 machine.
 
-Used by compare and reproduce.  A run is repeated when other processes used the CPUs meanwhile.
+Used by compare.  A run is repeated when other processes used the CPUs meanwhile; one that fails, hangs or carries
+wrong data is noted, not tried again, and never ends the others.
 """
 
 import subprocess
@@ -9,14 +10,17 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite import callgrind, machine, samples
+from suite import callgrind, machine, parts, peers, samples
 
 FOREIGN_SHARE_MAX = 0.04
 ATTEMPTS = 3
 QUIET_S = 0.2  # nobody else may have used the CPUs for this long before a run
 QUIET_WAIT_S = 4.0  # how long to wait for that
 LIMITS = "limits"
-SOURCES = Path(__file__).resolve().parent.parent / "programs"
+BENCH = Path(__file__).resolve().parent.parent
+SOURCES = BENCH / "programs"
+PROBE_TIMEOUT_S = 10.0
+LIMITS_TIMEOUT_S = 60.0
 
 
 class Failed(Exception):
@@ -69,33 +73,40 @@ class Outcome:
         return self.foreign_share > FOREIGN_SHARE_MAX
 
 
-def run_once(mpi, experiment, executable, arguments, probe):
-    before = probe()
-    meter = machine.Meter()
-    started = time.monotonic()
-    command = mpi.launch_command(experiment.ranks, executable, arguments)
-    trouble, output = "", ""
+def output_of(command, environment, timeout_s):
+    """What a command prints, and what went wrong with it ("" when nothing did)."""
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=mpi.environment(),
+        errors="replace",
+        env=environment,
         stdin=subprocess.DEVNULL,
         start_new_session=True,
     )
     try:
-        output, errors = process.communicate(timeout=experiment.timeout_s)
-        if process.returncode != 0:
-            trouble = f"exit code {process.returncode}: {last_line(errors)}"
+        output, errors = process.communicate(timeout=timeout_s)
+        trouble = f"exit code {process.returncode}: {last_line(errors)}" if process.returncode else ""
+        return output, trouble
     except subprocess.TimeoutExpired:
         machine.end_children()
         output, _ = process.communicate()
-        trouble = f"broken off after {experiment.timeout_s:.0f} s"
+        return output, f"broken off after {timeout_s:.0f} s"
+
+
+def run_once(mpi, experiment, executable, arguments, probe):
+    before = probe()
+    meter = machine.Meter()
+    started = time.monotonic()
+    command = mpi.launch_command(experiment.ranks, executable, arguments)
+    output, trouble = output_of(command, mpi.environment(), experiment.timeout_s)
     wall_s = time.monotonic() - started
     machine.reap()
     share = meter.foreign_share()
-    found = samples.parse_all(output)
+    found = parts.parse(experiment.part, output) if experiment.part else samples.parse_all(output)
+    if not (found or trouble or experiment.wall):
+        trouble = "printed no sample"
     outer = samples.state_of(*before, *probe())
     for sample in found:
         if sample.state == "unknown":
@@ -117,43 +128,73 @@ def run_once(mpi, experiment, executable, arguments, probe):
     return Outcome(found, trouble, share, wall_s)
 
 
+class PlainProgram:
+    """A program of one part of the library in the place of an MPI: it is started as it is."""
+
+    def __init__(self, name, build):
+        self.name, self.title, self.build = name, name, build
+
+    def find(self, program):
+        for folder in (self.build / "bench", BENCH):
+            if (folder / program).is_file():
+                return folder / program
+        raise Failed(f"{program} is not built")
+
+    def launch_command(self, _, executable, arguments):
+        return [str(word) for word in (executable, *arguments)]
+
+    def environment(self):
+        return None
+
+
 class Runner:
-    def __init__(self, mpis, folder, is_quick, rounds, rounds_extra, say):
-        self.mpis, self.folder, self.is_quick, self.rounds, self.say = mpis, folder, is_quick, rounds, say
-        self.rounds_extra = rounds_extra  # where the MPIs were not all met in one state of the machine
-        self.limits = compile_program(None, LIMITS, folder)
+    def __init__(self, mpis, build, is_quick, say):
+        self.mpis, self.build, self.is_quick, self.say = mpis, build, is_quick, say
+        self.folder = build / "benchmarks/programs"
+        self.limits = compile_program(None, LIMITS, self.folder)
         self.troubles = {}  # (experiment, mpi) -> why
+        self.titles = {mpi.name: mpi.title for mpi in mpis}
         machine.adopt_orphans()
 
     def probe(self):
         """Cache-line ping-pong now, as a list for samples.state_of."""
-        result = subprocess.run([self.limits, "probe"], capture_output=True, text=True)
-        return [sample.value for sample in samples.parse_all(result.stdout)]
+        output, _ = output_of([self.limits, "probe"], None, PROBE_TIMEOUT_S)
+        return [sample.value for sample in samples.parse_all(output)]
 
     def measure_limits(self, is_whole):
-        """The machine's own figures; `is_whole` adds copies up to 64 MB, which takes 13 s instead of 2."""
-        result = subprocess.run([self.limits, "all" if is_whole else "quick"], capture_output=True, text=True)
-        return samples.parse_all(result.stdout)
+        """The machine's own figures; `is_whole` adds copies up to 64 MB, which takes 20 s instead of 3."""
+        output, _ = output_of([self.limits, "all" if is_whole else "quick"], None, LIMITS_TIMEOUT_S)
+        return samples.parse_all(output)
 
-    def measure(self, experiment):
-        """All samples of one experiment, every MPI in turn, round after round."""
+    def entries(self, experiment):
+        """The MPIs that take part in an experiment; a program without MPI counts as one."""
+        if experiment.part:
+            return [PlainProgram(experiment.part, self.build)]
+        kinds = {mpi.name: mpi for mpi in self.mpis if not experiment.kinds or mpi.kind in experiment.kinds}
+        wanted = [] if self.is_quick else experiment.variants
+        found = [peers.variant(text, kinds) for text in wanted if text.split("/")[0] in kinds]
+        return [*kinds.values(), *(mpi for mpi in found if mpi.name not in kinds)]
+
+    def executable(self, mpi, experiment):
+        if experiment.part:
+            return mpi.find(experiment.program)
+        return compile_program(mpi, experiment.program, self.folder)
+
+    def measure(self, experiment, number):
+        """The samples of one round of an experiment: every MPI in turn, begun with another one each round."""
+        entries = self.entries(experiment)
+        self.titles.update((mpi.name, mpi.title) for mpi in entries)
         if experiment.program == "instructions":
             return self.count_instructions(experiment)
-        executables = {}
-        for mpi in self.mpis:
+        found, first = [], number % len(entries) if entries else 0
+        for mpi in entries[first:] + entries[:first]:
+            if (experiment.name, mpi.name) in self.troubles:
+                continue  # what failed or took too long once is not tried again
             try:
-                executables[mpi.name] = compile_program(mpi, experiment.program, self.folder)
+                found += self.run_checked(mpi, experiment, self.executable(mpi, experiment), number)
             except (Failed, OSError) as reason:
                 self.troubles[experiment.name, mpi.name] = str(reason)
-        found = []
-        for number in range(self.rounds + self.rounds_extra):
-            if number >= self.rounds and self.is_covered(found):
-                break
-            order = [mpi for mpi in self.mpis if mpi.name in executables]
-            for mpi in order[number % len(order) :] + order[: number % len(order)] if order else []:
-                if (experiment.name, mpi.name) in self.troubles:
-                    continue  # what failed or took too long once is not tried again
-                found += self.run_checked(mpi, experiment, executables[mpi.name], number)
+        self.titles.update((name, parts.title_of(name)) for name in {sample.mpi for sample in found} - set(self.titles))
         return found
 
     def count_instructions(self, experiment):
@@ -162,7 +203,7 @@ class Runner:
         for mpi in self.mpis:
             self.say(f"{experiment.name}: {mpi.title}")
             try:
-                counts = callgrind.count(mpi, compile_program(mpi, experiment.program, self.folder))
+                counts = callgrind.count(mpi, self.executable(mpi, experiment))
             except (Failed, callgrind.Failed, OSError) as reason:
                 self.troubles[experiment.name, mpi.name] = str(reason)
                 continue
@@ -176,7 +217,7 @@ class Runner:
         return found
 
     def run_checked(self, mpi, experiment, executable, number):
-        arguments = experiment.command_arguments(self.is_quick)
+        arguments = [word.format(build=self.build) for word in experiment.command_arguments(self.is_quick)]
         outcome = None
         for attempt in range(ATTEMPTS):
             self.wait_for_quiet()
@@ -191,7 +232,7 @@ class Runner:
         if any(not sample.is_right for sample in outcome.found):
             self.troubles[experiment.name, mpi.name] = "wrong data"
         return [
-            replace(sample, mpi=mpi.name, round=number, is_disturbed=outcome.is_disturbed)
+            replace(sample, mpi=sample.mpi or mpi.name, round=number, is_disturbed=outcome.is_disturbed)
             for sample in outcome.found
             if sample.is_right
         ]
@@ -205,14 +246,3 @@ class Runner:
             time.sleep(QUIET_S)
             if meter.foreign_share() <= FOREIGN_SHARE_MAX:
                 return
-
-    def is_covered(self, found):
-        """Whether most points have a state of the machine in which every working MPI was seen."""
-        seen, names = {}, {sample.mpi for sample in found}
-        for sample in found:
-            seen.setdefault(sample.key, {}).setdefault(sample.state, set()).add(sample.mpi)
-        whole = sum(
-            any(mpis == names for state, mpis in states.items() if state != "mixed")
-            for states in seen.values()
-        )
-        return whole >= 0.9 * len(seen)

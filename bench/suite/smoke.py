@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from suite import samples
+from suite import parts, samples
 
 SHORT = ["--ms=1", "--repeats=1"]
 RUNS = [
@@ -33,6 +33,7 @@ RUNS = [
     (1, "halo", ["--sizes=16"]),
     (2, "datatypes", []),
     (1, "reduce_local", ["--sizes=4096"]),
+    (2, "first_message", ["--sizes=100000"]),
     (3, "profiles", []),
     (3, "refinement", ["--blocks=5"]),
     (2, "gradients", []),
@@ -41,6 +42,16 @@ RUNS = [
     (4, "nas_mg", ["--side=32"]),
     (2, "nas_ft", ["--side=32", "--steps=1"]),
     (2, "instructions", ["--count=3", "--pause-ms=1"]),
+]
+PARTS = [
+    ("ways", ["bench/memory/ways", "0.1", "shared_heap"]),
+    ("one_to_all", ["bench/memory/one_to_all", "65536", "2"]),
+    ("registration", ["bench/memory/registration"]),
+    (
+        "kernels",
+        ["bench/bench_datatype_kernels", "--benchmark_filter=column4", "--benchmark_min_time=0.001",
+         "--benchmark_format=csv"],
+    ),
 ]
 EXAMPLES = [(ranks, "heat2d", ["60", "30"]) for ranks in (1, 2, 3, 4, 7)]
 TIMEOUT_S = 60
@@ -64,6 +75,13 @@ def main():
                 f"{len(found)} samples"
             )
             print(result.stderr.strip()[-1000:])
+    for part, (program, *arguments) in PARTS:
+        if not (build / program).exists():
+            continue  # Google Benchmark was not there to build it with
+        result = subprocess.run([build / program, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S)
+        if result.returncode != 0 or not parts.parse(part, result.stdout):
+            failures += 1
+            print(f"{program}: exit code {result.returncode}, or its table is not understood\n{result.stdout}")
     for ranks, name, arguments in EXAMPLES:
         result = run(build, ranks, f"examples/{name}", arguments)
         if result.returncode != 0 or "correct" not in result.stdout:
@@ -72,7 +90,8 @@ def main():
                 f"{name} on {ranks} ranks: exit code {result.returncode}\n{result.stdout}"
                 f"{result.stderr.strip()[-1000:]}"
             )
-    print(f"{len(RUNS) + len(EXAMPLES) - failures} of {len(RUNS) + len(EXAMPLES)} runs passed")
+    count = len(RUNS) + len(PARTS) + len(EXAMPLES)
+    print(f"{count - failures} of {count} runs passed")
     return 1 if failures else 0
 
 

@@ -15,31 +15,33 @@ def order_of(names):
 class Progress:
     """One line that is written over, with the time left; plain lines when the output is no terminal."""
 
-    def __init__(self, total):
-        self.total, self.done, self.started = total, 0, time.monotonic()
+    def __init__(self, schedule):
+        self.schedule = schedule
         self.is_terminal = sys.stderr.isatty()
-        self.title = ""
+        self.head = ""
 
-    def begin(self, title):
-        self.title = title
+    def begin(self, experiment):
+        spent = self.schedule.spent_s
+        number, of = len(spent), len(self.schedule.chosen)
+        if experiment.name not in spent:
+            self.head = f"[{number + 1}/{of}]"
+        else:
+            self.head = f"[round {len(spent[experiment.name]) + 1}]"
         if not self.is_terminal:
-            print(f"[{self.done + 1}/{self.total}] {title}{self.left()}", file=sys.stderr, flush=True)
+            print(f"{self.head} {experiment.title}{self.left()}", file=sys.stderr, flush=True)
 
     def end(self):
-        self.done += 1
         if self.is_terminal:
             sys.stderr.write("\r\033[K")
 
     def left(self):
-        if not self.done:
-            return ""
-        seconds = (time.monotonic() - self.started) / self.done * (self.total - self.done)
+        seconds = self.schedule.estimate_s()
         return f"  ({seconds / 60:.0f} min left)" if seconds >= 90 else f"  ({seconds:.0f} s left)"
 
     def say(self, text):
         if self.is_terminal:
             width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write("\r\033[K" + f"[{self.done + 1}/{self.total}] {text}{self.left()}"[:width])
+            sys.stderr.write("\r\033[K" + f"{self.head} {text}{self.left()}"[:width])
             sys.stderr.flush()
 
 
@@ -52,6 +54,7 @@ def table_lines(rows, titles, experiment):
     head = ([("series", -22)] if has_series or is_mixed else []) + [(experiment.x_label[:8], 8)]
     head += [("limit", 9)] if has_limit else []
     head += [(titles.get(name, name)[:12], 12) for name in names] + ([("ahead", 8)] if has_ratio else [])
+    head.append(("n", 3))
     lines = [
         "  " + " ".join(f"{text:<{-width}}" if width < 0 else f"{text:>{width}}" for text, width in head)
     ]
@@ -68,8 +71,16 @@ def table_lines(rows, titles, experiment):
         ratio = row.ratio()
         if has_ratio:
             words.append(f"{ratio:>7.2f}x" if ratio else f"{'':>8}")
+        words.append(f"{row.count:>3}")
         lines.append("  " + " ".join(words))
     return lines
+
+
+def time_lines(times):
+    """What each program took, most first."""
+    order = sorted(times.items(), key=lambda item: -item[1][0])
+    lines = [f"    {seconds:>6.0f} s  {rounds} rounds  {name}" for name, (seconds, rounds) in order]
+    return [f"  {sum(seconds for seconds, _ in times.values()) / 60:.1f} minutes in all", *lines]
 
 
 def print_experiment(rows, titles, experiment):

@@ -7,11 +7,34 @@ import unittest
 import xml.etree.ElementTree
 from pathlib import Path
 
-from suite import analysis, plan, plots, report, runner, samples, store, tables
+from suite import (
+    analysis,
+    figures,
+    markdown,
+    parts,
+    plan,
+    plots,
+    report,
+    runner,
+    samples,
+    schedule,
+    store,
+    tables,
+)
 
 LINE = "sample bench=pingpong series=clean x=8 value=0.065 unit=us ranks=2 probe={},{} check=ok"
 EXPERIMENTS = {experiment.name: experiment for experiment in plan.experiments()}
 TITLES = {"dunlin": "Dunlin", "mpich": "MPICH"}
+BUILD = Path(__file__).resolve().parent.parent.parent / "build"
+RUN = {
+    "machine": {"cpu": "x"},
+    "versions": {"MPICH": "5"},
+    "titles": TITLES,
+    "date": "today",
+    "command": "c",
+    "times": {"latency": [12.0, 3]},
+    "troubles": [],
+}
 
 
 def sample(mpi, value, state="near", x=8.0, unit="us", series="clean", experiment="latency"):
@@ -99,7 +122,7 @@ class Plan(unittest.TestCase):
         names = [experiment.name for experiment in plan.experiments()]
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(
-            {experiment.program for experiment in plan.experiments()} - runner.available_programs(), set()
+            {entry.program for entry in plan.experiments() if not entry.part} - runner.available_programs(), set()
         )
 
     def test_choice_by_name(self):
@@ -135,27 +158,123 @@ class Results(unittest.TestCase):
         self.assertIn("better", lines[1])
         self.assertIn("no point in common", tables.against_lines(after, [], "before")[0])
 
-    def test_plots_are_well_formed_and_show_zero(self):
-        found = [sample("dunlin", value, x=x) for x, value in ((0, 0.05), (8, 0.06), (1 << 20, 20))]
-        picture = plots.draw(analysis.rows_of(found, EXPERIMENTS), TITLES, "a < b", "bytes")
-        root = xml.etree.ElementTree.fromstring(picture)
-        self.assertIn("0", [element.text for element in root.iter() if element.tag.endswith("text")])
-
     def test_report_says_what_is_behind(self):
         rows = analysis.rows_of([sample("dunlin", 2), sample("mpich", 1)], EXPERIMENTS)
-        run = {
-            "machine": {"cpu": "x"},
-            "versions": {"MPICH": "5"},
-            "date": "today",
-            "command": "c",
-            "troubles": ["t: u"],
-        }
         with tempfile.TemporaryDirectory() as name:
             path = Path(name) / "report.html"
-            report.write(path, run, rows, EXPERIMENTS, TITLES)
+            report.write(path, {**RUN, "troubles": ["t: u"]}, rows, EXPERIMENTS, {"latency": "<svg/>"})
             text = path.read_text()
         self.assertIn("0.50 of MPICH", text)
         self.assertIn("What did not run", text)
+        self.assertIn("data:image/svg+xml;base64,", text)
+        self.assertIn("3 rounds  latency", text)
+
+    def test_page_is_filled_between_its_marks(self):
+        with tempfile.TemporaryDirectory() as name:
+            page = Path(name) / "page.md"
+            page.write_text("a\n<!-- t -->\nold\n<!-- end of t -->\nb\n")
+            markdown.fill(page, {"t": ["new", "lines"]})
+            self.assertEqual(page.read_text(), "a\n<!-- t -->\nnew\nlines\n<!-- end of t -->\nb\n")
+            with self.assertRaises(ValueError):
+                markdown.fill(page, {"u": []})
+
+
+class Asked(unittest.TestCase):
+    def result(self, found, **entry):
+        asked = figures.Asked("t", "w", **entry)
+        return figures.evaluate(asked, analysis.rows_of(found, EXPERIMENTS), EXPERIMENTS, TITLES)
+
+    def test_every_entry_can_be_measured(self):
+        for asked in figures.load():
+            points = [*asked.points, *([asked.over] if asked.over and not isinstance(asked.over, str) else [])]
+            for name, *_ in points:
+                self.assertIn(name, EXPERIMENTS)
+            self.assertEqual((asked.at_least is None) + (asked.at_most is None), 1, asked.what)
+            self.assertIn(asked.kind, ("ahead", "value", "limit", "quotient"))
+
+    def test_worst_point_decides_and_states_are_apart(self):
+        found = [sample("dunlin", 1, x=x) for x in (8, 64)] + [sample("mpich", 3), sample("mpich", 2, x=64)]
+        found += [sample("dunlin", 1, "far"), sample("mpich", 1.1, "far")]
+        result = self.result(found, points=[["latency", "clean", [8, 64]]], at_least=1.5)
+        self.assertEqual(result.texts, {"near": "2.00x at 64 (MPICH)", "far": "1.10x (MPICH)"})
+        self.assertEqual(result.verdict, "only near")
+
+    def test_kinds(self):
+        found = [sample("dunlin", 0.06), sample("dunlin", 0.09, x=64), sample("part/a", 5)]
+        limit = self.result(found, points=[["latency", "clean", 8]], kind="limit", at_most=1.4)
+        self.assertEqual(limit.verdict, "NO")  # the line takes 40 ns
+        value = self.result(found, points=[["latency", "*", 8]], kind="value", scale=1000, unit=" ns", at_most=60)
+        self.assertEqual((value.verdict, value.texts["near"]), ("yes", "60.0 ns"))
+        over = ["latency", "clean", 8]
+        quotient = self.result(found, points=[["latency", "clean", 64]], kind="quotient", over=over, at_most=1.2)
+        self.assertEqual(quotient.texts["near"], "1.50x")
+        column = self.result(found, points=[over], kind="quotient", column="part/a", over="dunlin", at_most=99)
+        self.assertEqual(column.texts["near"], "83.33x")
+        missing = self.result(found, points=[["rate", "rate", 8]], at_least=1)
+        self.assertEqual(missing.verdict, "not measured")
+
+
+class Timetable(unittest.TestCase):
+    def setUp(self):
+        self.now = 0.0
+        self.chosen = [EXPERIMENTS[name] for name in ("latency", "rate", "instructions")]
+        self.table = schedule.Schedule(self.chosen, 2, 1, 100, clock=lambda: self.now)
+
+    def measure(self, seconds, found=(), state="near"):
+        experiment = self.table.next(state)
+        self.now += seconds
+        self.table.note(experiment, list(found), seconds)
+        return experiment.name
+
+    def test_first_everything_then_what_was_seen_least(self):
+        both = [sample("dunlin", 1), sample("mpich", 1)]
+        first = [self.measure(10, both), self.measure(10, [sample("dunlin", 1), sample("mpich", 1, "far")])]
+        self.assertEqual([*first, self.measure(10)], ["latency", "rate", "instructions"])
+        self.assertEqual(self.measure(10, both), "rate")
+        self.assertEqual(self.measure(10, both), "latency")
+        self.assertIsNone(self.table.next("near"))  # instructions are counted once
+        self.assertEqual(self.table.times()["rate"], [20, 2])
+
+    def test_nothing_begins_that_does_not_fit(self):
+        self.measure(60)
+        self.measure(30)
+        self.measure(1)
+        self.assertIsNone(self.table.next("near"))
+
+    def test_time_over_in_the_first_round(self):
+        self.measure(101)
+        self.assertIsNone(self.table.next("near"))
+        self.assertEqual(self.table.missed(), ["rate", "instructions"])
+
+
+class Parts(unittest.TestCase):
+    def test_tables_are_read(self):
+        texts = {
+            "ways": "mechanism data state bytes us GB/s\nboth clean near 4096 0.3 13.2\n",
+            "one_to_all": "   2  shared_heap  67.4  63.4  15.3  68.45\n   2  xpmem   does not work here\n",
+            "registration": "16384 5.8 0.1\n256 KiB  huge 64.2 2.0 4.7 5.5 0.86\n",
+            "heap_cost": "small_pair_ns 5.0 5.5 1.1\n",
+            "kernels": 'name,iterations,bytes_per_second\n"column1/pack",1,3e9\n"column1/pack_loop",1,2e9\n',
+        }
+        counts = {part: len(parts.parse(part, text)) for part, text in texts.items()}
+        self.assertEqual(counts, {"ways": 1, "one_to_all": 3, "registration": 6, "heap_cost": 2, "kernels": 2})
+        found = parts.parse("kernels", texts["kernels"])
+        self.assertEqual([(one.series, one.mpi) for one in found][0], ("column1_pack", "part/kernel"))
+
+
+class Plots(unittest.TestCase):
+    @unittest.skipUnless(plots.is_available(BUILD), "matplotlib is not there; `bench/compare --install` fetches it")
+    def test_a_panel_for_each_series_and_state(self):
+        found = [sample("dunlin", value, x=x) for x, value in ((0, 0.05), (8, 0.06), (1 << 20, 20))]
+        found += [sample("dunlin", 1, "far", x=x, series="a<b") for x in (8, 64)]
+        picture = plots.draw(analysis.rows_of(found, EXPERIMENTS), TITLES, "bytes")
+        root = xml.etree.ElementTree.fromstring(picture)
+        words = [element.text for element in root.iter() if element.tag.endswith("text")]
+        for word in ("0", "1M", "Dunlin", "clean, CPUs near", "a<b, CPUs far"):
+            self.assertIn(word, words)
+
+    def test_nothing_to_draw(self):
+        self.assertEqual(plots.draw(analysis.rows_of([sample("dunlin", 1)], EXPERIMENTS), TITLES, "bytes"), "")
 
 
 class Commands(unittest.TestCase):
@@ -169,14 +288,7 @@ class Commands(unittest.TestCase):
 
     def stored_run(self, folder):
         store.append_samples(folder, [sample("dunlin", 0.05, x=0), sample("mpich", 0.7, x=0)])
-        run = {
-            "machine": {"cpu": "x"},
-            "versions": {"MPICH": "5"},
-            "titles": TITLES,
-            "date": "today",
-            "command": "c",
-        }
-        store.save_json(folder / "run.json", {**run, "troubles": []})
+        store.save_json(folder / "run.json", RUN)
 
     def test_list(self):
         self.assertIn("latency ", self.run_command("compare", "--list"))

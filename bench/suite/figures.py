@@ -1,0 +1,158 @@
+"""What was asked for, what was measured, and whether it is reached (bench/figures.toml).
+
+Used by compare for the terminal, the report and the Markdown page.
+"""
+
+import fnmatch
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from suite import analysis
+
+SOURCE = Path(__file__).resolve().parent.parent / "figures.toml"
+BOUNDS = ("at_least", "at_most")
+
+
+@dataclass(frozen=True)
+class Asked:
+    topic: str
+    what: str
+    points: list  # of [experiment, series, x]: series may hold wildcards, x is a number, a list or "all"
+    kind: str = "ahead"  # times better than the best peer; or value, limit (ours over the machine's), quotient
+    at_least: float = None
+    at_most: float = None
+    over: list = field(default_factory=list)  # quotient: the column or the point to divide by; a point may name
+    # its column last
+    column: str = analysis.OURS
+    use: str = "worst"  # or mean: geometric
+    scale: float = 1.0  # value: from the row's unit to that of the bound
+    unit: str = ""  # value: as printed
+
+    @property
+    def text(self):
+        sign, bound = ("at least", self.at_least) if self.at_least is not None else ("at most", self.at_most)
+        if self.kind == "ahead" and bound == 1:
+            return "ahead"
+        mean = "in the mean " if self.use == "mean" else ""
+        return f"{mean}{sign} {bound:g}{self.unit or 'x'}"
+
+    def is_reached(self, value):
+        return value >= self.at_least if self.at_least is not None else value <= self.at_most
+
+
+@dataclass(frozen=True)
+class Result:
+    asked: Asked
+    texts: dict  # state -> what was measured
+    reached: dict  # state -> bool
+
+    @property
+    def verdict(self):
+        if not self.reached:
+            return "not measured"
+        if len(set(self.reached.values())) > 1:
+            return "only " + ", ".join(state for state, is_reached in self.reached.items() if is_reached)
+        return "yes" if all(self.reached.values()) else "NO"
+
+
+def load(path=SOURCE):
+    return [Asked(**entry) for entry in tomllib.loads(path.read_text())["figures"]]
+
+
+def matches(row, point):
+    name, series, x = point
+    is_x = x == "all" or row.x in (x if isinstance(x, list) else [x])
+    return row.experiment == name and is_x and fnmatch.fnmatchcase(row.series, series)
+
+
+def median_of(row, column):
+    cell = row.cells.get(column)
+    return cell.median if cell else None
+
+
+def divisor(asked, row, rows):
+    """What a quotient is taken over: another column of the row, or another point in the same state."""
+    if isinstance(asked.over, str):
+        return median_of(row, asked.over)
+    point, column = asked.over[:3], asked.over[3] if len(asked.over) > 3 else asked.column
+    found = [other for other in rows if other.state == row.state and matches(other, point)]
+    return median_of(found[0], column) if found else None
+
+
+def value_at(asked, row, rows):
+    """The figure at one row, or None."""
+    if asked.kind == "ahead":
+        return row.ratio()
+    if asked.kind == "limit":
+        return row.limit_ratio(asked.column)
+    mine = median_of(row, asked.column)
+    if asked.kind == "value":
+        return None if mine is None else mine * asked.scale
+    below = divisor(asked, row, rows)
+    return mine / below if mine and below else None
+
+
+def result_text(asked, values, plan, titles):
+    """`values`: (figure, row) of one state; the deciding figure and where it was met."""
+    worst, row = (min if asked.at_least is not None else max)(values, key=lambda pair: pair[0])
+    unit = asked.unit or "x"
+    place = ""
+    if len(values) > 1:
+        is_one_series = len({row.series for _, row in values}) == 1
+        words = ["" if is_one_series else row.series, analysis.x_text(row, plan[row.experiment].x_label)]
+        place = " at " + " ".join(filter(None, words))
+    if asked.kind == "ahead":
+        peer = titles.get(row.best_peer(), row.best_peer())
+        ahead = sum(value >= 1 for value, _ in values)
+        place += f" ({peer})" + (f", {ahead} of {len(values)} points ahead" if len(values) > 4 else "")
+    if asked.use == "mean":
+        mean = analysis.geometric_mean([value for value, _ in values])
+        return mean, f"{mean:.2f}{unit} (worst {worst:.2f}{unit}{place})"
+    return worst, (f"{worst:.2f}" if unit == "x" else analysis.value_text(worst)) + unit + place
+
+
+def evaluate(asked, rows, plan, titles):
+    texts, reached = {}, {}
+    for state in ("near", "far", "any"):
+        chosen = [row for row in rows if row.state == state and any(matches(row, point) for point in asked.points)]
+        values = [(value, row) for row in chosen if (value := value_at(asked, row, rows)) is not None]
+        if values:
+            figure, texts[state] = result_text(asked, values, plan, titles)
+            reached[state] = asked.is_reached(figure)
+    return Result(asked, texts, reached)
+
+
+def results(rows, plan, titles):
+    return [evaluate(asked, rows, plan, titles) for asked in load()]
+
+
+def lines(found):
+    """For the terminal."""
+    result, topic = [], None
+    for entry in found:
+        if entry.asked.topic != topic:
+            topic = entry.asked.topic
+            result.append(f"  {topic}")
+        measured = "; ".join(f"{state} {text}" if state != "any" else text for state, text in entry.texts.items())
+        result.append(f"    {entry.verdict:<13} {entry.asked.what}: {entry.asked.text}; {measured or '-'}")
+    return result
+
+
+def table(found):
+    """Head and rows of words, for HTML and Markdown."""
+    head = ["figure", "asked", "near", "far", "any state", "reached"]
+    rows = [
+        [f"{entry.asked.topic}: {entry.asked.what}", entry.asked.text]
+        + [entry.texts.get(state, "") for state in ("near", "far", "any")]
+        + [entry.verdict]
+        for entry in found
+    ]
+    return head, rows
+
+
+def count_text(found):
+    """How many are reached, in a sentence."""
+    measured = [entry for entry in found if entry.reached]
+    reached = sum(entry.verdict == "yes" for entry in measured)
+    return f"{reached} of {len(measured)} figures asked for are reached, {len(found) - len(measured)} not measured"

@@ -1,0 +1,85 @@
+"""Programs of single parts of the library (bench/memory, bench/datatype), run without MPI: from their tables to
+samples.
+
+Used by runner.py.  What is compared there are mechanisms or kernels, not MPIs: each is a column of its own whose
+name starts with PREFIX, so that it never counts as a peer.
+"""
+
+import csv
+
+from suite.samples import Sample
+
+PREFIX = "part/"
+
+
+def title_of(name):
+    return name.removeprefix(PREFIX)
+
+
+def sample(part, series, x, value, unit, column, state="unknown"):
+    return Sample(part, series, float(x), float(value), unit, 1, state, 0.0, True, PREFIX + column)
+
+
+def parse_ways(text):
+    """mechanism, data, state, bytes, us, GB/s"""
+    for words in map(str.split, text.splitlines()):
+        if len(words) == 6 and words[1] in ("clean", "fresh"):
+            yield sample("ways", words[1], words[3], words[5], "GB/s", words[0], words[2])
+
+
+def parse_one_to_all(text):
+    """processes, mechanism, us to connect, of the first read, until all have read, GB/s in all"""
+    for words in map(str.split, text.splitlines()):
+        if len(words) == 6 and words[0].isdigit() and words[2][0].isdigit():
+            for series, value in zip(("connect", "first_read", "all_read"), words[2:5]):
+                yield sample("one_to_all", series, words[0], value, "us", words[1])
+
+
+def parse_registration(text):
+    """bytes, us without and with the cache; then KiB, pages, us to attach, to write, of two passes, their ratio"""
+    for words in map(str.split, text.splitlines()):
+        if len(words) == 3 and words[0].isdigit():
+            yield sample("registration", "transfer", words[0], words[1], "us", "without cache")
+            yield sample("registration", "transfer", words[0], words[2], "us", "with cache")
+        if len(words) == 8 and words[1] == "KiB":
+            for series, value in zip(("attach", "allocate_and_write", "first_pass", "second_pass"), words[3:7]):
+                yield sample("registration", series, 1024 * int(words[0]), value, "us", f"{words[2]} pages")
+
+
+def parse_heap_cost(text):
+    """load, with the C library, with the shared heap, ratio; the load's name ends with its unit"""
+    for words in map(str.split, text.splitlines()):
+        name, _, unit = words[0].rpartition("_") if len(words) == 4 else ("", "", "")
+        if unit in ("us", "ns"):
+            yield sample("heap_cost", name, 0, words[1], unit, "C library")
+            yield sample("heap_cost", name, 0, words[2], unit, "shared heap")
+
+
+def parse_kernels(text):
+    """Google Benchmark's CSV: layout/work, or reduce/operator_type/bytes and read_only/bytes"""
+    lines = text[text.find("name,") :].splitlines() if "name," in text else []
+    for row in csv.DictReader(lines):
+        if not row.get("bytes_per_second"):
+            continue
+        words, rate = row["name"].split("/"), float(row["bytes_per_second"]) * 1e-9
+        if words[0] == "read_only":
+            yield sample("kernels", "read_only", words[1], rate, "GB/s", "plain loop")
+        elif words[0].startswith("reduce"):
+            yield sample("kernels", "_".join(words[:-1]), words[-1], rate, "GB/s", "kernel")
+        elif words[1].endswith("_loop"):
+            yield sample("kernels", f"{words[0]}_{words[1][:-5]}", 0, rate, "GB/s", "plain loop")
+        else:
+            yield sample("kernels", f"{words[0]}_{words[1]}", 0, rate, "GB/s", "kernel")
+
+
+PARSERS = {
+    "ways": parse_ways,
+    "one_to_all": parse_one_to_all,
+    "registration": parse_registration,
+    "heap_cost": parse_heap_cost,
+    "kernels": parse_kernels,
+}
+
+
+def parse(part, text):
+    return list(PARSERS[part](text))
