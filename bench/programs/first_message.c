@@ -1,4 +1,4 @@
-// What the first message of a new buffer costs beside the second: mapping, registering and first use of pages.
+// What the first message of a new buffer costs beside the second: mapping, registration, first use of pages.
 //
 // Rank 0 takes new memory and writes it; rank 1 receives into memory it has long used.  The value is us from
 // the send to the receiver's acknowledgement; `ratio` is first over second.
