@@ -321,7 +321,7 @@ def collectives():
                 (f"--ops={name}", "--sizes=8,4096,65536,1048576", "--ms=60"),
                 ranks=8,
                 is_curve=name != "barrier",
-                timeout_s=12,
+                timeout_s=6,
                 quick=(f"--ops={name}", "--sizes=8") if name == "barrier" else None,
             )
 
