@@ -1,6 +1,6 @@
 // Latency of the blocking collectives: mean over ranks of the time in the call, with a barrier between calls
-// (the method of the OSU benchmarks).  With more ranks than CPUs, where a call may leave its work to the barrier
-// after it, the time of both.  Results are checked for every size.
+// (the method of the OSU benchmarks).  With more ranks than CPUs, where a call may leave its work to the
+// barrier after it, the time of both.  Results are checked for every size.
 //
 // --ops=barrier,bcast,...   --sizes=8,1024 or --min, --max, --factor: bytes per rank and destination
 #include <stdlib.h>
