@@ -232,7 +232,7 @@ class RunPayload final : public Payload {
   RunPayload(const std::byte* data, std::size_t bytes) noexcept { first = {data, bytes}; }
   void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
     DUNLIN_ASSERT(from + bytes <= first.size());
-    copy_bulk(to, first.data() + from, bytes);
+    copy_from_bulk(to, first.data() + from, bytes);
   }
 };
 
