@@ -36,7 +36,6 @@ Err type_lb(const Datatype& datatype, MPI_Aint* displacement) noexcept;
 Err type_ub(const Datatype& datatype, MPI_Aint* displacement) noexcept;
 
 // Datatypes with their attributes (MPI 5.0, 7.7.4).
-Err type_dup(const Datatype& oldtype, Datatype** newtype) noexcept;
 Err type_free(Datatype& datatype) noexcept;
 Err type_set_attr(Datatype& datatype, int keyval, void* value) noexcept;
 Err type_get_attr(const Datatype& datatype, int keyval, void* value, int* flag) noexcept;

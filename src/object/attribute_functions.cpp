@@ -12,7 +12,8 @@ const char* name_of(Keyval::On on) noexcept {
   return "";
 }
 
-/// The key of that number, or nullptr with the error recorded.
+/// The key of that number, or nullptr with the error recorded.  A freed key is found while an object has it:
+/// programs remove such values with the number that they kept (MPI 5.0, 7.7.2).
 Keyval* find_key(int number, Keyval::On on, Err* error) noexcept {
   *error = Err::ok;
   if (number > 0 && std::uintptr_t(number) < kPredefinedHandles) {
@@ -21,7 +22,7 @@ Keyval* find_key(int number, Keyval::On on, Err* error) noexcept {
   }
   Object* object = number == MPI_KEYVAL_INVALID ? nullptr : Object::from_int(number);
   auto* key = object && object->kind() == Kind::keyval ? static_cast<Keyval*>(object) : nullptr;
-  if (!key || key->is_freed)
+  if (!key)
     *error =
         fail(Err::keyval, "keyval is %d, which no MPI_%s_create_keyval returned or which was freed", number,
              on == Keyval::On::comm       ? "Comm"
@@ -44,8 +45,10 @@ Err free(Keyval::On on, int* keyval) noexcept {
   Err error;
   Keyval* key = find_key(*keyval, on, &error);
   if (!key) return error;
-  key->is_freed = true;
-  key->release();
+  if (!key->is_freed) {
+    key->is_freed = true;
+    key->release();
+  }
   *keyval = MPI_KEYVAL_INVALID;
   return Err::ok;
 }
@@ -89,7 +92,10 @@ Err win_free_keyval(int* keyval) noexcept { return free(Keyval::On::win, keyval)
 Err set_attribute(Object& owner, AttributeList& list, Keyval::On on, int keyval, void* value) noexcept {
   Err error;
   Keyval* key = find_key(keyval, on, &error);
-  return key ? list.set(owner, *key, value) : error;
+  if (!key) return error;
+  if (key->is_freed)
+    return fail(Err::keyval, "keyval is %d, which was freed; only values set before stay", keyval);
+  return list.set(owner, *key, value);
 }
 
 Err get_attribute(const AttributeList& list, Keyval::On on, int keyval, void* value, int* flag) noexcept {

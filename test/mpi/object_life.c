@@ -1,7 +1,7 @@
 /* ranks: 1 3
    variants: none
    What works before MPI_Init and after MPI_Finalize; attributes of MPI_COMM_SELF at finalize; predefined
-   attributes; names; error handlers and error codes through the calls of C. */
+   attributes; attributes of datatypes; names; error handlers and error codes through the calls of C. */
 #include <string.h>
 
 #include "check.h"
@@ -66,6 +66,43 @@ static void error_handlers(void) {
   MPI_Comm_free(&comm);
 }
 
+static int copied, erased;
+
+static int copy_type(MPI_Datatype type, int keyval, void* extra, void* in, void* out, int* flag) {
+  (void)type, (void)keyval, (void)extra;
+  ++copied;
+  *(void**)out = in;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+static int erase_type(MPI_Datatype type, int keyval, void* value, void* extra) {
+  (void)type, (void)keyval, (void)value, (void)extra;
+  ++erased;
+  return MPI_SUCCESS;
+}
+
+/* A duplicate gets each attribute once; what a freed key still holds can be deleted by its old number. */
+static void attributes_of_types(void) {
+  MPI_Datatype type, duplicate;
+  int keyval, old, value = 7, *found, flag;
+  MPI_Type_create_keyval(copy_type, erase_type, &keyval, NULL);
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Type_set_attr(type, keyval, &value);
+  MPI_Type_dup(type, &duplicate);
+  CHECK(copied == 1 && erased == 0, "copied %d times, deleted %d times", copied, erased);
+  old = keyval;
+  MPI_Type_free_keyval(&keyval);
+  MPI_Type_free(&type);
+  CHECK(erased == 1, "deleted %d times", erased);
+  MPI_Type_get_attr(duplicate, old, &found, &flag);
+  CHECK(flag && *found == 7, "the duplicate lacks the attribute");
+  MPI_Type_delete_attr(duplicate, old);
+  CHECK(erased == 2, "deleted %d times", erased);
+  MPI_Type_free(&duplicate);
+  CHECK(erased == 2, "deleted %d times", erased);
+}
+
 static void predefined_attributes(void) {
   int *value, flag;
   char name[MPI_MAX_OBJECT_NAME];
@@ -100,6 +137,7 @@ int main(int argc, char** argv) {
   info_works("between MPI_Init and MPI_Finalize");
   predefined_attributes();
   error_handlers();
+  attributes_of_types();
   integers();
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note, &keys[0], NULL);
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note, &keys[1], NULL);

@@ -40,19 +40,6 @@ Err type_ub(const Datatype& datatype, MPI_Aint* displacement) noexcept {
   return Err::ok;
 }
 
-Err type_dup(const Datatype& oldtype, Datatype** newtype) noexcept {
-  Datatype* made = nullptr;
-  if (const Err error = datatype::type_dup(oldtype, &made); error != Err::ok) return error;
-  // The copy callbacks are given the old type's handle, through which a program may do more than look.
-  auto& old_owner = const_cast<Datatype&>(oldtype);
-  if (const Err error = made->attributes().copy_from(old_owner, oldtype.attributes()); error != Err::ok) {
-    made->release();
-    return error;
-  }
-  *newtype = made;
-  return Err::ok;
-}
-
 Err type_free(Datatype& datatype) noexcept {
   if (!datatype.is_predefined())
     if (const Err error = datatype.attributes().erase_all(datatype); error != Err::ok) return error;

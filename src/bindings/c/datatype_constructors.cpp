@@ -332,7 +332,7 @@ extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) noexce
     return bad_handle(nullptr, Err::type, oldtype, "oldtype", call);
   if (is_missing(newtype)) [[unlikely]] return bad_pointer(nullptr, "newtype", call);
   Datatype* newtype_made = nullptr;
-  const Err error = bindings::type_dup(*oldtype_object, &newtype_made);
+  const Err error = datatype::type_dup(*oldtype_object, &newtype_made);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;

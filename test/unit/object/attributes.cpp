@@ -121,6 +121,31 @@ TEST_F(Attributes, AFreedKeyStaysWhereItWasSet) {
   EXPECT_EQ(seen, std::vector<std::string>{"delete 3"});
 }
 
+TEST_F(Attributes, AFreedKeyStillReadsAndDeletesWhatWasSet) {
+  int key = make(MPI_COMM_NULL_COPY_FN, note_delete);
+  const int old = key;
+  int again = key;
+  EXPECT_EQ(comm_set_attr(*comm, key, number(3)), Err::ok);
+  EXPECT_EQ(comm_free_keyval(&key), Err::ok);
+  EXPECT_EQ(get(*comm, old), 3u);
+  EXPECT_EQ(comm_free_keyval(&again), Err::ok);
+  EXPECT_EQ(again, MPI_KEYVAL_INVALID);
+  EXPECT_EQ(comm_delete_attr(*comm, old), Err::ok);
+  EXPECT_EQ(seen, std::vector<std::string>{"delete 3"});
+  EXPECT_EQ(comm_delete_attr(*comm, old), Err::keyval);  // its last reference is gone
+}
+
+// The callback of the last value that a freed key has left frees the key once more.
+TEST_F(Attributes, ADeleteCallbackMayFreeItsKey) {
+  int key = make(MPI_COMM_NULL_COPY_FN,
+                 [](MPI_Comm, int keyval, void*, void*) { return int(comm_free_keyval(&keyval)); });
+  const int old = key;
+  EXPECT_EQ(comm_set_attr(*comm, key, number(1)), Err::ok);
+  EXPECT_EQ(comm_free_keyval(&key), Err::ok);
+  EXPECT_EQ(comm_delete_attr(*comm, old), Err::ok);
+  EXPECT_TRUE(comm->attributes.is_empty());
+}
+
 int set_another(MPI_Comm, int, void*, void* other_key) {
   auto* comm = static_cast<Comm*>(static_cast<void**>(other_key)[0]);
   return int(comm_set_attr(*comm, *static_cast<int*>(static_cast<void**>(other_key)[1]), number(8)));
