@@ -1,5 +1,6 @@
 /* Wrong arguments: each gives its error class, calls the handler of the right object, and says what is wrong.
- * Also outputs that do not fit an int, handles that were freed, and the integers of handles.
+ * Also operators that a datatype does not have, missing arrays, outputs that do not fit an int, handles that
+ * were freed, and the integers of handles.
  * ranks: 1 3
  * variants: none
  */
@@ -76,6 +77,7 @@ static void collectives(MPI_Comm comm) {
   EXPECT(MPI_Allreduce(in, out, 1, MPI_INT, op, comm), MPI_ERR_OP, comm, "op");
   EXPECT(MPI_Allgather(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm), MPI_ERR_BUFFER, comm, "MPI_IN_PLACE");
   EXPECT(MPI_Gather(in, -1, MPI_INT, out, 1, MPI_INT, 0, comm), MPI_ERR_COUNT, comm, "sendcount is -1");
+  EXPECT(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER, comm, "buffer is MPI_IN_PLACE");
   EXPECT(MPI_Ibarrier(comm, NULL), MPI_ERR_ARG, comm, "request");
   /* Arguments that mean nothing on this rank may be anything. */
   if (check_rank == 0)
@@ -88,6 +90,54 @@ static void collectives(MPI_Comm comm) {
     CHECK(MPI_Scatter(NULL, -1, MPI_DATATYPE_NULL, in, 1, MPI_INT, 0, comm) == MPI_SUCCESS);
   CHECK(MPI_Allgather(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, out, 1, MPI_INT, comm) == MPI_SUCCESS);
   CHECK(heard_times == 0);
+}
+
+/* An operator that the standard does not define for the datatype, in each of the reductions' three modes. */
+static void operators(MPI_Comm comm) {
+  double in[8] = {0}, out[8];
+  const int counts[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Datatype pair;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  MPI_Type_commit(&pair);
+  EXPECT(MPI_Allreduce(in, out, 1, MPI_DOUBLE, MPI_BAND, comm), MPI_ERR_OP, comm, "MPI_BAND is not defined");
+  EXPECT(MPI_Allreduce(in, out, 1, MPI_BYTE, MPI_MAX, comm), MPI_ERR_OP, comm, "for MPI_BYTE");
+  EXPECT(MPI_Allreduce(in, out, 1, MPI_INT, MPI_MINLOC, comm), MPI_ERR_OP, comm, "MPI_MINLOC");
+  EXPECT(MPI_Allreduce(in, out, 1, pair, MPI_SUM, comm), MPI_ERR_OP, comm, "a derived datatype");
+  EXPECT(MPI_Reduce(in, out, 1, MPI_DOUBLE, MPI_BXOR, 0, comm), MPI_ERR_OP, comm, "MPI_BXOR");
+  EXPECT(MPI_Scan(in, out, 1, MPI_DOUBLE, MPI_BOR, comm), MPI_ERR_OP, comm, "MPI_BOR");
+  EXPECT(MPI_Exscan(in, out, 1, MPI_DOUBLE, MPI_BOR, comm), MPI_ERR_OP, comm, "MPI_BOR");
+  EXPECT(MPI_Reduce_scatter_block(in, out, 1, MPI_DOUBLE, MPI_BOR, comm), MPI_ERR_OP, comm, "MPI_BOR");
+  EXPECT(MPI_Reduce_scatter(in, out, counts, MPI_DOUBLE, MPI_BOR, comm), MPI_ERR_OP, comm, "MPI_BOR");
+  EXPECT(MPI_Iallreduce(in, out, 1, MPI_DOUBLE, MPI_BOR, comm, &request), MPI_ERR_OP, comm, "MPI_BOR");
+  EXPECT(MPI_Ireduce(in, out, 1, MPI_CHAR, MPI_SUM, 0, comm, &request), MPI_ERR_OP, comm, "MPI_SUM");
+  EXPECT(MPI_Allreduce_init(in, out, 1, MPI_DOUBLE, MPI_BOR, comm, MPI_INFO_NULL, &request), MPI_ERR_OP, comm,
+         "MPI_BOR");
+  EXPECT(MPI_Reduce_local(MPI_IN_PLACE, out, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER, MPI_COMM_SELF,
+         "inbuf is MPI_IN_PLACE");
+  EXPECT(MPI_Reduce_local(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER, MPI_COMM_SELF,
+         "inoutbuf is MPI_IN_PLACE");
+  CHECK(request == MPI_REQUEST_NULL);
+  MPI_Type_free(&pair);
+}
+
+/* Arrays that are not there though their length is not 0. */
+static void arrays(MPI_Comm comm) {
+  MPI_Group group, made;
+  MPI_Comm grid;
+  MPI_Datatype type;
+  int ranks[1] = {0}, dims[1] = {1};
+  MPI_Comm_group(comm, &group);
+  EXPECT(MPI_Group_translate_ranks(group, 1, NULL, group, ranks), MPI_ERR_ARG, MPI_COMM_SELF, "ranks1");
+  EXPECT(MPI_Group_translate_ranks(group, 1, ranks, group, NULL), MPI_ERR_ARG, MPI_COMM_SELF, "ranks2");
+  EXPECT(MPI_Group_incl(group, 1, NULL, &made), MPI_ERR_ARG, MPI_COMM_SELF, "ranks is a null pointer");
+  EXPECT(MPI_Cart_create(comm, 1, NULL, dims, 0, &grid), MPI_ERR_ARG, comm, "dims is a null pointer");
+  EXPECT(MPI_Type_indexed(2, NULL, dims, MPI_INT, &type), MPI_ERR_ARG, MPI_COMM_SELF, "blocklengths");
+  EXPECT(MPI_Type_create_struct(1, dims, NULL, NULL, &type), MPI_ERR_ARG, MPI_COMM_SELF, "displacements");
+  CHECK(MPI_Group_translate_ranks(group, 0, NULL, group, NULL) == MPI_SUCCESS);
+  CHECK(MPI_Type_indexed(0, NULL, NULL, MPI_INT, &type) == MPI_SUCCESS);
+  MPI_Type_free(&type);
+  MPI_Group_free(&group);
 }
 
 /* Errors that belong to no communicator go to MPI_COMM_SELF. */
@@ -172,6 +222,8 @@ int main(int argc, char** argv) {
   point_to_point(other);
   collectives(MPI_COMM_WORLD);
   collectives(other);
+  operators(other);
+  arrays(other);
   without_communicator();
   unsupported(other);
   large_values();

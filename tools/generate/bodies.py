@@ -209,6 +209,9 @@ class Body:
             self.comm = f"{name}_object->comm"
         if kind == "Datatype" and not p.stars:
             self.check_datatype(p, significant)
+        if kind == "Op" and {"datatype", "comm"} <= self.by_name.keys():
+            guard = "takes_part && " if "takes_part" in self.significance else ""
+            self.check(f"{guard}is_bad_op(*op_object, *datatype_object)", f"raise({self.comm}, Err::op, call)")
         return result
 
     def check_root(self, comm):
@@ -228,15 +231,24 @@ class Body:
         guard = f"{significant} && " if significant else ""
         self.check(f"{guard}is_bad_count({count.name})",
                        f"bad_count({self.comm}, {count.name}, \"{count.name}\", call)")
-        if buffer and buffer.name == "recvbuf" and self.forbids_in_place():
-            self.check(f"{guard}is_in_place(recvbuf)", f"bad_in_place({self.comm}, \"recvbuf\", call)")
+        for forbidden in self.never_in_place(p):
+            self.check(f"{guard}is_in_place({forbidden})", f"bad_in_place({self.comm}, \"{forbidden}\", call)")
         if buffer:
             self.check(f"{guard}is_bad_buffer({buffer.name}, {count.name}, *{p.name}_object)",
                        f"bad_buffer({self.comm}, \"{buffer.name}\", call)")
 
-    def forbids_in_place(self):
-        """Receive buffers of collectives, but for scatter's."""
-        return "comm" in self.by_name and "sendbuf" in self.by_name and not re.match(r"I?[Ss]catter", self.name)
+    def never_in_place(self, datatype):
+        """The buffers of a datatype that must not be MPI_IN_PLACE: receive buffers of collectives, but for scatter's; a
+        broadcast's buffer; both of MPI_Reduce_local."""
+        if self.name == "Reduce_local":
+            return ["inbuf", "inoutbuf"]
+        buffer, _ = self.partners(datatype)
+        if buffer is None or "comm" not in self.by_name:
+            return []
+        if buffer.name == "buffer" and "root" in self.by_name:
+            return ["buffer"]
+        is_receive = buffer.name == "recvbuf" and "sendbuf" in self.by_name
+        return ["recvbuf"] if is_receive and not re.match(r"I?[Ss]catter", self.name) else []
 
     def partners(self, datatype):
         """The buffer and the scalar count that belong to a datatype: those right before it."""
@@ -289,6 +301,13 @@ class Body:
             self.check(f"is_missing({place})",
                        f"bad_pointer({self.comm}, \"{p.name}\", call)")
 
+    def check_array(self, p):
+        """An array whose length is another argument must be there unless that is 0."""
+        if not p.is_array or p.kind in NULL_ALLOWED or p.length not in [q.name for q in self.model.parameters]:
+            return
+        place = f"{p.name}.data" if self.is_shared and self.shared_type(p).startswith("IntArray") else p.name
+        self.check(f"is_missing({place}) && {p.length} > 0", f"bad_pointer({self.comm}, \"{p.name}\", call)")
+
     def convert_plain(self, p, wanted):
         name = p.name
         if p.kind in ("FUNCTION", "POLYFUNCTION") and wanted not in (f"{p.base}*", p.base):
@@ -297,9 +316,7 @@ class Body:
             self.check(f"is_missing({name})", f"bad_pointer({self.comm}, \"{name}\", call)")
         elif p.direction != "in" or p.kind == "STRING":
             self.check_pointer(p)
-        if p.base == "MPI_Request" and p.is_array:
-            count = self.model.parameters[0].name
-            self.check(f"is_missing({name}) && {count} > 0", f"bad_pointer({self.comm}, \"{name}\", call)")
+        self.check_array(p)
         self.check_number(p)
         poly = self.shared_type(p).split()[0] if self.is_shared else ""
         if poly == "CountOut" or (p.stars == 1 and p.base == "int" and wanted == "std::int64_t*"):

@@ -125,6 +125,9 @@ def functions():
     removed = [parse(text) for text in REMOVED]
     for function in removed:
         function.group = "removed"
+        for parameter in function.parameters:
+            if parameter.stars and not parameter.constant:
+                parameter.direction = "out"
     return sorted(found + removed, key=lambda f: f.name.lower())
 
 

@@ -36,6 +36,12 @@ inline bool is_bad_buffer(const void* buffer, std::int64_t count, const Datatype
   return count > 0 && datatype.is_predefined();
 }
 
+/// A predefined operator that is not defined for the datatype; says so (op/op.hpp).
+template <class Op, class Datatype>
+inline bool is_bad_op(const Op& op, const Datatype& datatype) noexcept {
+  return kChecked && op.check(datatype) != Err::ok;
+}
+
 /// Optional handles: the null handle of the kind is allowed, everything else must be an object.
 template <class Handle>
 inline bool is_bad_optional(const void* object, Handle handle, Handle null_handle) noexcept {

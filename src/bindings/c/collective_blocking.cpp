@@ -222,6 +222,7 @@ static int bcast_body(const char* call, void* buffer, std::int64_t count, MPI_Da
   if (kChecked && uses_buffer && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (uses_buffer && is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
+  if (uses_buffer && is_in_place(buffer)) [[unlikely]] return bad_in_place(comm_object, "buffer", call);
   if (uses_buffer && is_bad_buffer(buffer, count, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "buffer", call);
   const Err error = coll::bcast(buffer, count, *datatype_object, root, *comm_object);

@@ -24,6 +24,7 @@ static int iallreduce_body(const char* call, const void* sendbuf, void* recvbuf,
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
   const Err error = coll::iallreduce(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
@@ -57,6 +58,7 @@ static int iexscan_body(const char* call, const void* sendbuf, void* recvbuf, st
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
   const Err error = coll::iexscan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
@@ -92,6 +94,8 @@ static int ireduce_body(const char* call, const void* sendbuf, void* recvbuf, st
   if (takes_part && is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (takes_part && is_bad_op(*op_object, *datatype_object)) [[unlikely]]
+    return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
   const Err error = coll::ireduce(sendbuf, recvbuf, count, *datatype_object, *op_object, root, *comm_object,
@@ -124,6 +128,7 @@ static int ireduce_scatter_body(const char* call, const void* sendbuf, void* rec
     return uncommitted(comm_object, "datatype", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
   const Err error = coll::ireduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
@@ -162,6 +167,7 @@ static int ireduce_scatter_block_body(const char* call, const void* sendbuf, voi
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
   const Err error = coll::ireduce_scatter_block(sendbuf, recvbuf, recvcount, *datatype_object, *op_object,
@@ -200,6 +206,7 @@ static int iscan_body(const char* call, const void* sendbuf, void* recvbuf, std:
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
   const Err error = coll::iscan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,

@@ -69,6 +69,8 @@ static int reduce_local_body(const char* call, const void* inbuf, void* inoutbuf
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(nullptr, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_in_place(inbuf)) [[unlikely]] return bad_in_place(nullptr, "inbuf", call);
+  if (is_in_place(inoutbuf)) [[unlikely]] return bad_in_place(nullptr, "inoutbuf", call);
   if (is_bad_buffer(inoutbuf, count, *datatype_object)) [[unlikely]]
     return bad_buffer(nullptr, "inoutbuf", call);
   const Op* const op_object = from_handle<Op>(op);

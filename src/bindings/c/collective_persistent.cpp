@@ -272,6 +272,7 @@ static int bcast_init_body(const char* call, void* buffer, std::int64_t count, M
   if (kChecked && uses_buffer && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (uses_buffer && is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
+  if (uses_buffer && is_in_place(buffer)) [[unlikely]] return bad_in_place(comm_object, "buffer", call);
   if (uses_buffer && is_bad_buffer(buffer, count, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "buffer", call);
   Info* const info_object = from_handle<Info>(info);

@@ -24,6 +24,7 @@ static int allreduce_init_body(const char* call, const void* sendbuf, void* recv
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
     return bad_handle(comm_object, Err::info, info, "info", call);
@@ -62,6 +63,7 @@ static int exscan_init_body(const char* call, const void* sendbuf, void* recvbuf
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
     return bad_handle(comm_object, Err::info, info, "info", call);
@@ -100,6 +102,8 @@ static int reduce_init_body(const char* call, const void* sendbuf, void* recvbuf
   if (takes_part && is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (takes_part && is_bad_op(*op_object, *datatype_object)) [[unlikely]]
+    return raise(comm_object, Err::op, call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
     return bad_handle(comm_object, Err::info, info, "info", call);
@@ -142,6 +146,7 @@ static int reduce_scatter_block_init_body(const char* call, const void* sendbuf,
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
     return bad_handle(comm_object, Err::info, info, "info", call);
@@ -179,6 +184,7 @@ static int reduce_scatter_init_body(const char* call, const void* sendbuf, void*
     return uncommitted(comm_object, "datatype", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
     return bad_handle(comm_object, Err::info, info, "info", call);
@@ -220,6 +226,7 @@ static int scan_init_body(const char* call, const void* sendbuf, void* recvbuf, 
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
     return bad_handle(comm_object, Err::info, info, "info", call);

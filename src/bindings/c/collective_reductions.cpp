@@ -24,6 +24,7 @@ static int allreduce_body(const char* call, const void* sendbuf, void* recvbuf, 
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   const Err error = coll::allreduce(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -53,6 +54,7 @@ static int exscan_body(const char* call, const void* sendbuf, void* recvbuf, std
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   const Err error = coll::exscan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -84,6 +86,8 @@ static int reduce_body(const char* call, const void* sendbuf, void* recvbuf, std
   if (takes_part && is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (takes_part && is_bad_op(*op_object, *datatype_object)) [[unlikely]]
+    return raise(comm_object, Err::op, call);
   const Err error = coll::reduce(sendbuf, recvbuf, count, *datatype_object, *op_object, root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -112,6 +116,7 @@ static int reduce_scatter_body(const char* call, const void* sendbuf, void* recv
     return uncommitted(comm_object, "datatype", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   const Err error = coll::reduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
       *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -147,6 +152,7 @@ static int reduce_scatter_block_body(const char* call, const void* sendbuf, void
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   const Err error = coll::reduce_scatter_block(sendbuf, recvbuf, recvcount, *datatype_object, *op_object,
       *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -182,6 +188,7 @@ static int scan_body(const char* call, const void* sendbuf, void* recvbuf, std::
     return bad_buffer(comm_object, "recvbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
+  if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   const Err error = coll::scan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;

@@ -51,6 +51,14 @@ static int type_create_darray_body(const char* call, bool large, int size, int r
     const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(array_of_gsizes.data) && ndims > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_gsizes", call);
+  if (is_missing(array_of_distribs) && ndims > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_distribs", call);
+  if (is_missing(array_of_dargs) && ndims > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_dargs", call);
+  if (is_missing(array_of_psizes) && ndims > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_psizes", call);
   const Datatype* const oldtype_object = from_handle<Datatype>(oldtype);
   if (is_missing(oldtype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, oldtype, "oldtype", call);
@@ -123,6 +131,10 @@ static int type_create_hindexed_body(const char* call, bool large, std::int64_t 
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_blocklengths.data) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_blocklengths", call);
+  if (is_missing(array_of_displacements.data) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_displacements", call);
   const Datatype* const oldtype_object = from_handle<Datatype>(oldtype);
   if (is_missing(oldtype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, oldtype, "oldtype", call);
@@ -154,6 +166,8 @@ static int type_create_hindexed_block_body(const char* call, bool large, std::in
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
   if (is_bad_count(blocklength)) [[unlikely]] return bad_count(nullptr, blocklength, "blocklength", call);
+  if (is_missing(array_of_displacements.data) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_displacements", call);
   const Datatype* const oldtype_object = from_handle<Datatype>(oldtype);
   if (is_missing(oldtype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, oldtype, "oldtype", call);
@@ -215,6 +229,8 @@ static int type_create_indexed_block_body(const char* call, bool large, std::int
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
   if (is_bad_count(blocklength)) [[unlikely]] return bad_count(nullptr, blocklength, "blocklength", call);
+  if (is_missing(array_of_displacements.data) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_displacements", call);
   const Datatype* const oldtype_object = from_handle<Datatype>(oldtype);
   if (is_missing(oldtype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, oldtype, "oldtype", call);
@@ -270,6 +286,12 @@ static int type_create_struct_body(const char* call, bool large, std::int64_t co
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_blocklengths.data) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_blocklengths", call);
+  if (is_missing(array_of_displacements.data) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_displacements", call);
+  if (is_missing(array_of_types) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_types", call);
   if (is_missing(newtype)) [[unlikely]] return bad_pointer(nullptr, "newtype", call);
   Datatype* newtype_made = nullptr;
   const Err error = datatype::type_create_struct(count, array_of_blocklengths, array_of_displacements,
@@ -298,6 +320,12 @@ static int type_create_subarray_body(const char* call, bool large, int ndims, In
     MPI_Datatype* newtype) noexcept {
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(array_of_sizes.data) && ndims > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_sizes", call);
+  if (is_missing(array_of_subsizes.data) && ndims > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_subsizes", call);
+  if (is_missing(array_of_starts.data) && ndims > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_starts", call);
   const Datatype* const oldtype_object = from_handle<Datatype>(oldtype);
   if (is_missing(oldtype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, oldtype, "oldtype", call);
@@ -359,6 +387,10 @@ static int type_indexed_body(const char* call, bool large, std::int64_t count, I
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
+  if (is_missing(array_of_blocklengths.data) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_blocklengths", call);
+  if (is_missing(array_of_displacements.data) && count > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_displacements", call);
   const Datatype* const oldtype_object = from_handle<Datatype>(oldtype);
   if (is_missing(oldtype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, oldtype, "oldtype", call);

@@ -66,6 +66,14 @@ static int type_get_contents_body(const char* call, bool large, MPI_Datatype dat
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
   if (is_missing(datatype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, datatype, "datatype", call);
+  if (is_missing(array_of_integers) && max_integers > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_integers", call);
+  if (is_missing(array_of_addresses) && max_addresses > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_addresses", call);
+  if (is_missing(array_of_large_counts) && max_large_counts > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_large_counts", call);
+  if (is_missing(array_of_datatypes) && max_datatypes > 0) [[unlikely]]
+    return bad_pointer(nullptr, "array_of_datatypes", call);
   const Err error = datatype::type_get_contents(*datatype_object, large, max_integers, max_addresses,
       max_large_counts, max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts,
       array_of_datatypes);

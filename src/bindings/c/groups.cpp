@@ -46,6 +46,7 @@ extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Gr
   const Group* const group_object = from_handle<Group>(group);
   if (is_missing(group_object)) [[unlikely]] return bad_handle(nullptr, Err::group, group, "group", call);
   if (is_bad_count(n)) [[unlikely]] return bad_count(nullptr, n, "n", call);
+  if (is_missing(ranks) && n > 0) [[unlikely]] return bad_pointer(nullptr, "ranks", call);
   if (is_missing(newgroup)) [[unlikely]] return bad_pointer(nullptr, "newgroup", call);
   Group* newgroup_made = nullptr;
   const Err error = comm::group_excl(*group_object, n, ranks, &newgroup_made);
@@ -76,6 +77,7 @@ extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Gr
   const Group* const group_object = from_handle<Group>(group);
   if (is_missing(group_object)) [[unlikely]] return bad_handle(nullptr, Err::group, group, "group", call);
   if (is_bad_count(n)) [[unlikely]] return bad_count(nullptr, n, "n", call);
+  if (is_missing(ranks) && n > 0) [[unlikely]] return bad_pointer(nullptr, "ranks", call);
   if (is_missing(newgroup)) [[unlikely]] return bad_pointer(nullptr, "newgroup", call);
   Group* newgroup_made = nullptr;
   const Err error = comm::group_incl(*group_object, n, ranks, &newgroup_made);
@@ -168,8 +170,10 @@ extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ran
   const Group* const group1_object = from_handle<Group>(group1);
   if (is_missing(group1_object)) [[unlikely]] return bad_handle(nullptr, Err::group, group1, "group1", call);
   if (is_bad_count(n)) [[unlikely]] return bad_count(nullptr, n, "n", call);
+  if (is_missing(ranks1) && n > 0) [[unlikely]] return bad_pointer(nullptr, "ranks1", call);
   const Group* const group2_object = from_handle<Group>(group2);
   if (is_missing(group2_object)) [[unlikely]] return bad_handle(nullptr, Err::group, group2, "group2", call);
+  if (is_missing(ranks2) && n > 0) [[unlikely]] return bad_pointer(nullptr, "ranks2", call);
   const Err error = comm::group_translate_ranks(*group1_object, n, ranks1, *group2_object, ranks2);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;

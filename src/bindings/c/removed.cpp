@@ -34,6 +34,7 @@ extern "C" int PMPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent) noexcep
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
   if (is_missing(datatype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, datatype, "datatype", call);
+  if (is_missing(extent)) [[unlikely]] return bad_pointer(nullptr, "extent", call);
   const Err error = bindings::type_extent(*datatype_object, extent);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -59,6 +60,7 @@ extern "C" int PMPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement) noexc
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
   if (is_missing(datatype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, datatype, "datatype", call);
+  if (is_missing(displacement)) [[unlikely]] return bad_pointer(nullptr, "displacement", call);
   const Err error = bindings::type_lb(*datatype_object, displacement);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -79,6 +81,7 @@ extern "C" int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) noexc
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
   if (is_missing(datatype_object)) [[unlikely]]
     return bad_handle(nullptr, Err::type, datatype, "datatype", call);
+  if (is_missing(displacement)) [[unlikely]] return bad_pointer(nullptr, "displacement", call);
   const Err error = bindings::type_ub(*datatype_object, displacement);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;

@@ -14,6 +14,7 @@ extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_bad_count(maxdims)) [[unlikely]] return bad_count(comm_object, maxdims, "maxdims", call);
+  if (is_missing(coords) && maxdims > 0) [[unlikely]] return bad_pointer(comm_object, "coords", call);
   const Err error = comm::cart_coords(*comm_object, rank, maxdims, coords);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -28,6 +29,8 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
   Comm* const comm_old_object = from_handle<Comm>(comm_old);
   if (is_missing(comm_old_object)) [[unlikely]]
     return bad_handle(nullptr, Err::comm, comm_old, "comm_old", call);
+  if (is_missing(dims) && ndims > 0) [[unlikely]] return bad_pointer(comm_old_object, "dims", call);
+  if (is_missing(periods) && ndims > 0) [[unlikely]] return bad_pointer(comm_old_object, "periods", call);
   if (is_missing(comm_cart)) [[unlikely]] return bad_pointer(comm_old_object, "comm_cart", call);
   Comm* comm_cart_made = nullptr;
   const Err error = comm::cart_create(*comm_old_object, ndims, dims, periods, reorder, &comm_cart_made);
@@ -44,6 +47,9 @@ extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_bad_count(maxdims)) [[unlikely]] return bad_count(comm_object, maxdims, "maxdims", call);
+  if (is_missing(dims) && maxdims > 0) [[unlikely]] return bad_pointer(comm_object, "dims", call);
+  if (is_missing(periods) && maxdims > 0) [[unlikely]] return bad_pointer(comm_object, "periods", call);
+  if (is_missing(coords) && maxdims > 0) [[unlikely]] return bad_pointer(comm_object, "coords", call);
   const Err error = comm::cart_get(*comm_object, maxdims, dims, periods, coords);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -57,6 +63,8 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
   if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  if (is_missing(dims) && ndims > 0) [[unlikely]] return bad_pointer(comm_object, "dims", call);
+  if (is_missing(periods) && ndims > 0) [[unlikely]] return bad_pointer(comm_object, "periods", call);
   if (is_missing(newrank)) [[unlikely]] return bad_pointer(comm_object, "newrank", call);
   const Err error = comm::cart_map(*comm_object, ndims, dims, periods, newrank);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -124,6 +132,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) noexcept {
   constexpr const char* call = "MPI_Dims_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(dims) && ndims > 0) [[unlikely]] return bad_pointer(nullptr, "dims", call);
   const Err error = comm::dims_create(nnodes, ndims, dims);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -140,6 +149,8 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
   if (is_missing(comm_old_object)) [[unlikely]]
     return bad_handle(nullptr, Err::comm, comm_old, "comm_old", call);
   if (is_bad_count(n)) [[unlikely]] return bad_count(comm_old_object, n, "n", call);
+  if (is_missing(sources) && n > 0) [[unlikely]] return bad_pointer(comm_old_object, "sources", call);
+  if (is_missing(degrees) && n > 0) [[unlikely]] return bad_pointer(comm_old_object, "degrees", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
     return bad_handle(comm_old_object, Err::info, info, "info", call);
@@ -162,6 +173,9 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
   Comm* const comm_old_object = from_handle<Comm>(comm_old);
   if (is_missing(comm_old_object)) [[unlikely]]
     return bad_handle(nullptr, Err::comm, comm_old, "comm_old", call);
+  if (is_missing(sources) && indegree > 0) [[unlikely]] return bad_pointer(comm_old_object, "sources", call);
+  if (is_missing(destinations) && outdegree > 0) [[unlikely]]
+    return bad_pointer(comm_old_object, "destinations", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
     return bad_handle(comm_old_object, Err::info, info, "info", call);
@@ -183,8 +197,11 @@ extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sou
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_bad_count(maxindegree)) [[unlikely]] return bad_count(comm_object, maxindegree, "maxindegree", call);
+  if (is_missing(sources) && maxindegree > 0) [[unlikely]] return bad_pointer(comm_object, "sources", call);
   if (is_bad_count(maxoutdegree)) [[unlikely]]
     return bad_count(comm_object, maxoutdegree, "maxoutdegree", call);
+  if (is_missing(destinations) && maxoutdegree > 0) [[unlikely]]
+    return bad_pointer(comm_object, "destinations", call);
   const Err error = comm::dist_graph_neighbors(*comm_object, maxindegree, sources, sourceweights,
       maxoutdegree, destinations, destweights);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -229,6 +246,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[
   Comm* const comm_old_object = from_handle<Comm>(comm_old);
   if (is_missing(comm_old_object)) [[unlikely]]
     return bad_handle(nullptr, Err::comm, comm_old, "comm_old", call);
+  if (is_missing(index) && nnodes > 0) [[unlikely]] return bad_pointer(comm_old_object, "index", call);
   if (is_missing(comm_graph)) [[unlikely]] return bad_pointer(comm_old_object, "comm_graph", call);
   Comm* comm_graph_made = nullptr;
   const Err error = comm::graph_create(*comm_old_object, nnodes, index, edges, reorder, &comm_graph_made);
@@ -246,6 +264,8 @@ extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int ind
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_bad_count(maxindex)) [[unlikely]] return bad_count(comm_object, maxindex, "maxindex", call);
   if (is_bad_count(maxedges)) [[unlikely]] return bad_count(comm_object, maxedges, "maxedges", call);
+  if (is_missing(index) && maxindex > 0) [[unlikely]] return bad_pointer(comm_object, "index", call);
+  if (is_missing(edges) && maxedges > 0) [[unlikely]] return bad_pointer(comm_object, "edges", call);
   const Err error = comm::graph_get(*comm_object, maxindex, maxedges, index, edges);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -260,6 +280,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], cons
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_bad_count(nnodes)) [[unlikely]] return bad_count(comm_object, nnodes, "nnodes", call);
+  if (is_missing(index) && nnodes > 0) [[unlikely]] return bad_pointer(comm_object, "index", call);
   if (is_missing(newrank)) [[unlikely]] return bad_pointer(comm_object, "newrank", call);
   const Err error = comm::graph_map(*comm_object, nnodes, index, edges, newrank);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -275,6 +296,8 @@ extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, i
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_bad_count(maxneighbors)) [[unlikely]]
     return bad_count(comm_object, maxneighbors, "maxneighbors", call);
+  if (is_missing(neighbors) && maxneighbors > 0) [[unlikely]]
+    return bad_pointer(comm_object, "neighbors", call);
   const Err error = comm::graph_neighbors(*comm_object, rank, maxneighbors, neighbors);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
