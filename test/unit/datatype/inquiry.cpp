@@ -223,6 +223,15 @@ TEST_F(Inquiry, NamesAndDuplicates) {
   EXPECT_EQ(type_free(*duplicate), Err::ok);
 }
 
+TEST_F(Inquiry, SynonymsHaveTheNameThatTheStandardsTablePutsFirst) {
+  char name[MPI_MAX_OBJECT_NAME];
+  int length = 0;
+  ASSERT_EQ(type_get_name(predefined(MPI_LONG_LONG), name, &length), Err::ok);
+  EXPECT_STREQ(name, "MPI_LONG_LONG_INT");
+  ASSERT_EQ(type_get_name(predefined(MPI_C_FLOAT_COMPLEX), name, &length), Err::ok);
+  EXPECT_STREQ(name, "MPI_C_COMPLEX");
+}
+
 TEST_F(Inquiry, TypesByPrecisionAreOfTheFamily) {
   Datatype *real = nullptr, *again = nullptr, *complex = nullptr, *integer = nullptr;
   ASSERT_EQ(type_create_f90_real(15, 307, &real), Err::ok);
