@@ -75,6 +75,29 @@ static void handlers(MPI_Session session) {
   require(calls == 1, "the session's handler did not hear of an error");
   MPI_Session_call_errhandler(session, MPI_ERR_OTHER);
   require(calls == 2, "MPI_Session_call_errhandler did not call it");
+  MPI_Session_get_num_psets(session, MPI_INFO_NULL, NULL);
+  require(calls == 3, "the session's handler did not hear of a missing argument");
+}
+
+static int comm_calls;
+static void comm_handler(MPI_Comm* comm, int* code, ...) {
+  (void)comm, (void)code;
+  ++comm_calls;
+}
+
+/* Errors of a call that makes a communicator go to the handler that it is given. */
+static void handler_of_the_new(MPI_Session session) {
+  MPI_Errhandler mine;
+  MPI_Group group;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_create_errhandler(comm_handler, &mine);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "word", MPI_INFO_NULL, mine, NULL);
+  require(comm_calls == 1, "the given handler did not hear of a missing argument");
+  MPI_Comm_create_from_group(MPI_GROUP_NULL, "word", MPI_INFO_NULL, mine, &comm);
+  require(comm_calls == 2 && comm == MPI_COMM_NULL, "the given handler did not hear of a null group");
+  MPI_Group_free(&group);
+  MPI_Errhandler_free(&mine);
 }
 
 int main(void) {
@@ -103,6 +126,7 @@ int main(void) {
   require(second == MPI_SESSION_NULL, "finalize left the handle");
   talk(comm);
   handlers(session);
+  handler_of_the_new(session);
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
   MPI_Initialized(&flag);

@@ -48,7 +48,7 @@ class Body:
         self.is_hot = self.name in RULES["hot"]["always_inline"]
         self.lines, self.after, self.arguments = [], [], []
         self.comm = "nullptr"
-        self.session = self.raw_session = self.own_errhandler = None
+        self.owner = None                            # session, or error handler of what the call makes
         self.by_name = {p.name: p for p in self.model.parameters}
         self.significance = {}                       # parameter -> bool variable
 
@@ -123,7 +123,7 @@ class Body:
         if index != len(mine):
             raise SystemExit(f"{declaration.header}: {declaration.name} has fewer parameters than MPI_{name}: "
                              f"{[p.name for p in mine[index:]]} are left")
-        order = sorted(pairs, key=lambda pair: not (pair[0] and pair[0].base == "MPI_Comm" and not pair[0].stars))
+        order = sorted(pairs, key=lambda pair: self.rank_of(pair[0]))
         texts = {}
         for parameter, argument in order:
             if parameter is None:
@@ -132,6 +132,12 @@ class Body:
                 texts[id(argument)] = self.convert(parameter, argument.type)
         self.arguments = [texts[id(argument)] for argument in wanted]
         return self
+
+    def rank_of(self, parameter):
+        """Parameters are looked at in order, but first those whose error handler hears of what is wrong with others."""
+        if parameter is None or parameter.stars or parameter.is_array:
+            return 2
+        return {"MPI_Comm": 0, "MPI_Session": 0, "MPI_Errhandler": 1}.get(parameter.base, 2)
 
     def answer_null_name(self):
         """The null handles of objects with names have names too (MPI 5.0, 7.8)."""
@@ -148,13 +154,13 @@ class Body:
         return self.convert_plain(parameter, wanted)
 
     @property
+    def about(self):
+        """The object whose error handler hears of the call's errors."""
+        return self.comm if self.comm != "nullptr" or not self.owner else self.owner
+
+    @property
     def report(self):
-        """What is done with an error of the chapter: the handler of the object that the call is about hears of it."""
-        if self.session:
-            return f"raise_on({self.session}_object->errhandler.get(), {self.raw_session}, error, call)"
-        if self.comm == "nullptr" and self.own_errhandler:
-            return f"raise_on({self.own_errhandler}, nullptr, error, call)"
-        return f"raise({self.comm}, error, call)"
+        return f"raise({self.about}, error, call)"
 
     # --- handles ------------------------------------------------------------------------------------------------------
 
@@ -184,15 +190,15 @@ class Body:
         raw = f"*{name}" if p.stars else name
         if wanted.endswith("&"):
             self.check(f"is_missing({name}_object)",
-                       f"bad_handle({self.comm}, Err::{error}, {raw}, \"{name}\", call)")
+                       f"bad_handle({self.about}, Err::{error}, {raw}, \"{name}\", call)")
             result = f"*{name}_object"
         elif significant:                            # a pointer: null where it is not significant and no handle
             self.check(f"{significant} && is_missing({name}_object)",
-                       f"bad_handle({self.comm}, Err::{error}, {raw}, \"{name}\", call)")
+                       f"bad_handle({self.about}, Err::{error}, {raw}, \"{name}\", call)")
             result = f"{name}_object"
         elif wanted.endswith("*"):
             self.check(f"is_bad_optional({name}_object, {raw}, {null})",
-                       f"bad_handle({self.comm}, Err::{error}, {raw}, \"{name}\", call)")
+                       f"bad_handle({self.about}, Err::{error}, {raw}, \"{name}\", call)")
             result = f"{name}_object"
         else:
             raise SystemExit(f"{self.declaration.header}: {self.declaration.name}: no way from {p.text} to {wanted}")
@@ -201,10 +207,8 @@ class Body:
             self.check_root(p)
         if kind == "Comm" and p.stars and wanted.endswith("&"):
             self.comm = f"{name}_object"             # MPI_Comm_free
-        if kind == "Session" and wanted.endswith("&"):
-            self.session, self.raw_session = name, raw
-        if kind == "Errhandler" and not p.stars and wanted.endswith("&"):
-            self.own_errhandler = f"{name}_object"   # of the object that the call makes
+        if wanted.endswith("&") and (kind == "Session" or kind == "Errhandler" and not p.stars and not self.owner):
+            self.owner = f"{name}_object"
         if kind == "Request" and self.comm == "nullptr" and wanted.endswith("&"):
             self.comm = f"{name}_object->comm"
         if kind == "Datatype" and not p.stars:
@@ -224,18 +228,18 @@ class Body:
         if not matches(RULES["committed"]["not_needed"], self.name):
             guard = f"{significant} && " if significant else ""
             self.check(f"kChecked && {guard}!{p.name}_object->is_committed()",
-                       f"uncommitted({self.comm}, \"{p.name}\", call)")
+                       f"uncommitted({self.about}, \"{p.name}\", call)")
         buffer, count = self.partners(p)
         if not count:
             return
         guard = f"{significant} && " if significant else ""
         self.check(f"{guard}is_bad_count({count.name})",
-                       f"bad_count({self.comm}, {count.name}, \"{count.name}\", call)")
+                       f"bad_count({self.about}, {count.name}, \"{count.name}\", call)")
         for forbidden in self.never_in_place(p):
-            self.check(f"{guard}is_in_place({forbidden})", f"bad_in_place({self.comm}, \"{forbidden}\", call)")
+            self.check(f"{guard}is_in_place({forbidden})", f"bad_in_place({self.about}, \"{forbidden}\", call)")
         if buffer:
             self.check(f"{guard}is_bad_buffer({buffer.name}, {count.name}, *{p.name}_object)",
-                       f"bad_buffer({self.comm}, \"{buffer.name}\", call)")
+                       f"bad_buffer({self.about}, \"{buffer.name}\", call)")
 
     def never_in_place(self, datatype):
         """The buffers of a datatype that must not be MPI_IN_PLACE: receive buffers of collectives, but for scatter's; a
@@ -299,21 +303,21 @@ class Body:
         if p.stars and not p.is_array and p.kind not in NULL_ALLOWED and other is not None:
             place = f"{p.name}.place" if self.is_shared and self.shared_type(p).startswith("CountOut") else p.name
             self.check(f"is_missing({place})",
-                       f"bad_pointer({self.comm}, \"{p.name}\", call)")
+                       f"bad_pointer({self.about}, \"{p.name}\", call)")
 
     def check_array(self, p):
         """An array whose length is another argument must be there unless that is 0."""
         if not p.is_array or p.kind in NULL_ALLOWED or p.length not in [q.name for q in self.model.parameters]:
             return
         place = f"{p.name}.data" if self.is_shared and self.shared_type(p).startswith("IntArray") else p.name
-        self.check(f"is_missing({place}) && {p.length} > 0", f"bad_pointer({self.comm}, \"{p.name}\", call)")
+        self.check(f"is_missing({place}) && {p.length} > 0", f"bad_pointer({self.about}, \"{p.name}\", call)")
 
     def convert_plain(self, p, wanted):
         name = p.name
         if p.kind in ("FUNCTION", "POLYFUNCTION") and wanted not in (f"{p.base}*", p.base):
             return f"reinterpret_cast<{self.qualified(wanted)}>({name})"
         if p.kind in ("F08_STATUS", "F90_STATUS", "STATUS") and (p.constant or self.name.startswith("Status_")):
-            self.check(f"is_missing({name})", f"bad_pointer({self.comm}, \"{name}\", call)")
+            self.check(f"is_missing({name})", f"bad_pointer({self.about}, \"{name}\", call)")
         elif p.direction != "in" or p.kind == "STRING":
             self.check_pointer(p)
         self.check_array(p)
@@ -342,7 +346,7 @@ class Body:
             self.after.append(f"  store({place}, fits({place}, {name}_value) ? {name}_value : MPI_UNDEFINED);")
         else:
             self.after[:0] = [f"  if (!fits({place}, {name}_value)) [[unlikely]]",
-                              f"    return too_large({self.comm}, {name}_value, \"{name}\", call);"]
+                              f"    return too_large({self.about}, {name}_value, \"{name}\", call);"]
             self.after.append(f"  store({place}, {name}_value);")
         return f"&{name}_value"
 
@@ -350,11 +354,11 @@ class Body:
         if p.stars or p.is_array or p.direction != "in" or self.comm == "nullptr":
             if p.kind in COUNTS and not p.stars and not p.is_array and not self.is_paired(p):
                 self.check(f"is_bad_count({p.name})",
-                       f"bad_count({self.comm}, {p.name}, \"{p.name}\", call)")
+                       f"bad_count({self.about}, {p.name}, \"{p.name}\", call)")
             return
         if p.kind in COUNTS and not self.is_paired(p):
             self.check(f"is_bad_count({p.name})",
-                       f"bad_count({self.comm}, {p.name}, \"{p.name}\", call)")
+                       f"bad_count({self.about}, {p.name}, \"{p.name}\", call)")
         test = None
         if p.kind == "RANK" and p.name == "dest":
             test, report = f"is_bad_dest(*{self.comm}, {p.name})", "bad_rank"

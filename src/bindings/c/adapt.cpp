@@ -32,8 +32,7 @@ Err comm_call_errhandler(Comm& comm, int errorcode) noexcept {
 }
 
 Err session_call_errhandler(Session& session, int errorcode) noexcept {
-  raise_on(session.errhandler.get(), to_handle<MPI_Session>(session), Err(errorcode),
-           "MPI_Session_call_errhandler");
+  raise(&session, Err(errorcode), "MPI_Session_call_errhandler");
   return Err::ok;
 }
 

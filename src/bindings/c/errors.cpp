@@ -190,7 +190,7 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) 
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
   const Err error = bindings::session_call_errhandler(*session_object, errorcode);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_call_errhandler = PMPI_Session_call_errhandler
@@ -214,10 +214,10 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
   Session* const session_object = from_handle<Session>(session);
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
-  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(session_object, "errhandler", call);
   Errhandler* errhandler_made = nullptr;
   const Err error = object::session_get_errhandler(*session_object, &errhandler_made);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
@@ -231,9 +231,9 @@ extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler e
     return bad_handle(nullptr, Err::session, session, "session", call);
   Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
   if (is_missing(errhandler_object)) [[unlikely]]
-    return bad_handle(nullptr, Err::errhandler, errhandler, "errhandler", call);
+    return bad_handle(session_object, Err::errhandler, errhandler, "errhandler", call);
   const Err error = object::session_set_errhandler(*session_object, *errhandler_object);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_set_errhandler = PMPI_Session_set_errhandler

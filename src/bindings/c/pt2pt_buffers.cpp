@@ -147,9 +147,9 @@ static int session_attach_buffer_body(const char* call, MPI_Session session, voi
   Session* const session_object = from_handle<Session>(session);
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
-  if (is_bad_count(size)) [[unlikely]] return bad_count(nullptr, size, "size", call);
+  if (is_bad_count(size)) [[unlikely]] return bad_count(session_object, size, "size", call);
   const Err error = pt2pt::session_attach_buffer(*session_object, buffer, size);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) noexcept {
@@ -167,13 +167,13 @@ static int session_detach_buffer_body(const char* call, MPI_Session session, voi
   Session* const session_object = from_handle<Session>(session);
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
-  if (is_missing(buffer_addr)) [[unlikely]] return bad_pointer(nullptr, "buffer_addr", call);
-  if (is_missing(size.place)) [[unlikely]] return bad_pointer(nullptr, "size", call);
+  if (is_missing(buffer_addr)) [[unlikely]] return bad_pointer(session_object, "buffer_addr", call);
+  if (is_missing(size.place)) [[unlikely]] return bad_pointer(session_object, "size", call);
   std::int64_t size_value = 0;
   const Err error = pt2pt::session_detach_buffer(*session_object, buffer_addr, &size_value);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   if (!fits(size, size_value)) [[unlikely]]
-    return too_large(nullptr, size_value, "size", call);
+    return too_large(session_object, size_value, "size", call);
   store(size, size_value);
   return MPI_SUCCESS;
 }
@@ -195,7 +195,7 @@ extern "C" int PMPI_Session_flush_buffer(MPI_Session session) noexcept {
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
   const Err error = pt2pt::session_flush_buffer(*session_object);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_flush_buffer = PMPI_Session_flush_buffer
@@ -206,10 +206,10 @@ extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* requ
   Session* const session_object = from_handle<Session>(session);
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
-  if (is_missing(request)) [[unlikely]] return bad_pointer(nullptr, "request", call);
+  if (is_missing(request)) [[unlikely]] return bad_pointer(session_object, "request", call);
   Request* request_made = nullptr;
   const Err error = pt2pt::session_iflush_buffer(*session_object, &request_made);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }

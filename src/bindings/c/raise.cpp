@@ -12,6 +12,7 @@
 #include "object/error_origin.hpp"
 #include "object/initial_errhandler.hpp"
 #include "object/life.hpp"
+#include "object/session.hpp"
 
 namespace dunlin::bindings {
 namespace {
@@ -50,20 +51,24 @@ int call_handler(Errhandler* errhandler, void* handle, Err error, const char* ca
 
 }  // namespace
 
-int raise(Comm* comm, Err error, const char* call) noexcept {
+int raise(Object* about, Err error, const char* call) noexcept {
   Comm* const origin = take_error_origin();
-  if (!comm) comm = origin;
+  if (!about) about = origin;
   // A request may outlive the program's handle of its communicator; objects' memory stays readable.
-  if (!comm || comm->kind() != Kind::comm) comm = from_handle<Comm>(MPI_COMM_SELF);
+  if (about && about->kind() == Kind::errhandler)
+    return call_handler(static_cast<Errhandler*>(about), nullptr, error, call);
+  if (about && about->kind() == Kind::session) {
+    auto* const session = static_cast<Session*>(about);
+    return call_handler(session->errhandler.get(), to_handle<MPI_Session>(*session), error, call);
+  }
+  const bool is_comm = about && about->kind() == Kind::comm;
+  Comm* const comm = is_comm ? static_cast<Comm*>(about) : from_handle<Comm>(MPI_COMM_SELF);
   if (!comm) return call_handler(nullptr, MPI_COMM_NULL, error, call);
   return call_handler(comm->errhandler.get(), to_handle<MPI_Comm>(*comm), error, call);
 }
 
-int raise_on(Errhandler* errhandler, void* handle, Err error, const char* call) noexcept {
-  return call_handler(errhandler, handle, error, call);
-}
-
-int bad_handle(Comm* comm, Err error, const void* handle, const char* argument, const char* call) noexcept {
+int bad_handle(Object* about, Err error, const void* handle, const char* argument,
+               const char* call) noexcept {
   if (!Life::is_usable()) return not_usable(call);
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   const char* kind = class_name(error) + sizeof("MPI_ERR_") - 1;
@@ -75,12 +80,12 @@ int bad_handle(Comm* comm, Err error, const void* handle, const char* argument, 
                 std::size_t(value), kind);
   else
     made = fail(error, "argument %s is no valid handle of kind %s; was it freed already?", argument, kind);
-  return raise(comm, made, call);
+  return raise(about, made, call);
 }
 
-int bad_count(Comm* comm, long long count, const char* argument, const char* call) noexcept {
+int bad_count(Object* about, long long count, const char* argument, const char* call) noexcept {
   const Err made = fail(Err::count, "argument %s is %lld; a count must not be negative", argument, count);
-  return raise(comm, made, call);
+  return raise(about, made, call);
 }
 
 int bad_rank(Comm* comm, int rank, const char* argument, const char* call) noexcept {
@@ -97,31 +102,31 @@ int bad_root(Comm* comm, int root, const char* call) noexcept {
   return raise(comm, made, call);
 }
 
-int bad_tag(Comm* comm, int tag, const char* argument, const char* call) noexcept {
+int bad_tag(Object* about, int tag, const char* argument, const char* call) noexcept {
   const Err made = fail(Err::tag, "argument %s is %d; a tag is from 0 to the attribute MPI_TAG_UB, and only "
                         "receives and probes may use MPI_ANY_TAG", argument, tag);
-  return raise(comm, made, call);
+  return raise(about, made, call);
 }
 
-int bad_buffer(Comm* comm, const char* argument, const char* call) noexcept {
+int bad_buffer(Object* about, const char* argument, const char* call) noexcept {
   const Err made = fail(Err::buffer, "argument %s is a null pointer, but the count is not 0 and the datatype "
                         "has no absolute addresses", argument);
-  return raise(comm, made, call);
+  return raise(about, made, call);
 }
 
-int bad_in_place(Comm* comm, const char* argument, const char* call) noexcept {
+int bad_in_place(Object* about, const char* argument, const char* call) noexcept {
   const Err made = fail(Err::buffer, "argument %s is MPI_IN_PLACE, which is not allowed there", argument);
-  return raise(comm, made, call);
+  return raise(about, made, call);
 }
 
-int bad_pointer(Comm* comm, const char* argument, const char* call) noexcept {
-  return raise(comm, fail(Err::arg, "argument %s is a null pointer", argument), call);
+int bad_pointer(Object* about, const char* argument, const char* call) noexcept {
+  return raise(about, fail(Err::arg, "argument %s is a null pointer", argument), call);
 }
 
-int uncommitted(Comm* comm, const char* argument, const char* call) noexcept {
+int uncommitted(Object* about, const char* argument, const char* call) noexcept {
   const Err made = fail(Err::type, "argument %s is a datatype that is not committed; call MPI_Type_commit "
                         "first", argument);
-  return raise(comm, made, call);
+  return raise(about, made, call);
 }
 
 int not_usable(const char* call) noexcept {
@@ -129,10 +134,10 @@ int not_usable(const char* call) noexcept {
   return raise(nullptr, fail(Err::other, "it was called %s", why), call);
 }
 
-int too_large(Comm* comm, long long value, const char* argument, const char* call) noexcept {
+int too_large(Object* about, long long value, const char* argument, const char* call) noexcept {
   const Err made = fail(Err::value_too_large, "argument %s would be %lld, which an int does not hold; call "
                         "%s_c instead", argument, value, call);
-  return raise(comm, made, call);
+  return raise(about, made, call);
 }
 
 int null_name(const char* constant, char* name, int* length, const char* call) noexcept {
@@ -142,9 +147,9 @@ int null_name(const char* constant, char* name, int* length, const char* call) n
   return MPI_SUCCESS;
 }
 
-int unsupported(Comm* comm, const char* call) noexcept {
-  return raise(comm, fail(Err::unsupported_operation, "this version of Dunlin does not support %s yet; "
-                          "`dunlin-info --coverage` lists what it does", call), call);
+int unsupported(Object* about, const char* call) noexcept {
+  return raise(about, fail(Err::unsupported_operation, "this version of Dunlin does not support %s yet; "
+                           "`dunlin-info --coverage` lists what it does", call), call);
 }
 
 int unsupported_returned(const char* call) noexcept {

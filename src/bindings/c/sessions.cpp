@@ -13,20 +13,21 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
   constexpr const char* call = "MPI_Comm_create_from_group";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
-  Group* const group_object = from_handle<Group>(group);
-  if (is_missing(group_object)) [[unlikely]] return bad_handle(nullptr, Err::group, group, "group", call);
-  if (is_missing(stringtag)) [[unlikely]] return bad_pointer(nullptr, "stringtag", call);
-  Info* const info_object = from_handle<Info>(info);
-  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
-    return bad_handle(nullptr, Err::info, info, "info", call);
   Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
   if (is_missing(errhandler_object)) [[unlikely]]
     return bad_handle(nullptr, Err::errhandler, errhandler, "errhandler", call);
-  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(nullptr, "newcomm", call);
+  Group* const group_object = from_handle<Group>(group);
+  if (is_missing(group_object)) [[unlikely]]
+    return bad_handle(errhandler_object, Err::group, group, "group", call);
+  if (is_missing(stringtag)) [[unlikely]] return bad_pointer(errhandler_object, "stringtag", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(errhandler_object, Err::info, info, "info", call);
+  if (is_missing(newcomm)) [[unlikely]] return bad_pointer(errhandler_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
   const Err error = comm::comm_create_from_group(*group_object, stringtag, info_object, *errhandler_object,
       &newcomm_made);
-  if (error != Err::ok) [[unlikely]] return raise_on(errhandler_object, nullptr, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(errhandler_object, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
@@ -40,11 +41,11 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
   Session* const session_object = from_handle<Session>(session);
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
-  if (is_missing(pset_name)) [[unlikely]] return bad_pointer(nullptr, "pset_name", call);
-  if (is_missing(newgroup)) [[unlikely]] return bad_pointer(nullptr, "newgroup", call);
+  if (is_missing(pset_name)) [[unlikely]] return bad_pointer(session_object, "pset_name", call);
+  if (is_missing(newgroup)) [[unlikely]] return bad_pointer(session_object, "newgroup", call);
   Group* newgroup_made = nullptr;
   const Err error = comm::group_from_session_pset(*session_object, pset_name, &newgroup_made);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
@@ -56,24 +57,24 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   constexpr const char* call = "MPI_Intercomm_create_from_groups";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
-  Group* const local_group_object = from_handle<Group>(local_group);
-  if (is_missing(local_group_object)) [[unlikely]]
-    return bad_handle(nullptr, Err::group, local_group, "local_group", call);
-  Group* const remote_group_object = from_handle<Group>(remote_group);
-  if (is_missing(remote_group_object)) [[unlikely]]
-    return bad_handle(nullptr, Err::group, remote_group, "remote_group", call);
-  if (is_missing(stringtag)) [[unlikely]] return bad_pointer(nullptr, "stringtag", call);
-  Info* const info_object = from_handle<Info>(info);
-  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
-    return bad_handle(nullptr, Err::info, info, "info", call);
   Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
   if (is_missing(errhandler_object)) [[unlikely]]
     return bad_handle(nullptr, Err::errhandler, errhandler, "errhandler", call);
-  if (is_missing(newintercomm)) [[unlikely]] return bad_pointer(nullptr, "newintercomm", call);
+  Group* const local_group_object = from_handle<Group>(local_group);
+  if (is_missing(local_group_object)) [[unlikely]]
+    return bad_handle(errhandler_object, Err::group, local_group, "local_group", call);
+  Group* const remote_group_object = from_handle<Group>(remote_group);
+  if (is_missing(remote_group_object)) [[unlikely]]
+    return bad_handle(errhandler_object, Err::group, remote_group, "remote_group", call);
+  if (is_missing(stringtag)) [[unlikely]] return bad_pointer(errhandler_object, "stringtag", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(errhandler_object, Err::info, info, "info", call);
+  if (is_missing(newintercomm)) [[unlikely]] return bad_pointer(errhandler_object, "newintercomm", call);
   Comm* newintercomm_made = nullptr;
   const Err error = comm::intercomm_create_from_groups(*local_group_object, local_leader,
       *remote_group_object, remote_leader, stringtag, info_object, *errhandler_object, &newintercomm_made);
-  if (error != Err::ok) [[unlikely]] return raise_on(errhandler_object, nullptr, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(errhandler_object, error, call);
   set_handle(newintercomm, newintercomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
@@ -87,7 +88,7 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) noexcept {
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, *session, "session", call);
   const Err error = runtime::session_finalize(*session_object);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), *session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   *session = MPI_SESSION_NULL;
   return MPI_SUCCESS;
 }
@@ -99,10 +100,10 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) n
   Session* const session_object = from_handle<Session>(session);
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
-  if (is_missing(info_used)) [[unlikely]] return bad_pointer(nullptr, "info_used", call);
+  if (is_missing(info_used)) [[unlikely]] return bad_pointer(session_object, "info_used", call);
   Info* info_used_made = nullptr;
   const Err error = runtime::session_get_info(*session_object, &info_used_made);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   set_handle(info_used, info_used_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
@@ -117,10 +118,10 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
     return bad_handle(nullptr, Err::session, session, "session", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
-    return bad_handle(nullptr, Err::info, info, "info", call);
-  if (is_missing(pset_len)) [[unlikely]] return bad_pointer(nullptr, "pset_len", call);
+    return bad_handle(session_object, Err::info, info, "info", call);
+  if (is_missing(pset_len)) [[unlikely]] return bad_pointer(session_object, "pset_len", call);
   const Err error = comm::session_get_nth_pset(*session_object, info_object, n, pset_len, pset_name);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_get_nth_pset = PMPI_Session_get_nth_pset
@@ -133,10 +134,10 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
     return bad_handle(nullptr, Err::session, session, "session", call);
   Info* const info_object = from_handle<Info>(info);
   if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
-    return bad_handle(nullptr, Err::info, info, "info", call);
-  if (is_missing(npset_names)) [[unlikely]] return bad_pointer(nullptr, "npset_names", call);
+    return bad_handle(session_object, Err::info, info, "info", call);
+  if (is_missing(npset_names)) [[unlikely]] return bad_pointer(session_object, "npset_names", call);
   const Err error = comm::session_get_num_psets(*session_object, info_object, npset_names);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_Session_get_num_psets = PMPI_Session_get_num_psets
@@ -148,11 +149,11 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
   Session* const session_object = from_handle<Session>(session);
   if (is_missing(session_object)) [[unlikely]]
     return bad_handle(nullptr, Err::session, session, "session", call);
-  if (is_missing(pset_name)) [[unlikely]] return bad_pointer(nullptr, "pset_name", call);
-  if (is_missing(info)) [[unlikely]] return bad_pointer(nullptr, "info", call);
+  if (is_missing(pset_name)) [[unlikely]] return bad_pointer(session_object, "pset_name", call);
+  if (is_missing(info)) [[unlikely]] return bad_pointer(session_object, "info", call);
   Info* info_made = nullptr;
   const Err error = comm::session_get_pset_info(*session_object, pset_name, &info_made);
-  if (error != Err::ok) [[unlikely]] return raise_on(session_object->errhandler.get(), session, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   set_handle(info, info_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
@@ -161,16 +162,16 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) noexcept {
   constexpr const char* call = "MPI_Session_init";
   BigLock::Guard guard;
-  Info* const info_object = from_handle<Info>(info);
-  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
-    return bad_handle(nullptr, Err::info, info, "info", call);
   Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
   if (is_missing(errhandler_object)) [[unlikely]]
     return bad_handle(nullptr, Err::errhandler, errhandler, "errhandler", call);
-  if (is_missing(session)) [[unlikely]] return bad_pointer(nullptr, "session", call);
+  Info* const info_object = from_handle<Info>(info);
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+    return bad_handle(errhandler_object, Err::info, info, "info", call);
+  if (is_missing(session)) [[unlikely]] return bad_pointer(errhandler_object, "session", call);
   Session* session_made = nullptr;
   const Err error = runtime::session_init(info_object, *errhandler_object, &session_made);
-  if (error != Err::ok) [[unlikely]] return raise_on(errhandler_object, nullptr, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(errhandler_object, error, call);
   set_handle(session, session_made, MPI_SESSION_NULL);
   return MPI_SUCCESS;
 }
