@@ -121,6 +121,26 @@ static void operators(MPI_Comm comm) {
   MPI_Type_free(&pair);
 }
 
+/* Sending from the memory that is received into, where the whole of it is meant. */
+static void aliases(MPI_Comm comm) {
+  int both[64] = {0}, zeros[8] = {0};
+  MPI_Request request = MPI_REQUEST_NULL;
+  EXPECT(MPI_Allreduce(both, both, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER, comm, "the same memory");
+  EXPECT(MPI_Scan(both, both, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER, comm, "the same memory");
+  EXPECT(MPI_Allgather(both, 1, MPI_INT, both, 1, MPI_INT, comm), MPI_ERR_BUFFER, comm, "MPI_IN_PLACE");
+  EXPECT(MPI_Ialltoall(both, 1, MPI_INT, both, 1, MPI_INT, comm, &request), MPI_ERR_BUFFER, comm, "recvbuf");
+  if (check_rank == 0) {
+    EXPECT(MPI_Reduce(both, both, 1, MPI_INT, MPI_SUM, 0, comm), MPI_ERR_BUFFER, comm, "the same memory");
+    EXPECT(MPI_Gather(both, 1, MPI_INT, both, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER, comm, "the same memory");
+    EXPECT(MPI_Scatter(both, 1, MPI_INT, both, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER, comm, "the same memory");
+  }
+  /* What is allowed: no elements, buffers that mean nothing here, and lengths that vary. */
+  CHECK(MPI_Allreduce(both, both, 0, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+  CHECK(MPI_Reduce(both, check_rank == 0 ? both + 1 : both, 1, MPI_INT, MPI_SUM, 0, comm) == MPI_SUCCESS);
+  CHECK(MPI_Alltoallv(both, zeros, zeros, MPI_INT, both, zeros, zeros, MPI_INT, comm) == MPI_SUCCESS);
+  CHECK(heard_times == 0);
+}
+
 /* Arrays that are not there though their length is not 0. */
 static void arrays(MPI_Comm comm) {
   MPI_Group group, made;
@@ -224,6 +244,7 @@ int main(int argc, char** argv) {
   collectives(other);
   operators(other);
   arrays(other);
+  aliases(other);
   without_communicator();
   unsupported(other);
   large_values();

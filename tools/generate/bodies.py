@@ -131,6 +131,7 @@ class Body:
             else:
                 texts[id(argument)] = self.convert(parameter, argument.type)
         self.arguments = [texts[id(argument)] for argument in wanted]
+        self.check_aliases()
         return self
 
     def rank_of(self, parameter):
@@ -253,6 +254,19 @@ class Body:
             return ["buffer"]
         is_receive = buffer.name == "recvbuf" and "sendbuf" in self.by_name
         return ["recvbuf"] if is_receive and not re.match(r"I?[Ss]catter", self.name) else []
+
+    def check_aliases(self):
+        """One buffer to send from and to receive into, in the collectives whose blocks have one length."""
+        collective = {"sendbuf", "recvbuf", "comm"} <= self.by_name.keys() and "source" not in self.by_name
+        if not collective or re.match(r"I?[Nn]eighbor|I?[Ee]xscan", self.name):
+            return
+        types = [p for p in self.model.parameters if p.base == "MPI_Datatype" and not p.is_array]
+        counts = [count for _, count in map(self.partners, types)]
+        if not types or None in counts:
+            return
+        guard = "!comm_object->is_inter() && is_root(*comm_object, root) && " if "root" in self.by_name else ""
+        sides = [f"{count.name}, *{datatype.name}_object" for count, datatype in zip(counts, types)]
+        self.check(f"{guard}is_alias(sendbuf, recvbuf, {sides[0]}, {sides[-1]})", f"bad_alias({self.about}, call)")
 
     def partners(self, datatype):
         """The buffer and the scalar count that belong to a datatype: those right before it."""

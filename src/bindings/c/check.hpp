@@ -36,6 +36,14 @@ inline bool is_bad_buffer(const void* buffer, std::int64_t count, const Datatype
   return count > 0 && datatype.is_predefined();
 }
 
+/// Whether a rank sends from where it receives.  Derived datatypes may leave each other's elements alone.
+template <class Datatype>
+inline bool is_alias(const void* sendbuf, const void* recvbuf, std::int64_t sent, const Datatype& sendtype,
+                     std::int64_t received, const Datatype& recvtype) noexcept {
+  if (!kChecked || sendbuf != recvbuf || !sendbuf) [[likely]] return false;
+  return sent > 0 && received > 0 && sendtype.is_predefined() && recvtype.is_predefined();
+}
+
 /// A predefined operator that is not defined for the datatype; says so (op/op.hpp).
 template <class Op, class Datatype>
 inline bool is_bad_op(const Op& op, const Datatype& datatype) noexcept {

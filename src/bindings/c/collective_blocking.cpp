@@ -33,6 +33,8 @@ static int allgather_body(const char* call, const void* sendbuf, std::int64_t se
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
   if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
+  if (is_alias(sendbuf, recvbuf, sendcount, *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::allgather(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, *recvtype_object,
       *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -115,6 +117,8 @@ static int alltoall_body(const char* call, const void* sendbuf, std::int64_t sen
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
   if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
+  if (is_alias(sendbuf, recvbuf, sendcount, *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::alltoall(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, *recvtype_object,
       *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -267,6 +271,9 @@ static int gather_body(const char* call, const void* sendbuf, std::int64_t sendc
   if (uses_recvbuf && is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
   if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
+  if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, sendcount,
+      *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::gather(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, recvtype_object,
       root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -353,6 +360,9 @@ static int scatter_body(const char* call, const void* sendbuf, std::int64_t send
     return bad_count(comm_object, recvcount, "recvcount", call);
   if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
+  if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, sendcount,
+      *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::scatter(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, recvtype_object,
       root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);

@@ -35,6 +35,8 @@ static int iallgather_body(const char* call, const void* sendbuf, std::int64_t s
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, sendcount, *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::iallgather(sendbuf, sendcount, sendtype_object, recvbuf, recvcount,
       *recvtype_object, *comm_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -127,6 +129,8 @@ static int ialltoall_body(const char* call, const void* sendbuf, std::int64_t se
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, sendcount, *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::ialltoall(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, *recvtype_object,
       *comm_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -298,6 +302,9 @@ static int igather_body(const char* call, const void* sendbuf, std::int64_t send
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, sendcount,
+      *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::igather(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, recvtype_object,
       root, *comm_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -394,6 +401,9 @@ static int iscatter_body(const char* call, const void* sendbuf, std::int64_t sen
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, sendcount,
+      *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::iscatter(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, recvtype_object,
       root, *comm_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);

@@ -27,6 +27,8 @@ static int iallreduce_body(const char* call, const void* sendbuf, void* recvbuf,
   if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, count, *datatype_object, count, *datatype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::iallreduce(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
       &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -98,6 +100,9 @@ static int ireduce_body(const char* call, const void* sendbuf, void* recvbuf, st
     return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, count,
+      *datatype_object, count, *datatype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::ireduce(sendbuf, recvbuf, count, *datatype_object, *op_object, root, *comm_object,
       &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -170,6 +175,8 @@ static int ireduce_scatter_block_body(const char* call, const void* sendbuf, voi
   if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, recvcount, *datatype_object, recvcount, *datatype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::ireduce_scatter_block(sendbuf, recvbuf, recvcount, *datatype_object, *op_object,
       *comm_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -209,6 +216,8 @@ static int iscan_body(const char* call, const void* sendbuf, void* recvbuf, std:
   if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, count, *datatype_object, count, *datatype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::iscan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
       &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);

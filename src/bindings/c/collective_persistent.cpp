@@ -38,6 +38,8 @@ static int allgather_init_body(const char* call, const void* sendbuf, std::int64
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, sendcount, *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::allgather_init(sendbuf, sendcount, sendtype_object, recvbuf, recvcount,
       *recvtype_object, *comm_object, info_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -137,6 +139,8 @@ static int alltoall_init_body(const char* call, const void* sendbuf, std::int64_
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, sendcount, *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::alltoall_init(sendbuf, sendcount, sendtype_object, recvbuf, recvcount,
       *recvtype_object, *comm_object, info_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -331,6 +335,9 @@ static int gather_init_body(const char* call, const void* sendbuf, std::int64_t 
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, sendcount,
+      *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::gather_init(sendbuf, sendcount, sendtype_object, recvbuf, recvcount,
       recvtype_object, root, *comm_object, info_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -435,6 +442,9 @@ static int scatter_init_body(const char* call, const void* sendbuf, std::int64_t
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, sendcount,
+      *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::scatter_init(sendbuf, sendcount, sendtype_object, recvbuf, recvcount,
       recvtype_object, root, *comm_object, info_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);

@@ -30,6 +30,8 @@ static int allreduce_init_body(const char* call, const void* sendbuf, void* recv
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, count, *datatype_object, count, *datatype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::allreduce_init(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
       info_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -109,6 +111,9 @@ static int reduce_init_body(const char* call, const void* sendbuf, void* recvbuf
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, count,
+      *datatype_object, count, *datatype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::reduce_init(sendbuf, recvbuf, count, *datatype_object, *op_object, root,
       *comm_object, info_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -152,6 +157,8 @@ static int reduce_scatter_block_init_body(const char* call, const void* sendbuf,
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, recvcount, *datatype_object, recvcount, *datatype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::reduce_scatter_block_init(sendbuf, recvbuf, recvcount, *datatype_object, *op_object,
       *comm_object, info_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -232,6 +239,8 @@ static int scan_init_body(const char* call, const void* sendbuf, void* recvbuf, 
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
   Request* request_made = nullptr;
+  if (is_alias(sendbuf, recvbuf, count, *datatype_object, count, *datatype_object)) [[unlikely]]
+    return bad_alias(comm_object, call);
   const Err error = coll::scan_init(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
       info_object, &request_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);

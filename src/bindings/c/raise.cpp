@@ -119,6 +119,12 @@ int bad_in_place(Object* about, const char* argument, const char* call) noexcept
   return raise(about, made, call);
 }
 
+int bad_alias(Object* about, const char* call) noexcept {
+  const Err made = fail(Err::buffer, "arguments sendbuf and recvbuf are the same memory; where a call "
+                        "allows that, MPI_IN_PLACE says so");
+  return raise(about, made, call);
+}
+
 int bad_pointer(Object* about, const char* argument, const char* call) noexcept {
   return raise(about, fail(Err::arg, "argument %s is a null pointer", argument), call);
 }

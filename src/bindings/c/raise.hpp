@@ -14,9 +14,9 @@ class Object;
 
 namespace dunlin::bindings {
 
-/// Calls the error handler of what the call is about and answers the code to return: a communicator's or a
-/// session's own; an error handler that the call was given for what it should make; for all else (nullptr too)
-/// that of MPI_COMM_SELF, or the initial one where MPI is not initialised.
+/// Calls the error handler of what the call is about and answers the code to return: a communicator's or
+/// a session's own; an error handler that the call was given for what it should make; for all else
+/// (nullptr too) that of MPI_COMM_SELF, or the initial one where MPI is not initialised.
 [[gnu::cold]] int raise(Object* about, Err error, const char* call) noexcept;
 
 /// "dest = 7 is no rank ..." errors of arguments: each records its sentence and raises it.
@@ -28,6 +28,7 @@ namespace dunlin::bindings {
 [[gnu::cold]] int bad_tag(Object* about, int tag, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int bad_buffer(Object* about, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int bad_in_place(Object* about, const char* argument, const char* call) noexcept;
+[[gnu::cold]] int bad_alias(Object* about, const char* call) noexcept;
 [[gnu::cold]] int bad_pointer(Object* about, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int uncommitted(Object* about, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int not_usable(const char* call) noexcept;
