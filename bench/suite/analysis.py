@@ -178,8 +178,8 @@ def rounded(value):
 
 
 def behind(rows):
-    """(ratio, row) of every point behind the best other MPI, worst first."""
-    found = [(ratio, row) for row in rows if (ratio := row.ratio()) and ratio < 1]
+    """(ratio, row) of every point behind the best other MPI by a percent or more, worst first."""
+    found = [(ratio, row) for row in rows if (ratio := row.ratio()) and round(ratio, 2) < 1]
     return sorted(found, key=lambda pair: pair[0])
 
 

@@ -128,14 +128,16 @@ def results(rows, plan, titles):
 
 
 def lines(found):
-    """For the terminal."""
+    """For the terminal, what was measured only."""
     result, topic = [], None
     for entry in found:
+        if not entry.reached:
+            continue
         if entry.asked.topic != topic:
             topic = entry.asked.topic
             result.append(f"  {topic}")
         measured = "; ".join(f"{state} {text}" if state != "any" else text for state, text in entry.texts.items())
-        result.append(f"    {entry.verdict:<13} {entry.asked.what}: {entry.asked.text}; {measured or '-'}")
+        result.append(f"    {entry.verdict:<13} {entry.asked.what}: {entry.asked.text}; {measured}")
     return result
 
 

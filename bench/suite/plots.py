@@ -85,7 +85,8 @@ def svg_of(panels: list[list], x_label: str, labels: dict):
     names = tables.order_of({name for row in panels for _, _, curves in row for name in curves})
     spare = iter(SPARE * (1 + len(names) // len(SPARE)))
     styles = {name: STYLES.get(name) or {"color": next(spare)} for name in names}
-    if len(panels) > 1 and all(len(row) == 1 for row in panels):  # one state only: two series side by side
+    has_states = max(map(len, panels)) > 1
+    if not has_states:  # two series side by side
         panels = [[panel for row in panels[at : at + 2] for panel in row] for at in range(0, len(panels), 2)]
     with matplotlib.rc_context(SETTINGS):
         columns = max(map(len, panels))
@@ -97,6 +98,11 @@ def svg_of(panels: list[list], x_label: str, labels: dict):
                 draw_panel(axes, {name: curves[name] for name in names if name in curves}, x_label, labels, styles)
                 axes.set_title(title, fontsize=9)
                 axes.set_ylabel(unit)
+            drawn = axes_row[: len(row)]
+            low, high = zip(*(axes.get_ylim() for axes in drawn))
+            for axes in drawn:
+                if has_states:
+                    axes.set_ylim(min(low), max(high))
                 label_values(axes)
             for axes in axes_row[len(row) :]:
                 axes.set_axis_off()

@@ -247,6 +247,32 @@ class Timetable(unittest.TestCase):
         self.assertEqual(self.table.missed(), ["rate", "instructions"])
 
 
+class Running(unittest.TestCase):
+    def test_what_hangs_is_broken_off_and_its_output_kept(self):
+        output, trouble = runner.output_of(["sh", "-c", "echo first; sleep 60 & wait"], None, 0.3)
+        self.assertEqual((output, trouble), ("first\n", "broken off after 0 s"))
+
+    def test_what_crashes_is_named(self):
+        output, trouble = runner.output_of(["sh", "-c", "echo first; echo why >&2; kill -SEGV $$"], None, 10)
+        self.assertEqual((output, trouble), ("first\n", "exit code -11: why"))
+
+    def test_trouble_of_one_is_not_the_end_of_all(self):
+        class Broken:
+            name = title = kind = "mpich"
+
+            def launch_command(self, *_):
+                return ["/nowhere/mpiexec"]
+
+            def environment(self):
+                return None
+
+        with tempfile.TemporaryDirectory() as folder:
+            run = runner.Runner([Broken()], Path(folder), False, lambda _: None)
+            run.executable = lambda *_: "program"
+            self.assertEqual(run.measure(EXPERIMENTS["rate"], 0), [])
+        self.assertIn("/nowhere/mpiexec", run.troubles["rate", "mpich"])
+
+
 class Parts(unittest.TestCase):
     def test_tables_are_read(self):
         texts = {
