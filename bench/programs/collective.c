@@ -72,6 +72,14 @@ static void exscan(const Context* c) {
   MPI_Exscan(c->send, c->recv, c->bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static MPI_Comm ring;  // periodic, one dimension: two neighbours
+
+static void neighbor_allgather(const Context* c) {
+  MPI_Neighbor_allgather(c->send, c->bytes, MPI_BYTE, c->recv, c->bytes, MPI_BYTE, ring);
+}
+static void neighbor_alltoall(const Context* c) {
+  MPI_Neighbor_alltoall(c->send, c->bytes, MPI_BYTE, c->recv, c->bytes, MPI_BYTE, ring);
+}
 static void reduce_scatter(const Context* c) {
   enum { kRanksMax = 1024 };
   int elements[kRanksMax];
@@ -97,20 +105,23 @@ static const Collective collectives[] = {
     {"allgatherv", allgatherv, 1, -1},
     {"alltoallv", alltoallv, -1, -1},
     {"alltoallw", alltoallw, -1, -1},
+    {"neighbor_allgather", neighbor_allgather, 1, 2},
+    {"neighbor_alltoall", neighbor_alltoall, 2, 2},
 };
 enum { kCollectives = sizeof collectives / sizeof collectives[0] };
+
+static int blocks_of(int count) { return count < 0 ? bench_ranks : count; }
 
 static int is_reduction(const char* name) { return strstr(name, "reduce") || strstr(name, "scan"); }
 
 // Rank r sends the value r + 1 in every element (reductions) or in every byte (data movement).
 static void fill(const Context* c, const Collective* which) {
-  const size_t blocks = which->blocks_sent < 0 ? (size_t)bench_ranks : 1;
-  const size_t bytes = (size_t)c->bytes * blocks;
+  const size_t bytes = (size_t)c->bytes * (size_t)blocks_of(which->blocks_sent);
   memset(c->send, bench_rank + 1, bytes);
   if (is_reduction(which->name))
     for (size_t i = 0; i < bytes / 4; ++i) ((float*)c->send)[i] = (float)(bench_rank + 1);
   memset(c->recv, strcmp(which->name, "bcast") == 0 && bench_rank == 0 ? 1 : 0x55,
-         (size_t)c->bytes * (which->blocks_received < 0 ? (size_t)bench_ranks : 1));
+         (size_t)c->bytes * (size_t)blocks_of(which->blocks_received));
 }
 
 static void check_reduction(const Context* c, const char* name) {
@@ -128,9 +139,10 @@ static void check_movement(const Context* c, const Collective* which) {
   const char* name = which->name;
   const int is_rooted = strncmp(name, "gather", 6) == 0;
   if (is_rooted && bench_rank != 0) return;
-  const int blocks = which->blocks_received < 0 ? bench_ranks : which->blocks_received;
-  for (int block = 0; block < blocks; ++block) {
-    const char expected = (char)(which->blocks_received < 0 ? block + 1 : 1);
+  for (int block = 0; block < blocks_of(which->blocks_received); ++block) {
+    const int neighbour = (bench_rank + (block == 0 ? -1 : 1) + bench_ranks) % bench_ranks;
+    const int source = which->blocks_received < 0 ? block : which->blocks_received == 2 ? neighbour : 0;
+    const char expected = (char)(source + 1);
     for (int i = 0; i < c->bytes; ++i)
       bench_expect(c->recv[(size_t)block * (size_t)c->bytes + (size_t)i] == expected, name);
   }
@@ -175,7 +187,9 @@ int main(int argc, char** argv) {
   bench_start(&argc, &argv, "collective");
   long sizes[kBenchSizesMax];
   const int count = bench_sizes(sizes, 8, 1 << 20, 4);
-  const size_t room = (size_t)bench_size_max(sizes, count) * (size_t)bench_ranks;
+  const int is_periodic = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &bench_ranks, &is_periodic, 0, &ring);
+  const size_t room = (size_t)bench_size_max(sizes, count) * (size_t)(bench_ranks > 2 ? bench_ranks : 2);
   Context context = {bench_buffer(room), bench_buffer(room), 0, NULL, NULL, NULL};
   context.counts = bench_memory(sizeof(int) * (size_t)bench_ranks);
   context.places = bench_memory(sizeof(int) * (size_t)bench_ranks);
@@ -195,6 +209,7 @@ int main(int argc, char** argv) {
       if (!has_data) break;
     }
   }
+  MPI_Comm_free(&ring);
   bench_finish();
   return 0;
 }

@@ -1,7 +1,7 @@
 // The machine's own limits, without MPI: two processes pinned to two CPUs of this program's affinity mask.
 //
 //   limits probe      one line: the raw one-cache-line ping-pong now
-//   limits quick|all  that, memory copies in and out of cache, futex wake, context switch, system call
+//   limits quick|all  that, memory copies in and out of cache, reads, futex wake, context switch, system call
 //
 // The two CPUs of a virtual machine may move on their host, so that the cache-line ping-pong differs by a
 // factor of four from one second to the next: under 80 ns counts as "near", over 130 ns as "far", the rest as
@@ -152,6 +152,33 @@ static double copy_gbps(size_t bytes, Data data) {
   return median(rates, repeats);
 }
 
+// Compiled for the machine at hand, so that the widest registers are used.
+static uint64_t sum_of(const uint64_t* words, size_t count) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += words[i];
+  return sum;
+}
+
+// One CPU reads memory that lies in no cache, in large pages where there are any.
+static double read_gbps(size_t bytes) {
+  enum { kRepeats = 12 };
+  char* memory = mmap(NULL, kPoolBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return 0;
+  madvise(memory, kPoolBytes, MADV_HUGEPAGE);
+  memset(memory, 1, kPoolBytes);
+  volatile uint64_t sink;
+  double rates[kRepeats];
+  for (size_t i = 0; i < kRepeats; ++i) {
+    const size_t offset = i * bytes % (kPoolBytes - bytes + 1);
+    const double start = now_ns();
+    sink = sum_of((const uint64_t*)(memory + offset), bytes / 8);
+    rates[i] = (double)bytes / (now_ns() - start);
+  }
+  (void)sink;
+  munmap(memory, kPoolBytes);
+  return median(rates, kRepeats);
+}
+
 static long futex(_Atomic uint32_t* word, int operation, uint32_t value) {
   return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
@@ -248,6 +275,7 @@ int main(int argc, char** argv) {
     print_sample("copy_out_of_cache", (double)bytes, out_of_cache, "GB/s");
   }
   probe_before_ns = probe_after_ns = 0;
+  print_sample("read_out_of_cache", (double)bytes_max, read_gbps(bytes_max), "GB/s");
   if (found == 2) print_calls();
   return 0;
 }

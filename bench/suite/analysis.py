@@ -92,8 +92,8 @@ class Limits:
         for sample in found:
             if sample.state in ("near", "far") and sample.probe_ns:
                 self.lines.setdefault(sample.state, []).append(sample.probe_ns)
-            if sample.bench == "limits" and sample.series.startswith("copy"):
-                for state in ("near", "far") if sample.state == "unknown" else (sample.state,):
+            if sample.bench == "limits" and sample.series.startswith(("copy", "read")):
+                for state in ("near", "far", "any") if sample.state == "unknown" else (sample.state,):
                     self.copies.setdefault((sample.series, state), {}).setdefault(sample.x, []).append(
                         sample.value
                     )
@@ -112,8 +112,8 @@ class Limits:
         return statistics.median(points[nearest])
 
     def of(self, kind, state, size, unit):
-        """`kind`: line_and_copy, copy, two_copies (one each way), out of cache where it says so."""
-        series = "copy_out_of_cache" if "out_of_cache" in kind else "copy_clean"
+        """`kind`: line_and_copy, copy, two_copies (one each way), copy_out_of_cache, read_out_of_cache."""
+        series = kind if "out_of_cache" in kind else "copy_clean"
         rate = self.copy_gbps(series, state, size) if size >= 1024 else 0.0
         if unit == "us" and kind:
             line = self.line_us(state)

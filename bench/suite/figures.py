@@ -22,8 +22,7 @@ class Asked:
     kind: str = "ahead"  # times better than the best peer; or value, limit (ours over the machine's), quotient
     at_least: float = None
     at_most: float = None
-    over: list = field(default_factory=list)  # quotient: the column or the point to divide by; a point may name
-    # its column last
+    over: list = field(default_factory=list)  # quotient: the column or the [experiment, series, x] to divide by
     column: str = analysis.OURS
     use: str = "worst"  # or mean: geometric
     scale: float = 1.0  # value: from the row's unit to that of the bound
@@ -75,9 +74,8 @@ def divisor(asked, row, rows):
     """What a quotient is taken over: another column of the row, or another point in the same state."""
     if isinstance(asked.over, str):
         return median_of(row, asked.over)
-    point, column = asked.over[:3], asked.over[3] if len(asked.over) > 3 else asked.column
-    found = [other for other in rows if other.state == row.state and matches(other, point)]
-    return median_of(found[0], column) if found else None
+    found = [other for other in rows if other.state == row.state and matches(other, asked.over)]
+    return median_of(found[0], asked.column) if found else None
 
 
 def value_at(asked, row, rows):

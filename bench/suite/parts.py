@@ -56,15 +56,13 @@ def parse_heap_cost(text):
 
 
 def parse_kernels(text):
-    """Google Benchmark's CSV: layout/work, or reduce/operator_type/bytes and read_only/bytes"""
+    """Google Benchmark's CSV: layout/work, or reduce/operator_type/bytes"""
     lines = text[text.find("name,") :].splitlines() if "name," in text else []
     for row in csv.DictReader(lines):
         if not row.get("bytes_per_second"):
             continue
         words, rate = row["name"].split("/"), float(row["bytes_per_second"]) * 1e-9
-        if words[0] == "read_only":
-            yield sample("kernels", "read_only", words[1], rate, "GB/s", "plain loop")
-        elif words[0].startswith("reduce"):
+        if words[0].startswith("reduce"):
             yield sample("kernels", "_".join(words[:-1]), words[-1], rate, "GB/s", "kernel")
         elif words[1].endswith("_loop"):
             yield sample("kernels", f"{words[0]}_{words[1][:-5]}", 0, rate, "GB/s", "plain loop")

@@ -40,6 +40,8 @@ COLLECTIVES = (
     "allgatherv",
     "alltoallv",
     "alltoallw",
+    "neighbor_allgather",
+    "neighbor_alltoall",
 )
 
 
@@ -366,10 +368,11 @@ def programs():
     )
     yield Experiment(
         "kernels_reduce",
-        "Kernels of the reductions beside reading the same memory, without MPI",
+        "Kernels of the reductions beside reading memory, without MPI",
         "bench_datatype_kernels",
-        ("--benchmark_filter=reduce|read_only", "--benchmark_min_time=0.03", "--benchmark_format=csv"),
+        ("--benchmark_filter=reduce", "--benchmark_min_time=0.03", "--benchmark_format=csv"),
         part="kernels",
+        limit="read_out_of_cache",
         is_curve=False,
         x_label="bytes of an operand",
         rounds_max=2,

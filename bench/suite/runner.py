@@ -41,7 +41,7 @@ def compile_program(mpi, program, folder):
     if output.exists() and output.stat().st_mtime > max(path.stat().st_mtime for path in inputs):
         return output
     command = (
-        ["cc", "-O3", "-D_GNU_SOURCE", "-o", output, *sources]
+        ["cc", "-O3", "-march=native", "-D_GNU_SOURCE", "-o", output, *sources]
         if is_plain
         else mpi.compile_command(sources, output)
     )
