@@ -95,7 +95,8 @@ struct Left {
 
 void copy_row(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride,
               std::int64_t n, std::int64_t block) noexcept {
-  grid_kernel(block)(to, Grid{{to_stride, 0}}, from, Grid{{from_stride, 0}}, n, 1, block);
+  const GridKernel kernel = grid_kernel(block, to_stride, from_stride, n);
+  kernel(to, Grid{{to_stride, 0}}, from, Grid{{from_stride, 0}}, n, 1, block);
 }
 
 /// Copies as much of two strips as one kernel can.
