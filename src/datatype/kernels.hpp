@@ -29,8 +29,8 @@ struct Grid {
 using GridKernel = void (*)(std::byte* to, Grid to_grid, const std::byte* from, Grid from_grid,
                             std::int64_t columns, std::int64_t rows, std::int64_t block);
 GridKernel grid_kernel(std::int64_t block) noexcept;
-/// The same for known strides between `lines` blocks that lie in lines of their own: where these share few sets
-/// of the cache, the kernel keeps a pace that suits it (kernels.cpp).
+/// The same for known strides between `lines` blocks that lie in lines of their own: where these share few
+/// sets of the cache, the kernel keeps a pace that suits it (kernels.cpp).
 GridKernel grid_kernel(std::int64_t block, std::int64_t to_stride, std::int64_t from_stride,
                        std::int64_t lines) noexcept;
 
