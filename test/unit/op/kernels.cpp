@@ -58,38 +58,44 @@ class Kernels : public testing::TestWithParam<const char*> {
   void check(Operator operation, Basic basic, Make make, Expected expected) {
     const Kernel& kernel = table_.at(operation, basic);
     ASSERT_NE(kernel.two, nullptr) << static_cast<int>(operation) << " on " << static_cast<int>(basic);
-    std::mt19937_64 random(7);
     for (std::int64_t n : {0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1031}) {
-      const std::size_t shift = n % 3;  // bytes off alignment
-      constexpr int kOperands = 5;
-      std::vector<std::vector<T>> values(kOperands);
-      std::vector<std::vector<char>> raw(kOperands);
-      std::vector<const void*> operands;
-      for (int k = 0; k < kOperands; ++k) {
-        for (std::int64_t i = 0; i < n; ++i) values[k].push_back(make(random));
-        raw[k].resize(n * sizeof(T) + shift + 1);
-        if (n > 0) std::memcpy(raw[k].data() + shift, values[k].data(), n * sizeof(T));
-        operands.push_back(raw[k].data() + shift);
-      }
-      const std::int64_t units = n * kernel.parts;
-      std::vector<char> out(n * sizeof(T) + shift + 1, 'x');
-      kernel.two(operands[0], operands[1], out.data() + shift, units);
-      for (std::int64_t i = 0; i < n; ++i)
-        expect_equal<T>(out.data() + shift, i, expected(values[0][i], values[1][i]));
-      EXPECT_EQ(out.back(), 'x') << "written behind the end, n = " << n;
-
-      kernel.many(operands.data(), kOperands, out.data() + shift, units);
-      for (std::int64_t i = 0; i < n; ++i) {
-        T all = values[0][i];
-        for (int k = 1; k < kOperands; ++k) all = expected(all, values[k][i]);
-        expect_equal<T>(out.data() + shift, i, all);
-      }
-      EXPECT_EQ(out.back(), 'x') << "written behind the end, n = " << n;
-
-      kernel.two(operands[0], operands[1], raw[1].data() + shift, units);  // inout
-      for (std::int64_t i = 0; i < n; ++i)
-        expect_equal<T>(raw[1].data() + shift, i, expected(values[0][i], values[1][i]));
+      check_length<T>(kernel, n, n % 3, make, expected);
+      check_length<T>(kernel, n, n % 7 * 8 + 8, make, expected);
     }
+  }
+
+  /// `n` elements that lie `shift` bytes off alignment.
+  template <class T, class Make, class Expected>
+  void check_length(const Kernel& kernel, std::int64_t n, std::size_t shift, Make make, Expected expected) {
+    std::mt19937_64 random(7);
+    constexpr int kOperands = 5;
+    std::vector<std::vector<T>> values(kOperands);
+    std::vector<std::vector<char>> raw(kOperands);
+    std::vector<const void*> operands;
+    for (int k = 0; k < kOperands; ++k) {
+      for (std::int64_t i = 0; i < n; ++i) values[k].push_back(make(random));
+      raw[k].resize(n * sizeof(T) + shift + 1);
+      if (n > 0) std::memcpy(raw[k].data() + shift, values[k].data(), n * sizeof(T));
+      operands.push_back(raw[k].data() + shift);
+    }
+    const std::int64_t units = n * kernel.parts;
+    std::vector<char> out(n * sizeof(T) + shift + 1, 'x');
+    kernel.two(operands[0], operands[1], out.data() + shift, units);
+    for (std::int64_t i = 0; i < n; ++i)
+      expect_equal<T>(out.data() + shift, i, expected(values[0][i], values[1][i]));
+    EXPECT_EQ(out.back(), 'x') << "written behind the end, n = " << n;
+
+    kernel.many(operands.data(), kOperands, out.data() + shift, units);
+    for (std::int64_t i = 0; i < n; ++i) {
+      T all = values[0][i];
+      for (int k = 1; k < kOperands; ++k) all = expected(all, values[k][i]);
+      expect_equal<T>(out.data() + shift, i, all);
+    }
+    EXPECT_EQ(out.back(), 'x') << "written behind the end, n = " << n;
+
+    kernel.two(operands[0], operands[1], raw[1].data() + shift, units);  // inout
+    for (std::int64_t i = 0; i < n; ++i)
+      expect_equal<T>(raw[1].data() + shift, i, expected(values[0][i], values[1][i]));
   }
 
   template <class T>
