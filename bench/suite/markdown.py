@@ -4,6 +4,8 @@ import re
 
 from suite import analysis, figures, tables
 
+BEHIND_SHOWN = 4  # points of one experiment in the list of what is behind; the tables have all
+
 
 def row_text(row, names, x_label):
     words = [row.series, analysis.x_text(row, x_label)]
@@ -73,7 +75,7 @@ def asked_text(found):
 
 
 def behind_text(rows, plan, titles):
-    """A line per experiment and state with all its points behind, worst first."""
+    """A line per experiment and state with its points behind, worst first."""
     found = {}
     for ratio, row in analysis.behind(rows):
         place = f"{row.series} {analysis.x_text(row, plan[row.experiment].x_label)}"
@@ -82,7 +84,11 @@ def behind_text(rows, plan, titles):
     compared = sum(row.ratio() is not None for row in rows)
     count = sum(map(len, found.values()))
     head = f"{count} of {compared} points compared are behind the best other MPI; worst first, as parts of its speed:"
-    return [head, "", *(f"- {name}, {state}: {', '.join(points)}" for (name, state), points in found.items())]
+    lines = [head, ""]
+    for (name, state), points in found.items():
+        more = f" and {len(points) - BEHIND_SHOWN} more" if len(points) > BEHIND_SHOWN else ""
+        lines.append(f"- {name}, {state}: {', '.join(points[:BEHIND_SHOWN])}{more}")
+    return lines
 
 
 def times_text(times):

@@ -71,6 +71,9 @@ class Experiment:
         return [*chosen, f"--repeats={2 if is_quick else self.repeats}"]
 
 
+LIMITS = Experiment("limits", "The machine itself, without MPI", "limits", (), is_curve=False)
+
+
 def point_to_point():
     yield Experiment(
         "latency",

@@ -14,7 +14,7 @@ from suite import callgrind, machine, parts, peers, samples
 
 FOREIGN_SHARE_MAX = 0.04
 ATTEMPTS = 3
-QUIET_S = 0.2  # nobody else may have used the CPUs for this long before a run
+QUIET_S = 0.1  # nobody else may have used the CPUs for this long before a run
 QUIET_WAIT_S = 4.0  # how long to wait for that
 LIMITS = "limits"
 BENCH = Path(__file__).resolve().parent.parent
@@ -54,6 +54,13 @@ def compile_program(mpi, program, folder):
     if result.returncode != 0:
         raise Failed(f"{program} does not compile: {last_line(result.stderr)}")
     return output
+
+
+def limit_states(found, is_quick):
+    """States of the machine in which its copies were measured at every size."""
+    largest = samples.LIMIT_BYTES_QUICK if is_quick else samples.LIMIT_BYTES
+    limits = [sample for sample in found if sample.bench == LIMITS and sample.series.startswith("copy")]
+    return {sample.state for sample in limits if sample.x >= largest}
 
 
 def last_line(text):
@@ -153,6 +160,7 @@ class Runner:
         self.folder = build / "benchmarks/programs"
         self.limits = compile_program(None, LIMITS, self.folder)
         self.troubles = {}  # (experiment, mpi) -> why
+        self.limit_states = set()  # in which the machine's copies were measured at every size
         self.titles = {mpi.name: mpi.title for mpi in mpis}
         machine.adopt_orphans()
 
@@ -164,7 +172,12 @@ class Runner:
     def measure_limits(self, is_whole):
         """The machine's own figures; `is_whole` adds copies up to 64 MB, which takes 20 s instead of 3."""
         output, _ = output_of([self.limits, "all" if is_whole else "quick"], None, LIMITS_TIMEOUT_S)
-        return samples.parse_all(output)
+        found = [
+            replace(sample, mpi=parts.PREFIX + "this machine", experiment=LIMITS) for sample in samples.parse_all(output)
+        ]
+        self.limit_states |= limit_states(found, self.is_quick)
+        self.titles.update((sample.mpi, parts.title_of(sample.mpi)) for sample in found)
+        return found
 
     def entries(self, experiment):
         """The MPIs that take part in an experiment; a program without MPI counts as one."""
