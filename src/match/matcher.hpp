@@ -43,6 +43,17 @@ class Matcher {
     ++count_[wildcards(receive.key)];
     posted_.push(receive);
   }
+  /// hot path: whether a receive of this key without wildcards can be posted by `post_to_run`: nothing
+  /// unexpected could be for it, and no key has to be hashed.
+  bool can_post_to_run(const Key& key) const noexcept {
+    return unexpected_.is_empty() && posted_.is_run_of(key);
+  }
+  void post_to_run(Posted& receive) noexcept {
+    receive.sequence = ++sequence_;
+    ++busy_;
+    ++count_[0];
+    posted_.push_to_run(receive);
+  }
   void withdraw(Posted& receive) noexcept {
     --busy_;
     --count_[wildcards(receive.key)];
@@ -71,6 +82,19 @@ class Matcher {
       return oldest;
     }
     return take_posted(message, oldest);
+  }
+
+  /// hot path: what `take` would answer where that needs no search, because all posted receives have one key
+  /// without wildcards; nullptr says nothing.
+  Posted* first_of_run(const Key& message) const noexcept {
+    if (awaited_ || count_[0] != posted_.size()) [[unlikely]] return nullptr;
+    return static_cast<Posted*>(posted_.first_of_run(message));
+  }
+  /// Takes out what first_of_run has just answered.
+  void take_first_of_run() noexcept {
+    --busy_;
+    --count_[0];
+    posted_.take_first_of_run();
   }
 
   /// Nothing is posted, awaited or unexpected: the next message of a sender is the next one to be matched.

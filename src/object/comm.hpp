@@ -15,6 +15,7 @@
 #include "object/group.hpp"
 #include "object/info.hpp"
 #include "object/object.hpp"
+#include "object/request.hpp"
 
 namespace dunlin {
 
@@ -74,5 +75,12 @@ class Comm final : public Object {
  private:
   ~Comm() override;
 };
+
+inline void Request::hold(Comm& communicator) noexcept {
+  DUNLIN_ASSERT(!is_comm_held_);
+  communicator.retain();
+  comm = &communicator;
+  is_comm_held_ = true;
+}
 
 }  // namespace dunlin

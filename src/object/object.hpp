@@ -31,6 +31,10 @@ class ObjectPool {
     free_[step] = taken->next;
     return taken;
   }
+  /// Whether `take` would find a freed one.
+  static bool has(std::size_t bytes) noexcept {
+    return free_[(bytes + kStepBytes - 1) / kStepBytes] != nullptr;
+  }
   static void give_back(void* memory, std::size_t bytes) noexcept {
     const std::size_t step = (bytes + kStepBytes - 1) / kStepBytes;
     if (step >= kSteps) [[unlikely]] return give_back_large(memory);

@@ -8,13 +8,6 @@
 
 namespace dunlin {
 
-void Request::hold(Comm& communicator) noexcept {
-  DUNLIN_ASSERT(!is_comm_held_);
-  communicator.retain();
-  comm = &communicator;
-  is_comm_held_ = true;
-}
-
 void Request::release_comm() noexcept { comm->release(); }
 
 Err Request::start() noexcept {

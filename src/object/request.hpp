@@ -43,7 +43,7 @@ class Request : public Object {
   Comm* comm = nullptr;       // whose error handler hears of `completion.error`; kept alive by `hold`
   Completion completion;
 
-  /// Keeps the communicator until the request goes: the program may free its handle before.
+  /// Keeps the communicator until the request goes: the program may free its handle before.  (In comm.hpp.)
   void hold(Comm& communicator) noexcept;
 
   /// Persistent requests: begins a new round.

@@ -103,6 +103,8 @@ class Protocol final : public transport::Inbox {
 
   void arrived(int peer, const transport::Envelope& envelope,
                const transport::Payload& payload) noexcept override;
+  bool try_arrive_short(std::uint64_t context, std::uint64_t source_and_tag, const std::byte* payload,
+                        std::size_t bytes) noexcept override;
 
   Peer& peer_of(int index) noexcept;
   Peer* peer_or_null(int index) const noexcept { return peers_[std::size_t(index)]; }

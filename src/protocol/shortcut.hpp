@@ -38,6 +38,27 @@ namespace dunlin::protocol {
   return true;
 }
 
+/// MPI_Irecv from one named source with one tag, where nothing unexpected waits and all that is posted has
+/// the same key: the window of receives of a stream.  True: it is posted.
+[[gnu::always_inline]] inline bool try_irecv_short(void* buffer, std::int64_t count, const Datatype* type,
+                                                   int source, int tag, Comm* comm,
+                                                   MPI_Request* request) noexcept {
+  if (!comm || !type || !type->is_plain() || unsigned(source) >= unsigned(comm->target_size) || tag < 0)
+    return false;
+  match::Matcher& matcher = comm->engine->protocol.matcher();
+  const match::Key key{comm->context, source, tag};
+  if (!buffer || count < 0 || !request || !matcher.can_post_to_run(key)) return false;
+  if (!ObjectPool::has(sizeof(ReceiveRequest))) return false;
+  auto* const receive = new ReceiveRequest;
+  receive->hold(*comm);
+  receive->key = key;
+  receive->data.address = static_cast<std::byte*>(buffer);
+  receive->data.bytes = std::uint64_t(count) * std::uint64_t(type->size());
+  matcher.post_to_run(*receive);
+  *request = reinterpret_cast<MPI_Request>(static_cast<Object*>(receive));
+  return true;
+}
+
 /// A receive from one named source with one tag.  True: it is done.
 [[gnu::always_inline]] inline bool try_receive_short(void* buffer, std::int64_t count, const Datatype* type,
                                                      int source, int tag, const Comm* comm,

@@ -66,17 +66,29 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   BigLock::Guard guard;
   return irecv_body(call, buf, count, datatype, source, tag, comm, request);
 }
-extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+[[gnu::noinline]] static int irecv_general(void* buf, int count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request* request) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return irecv_locked("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
   return irecv_body("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
 }
-extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+    MPI_Request* request) noexcept {
+  if (!BigLock::is_needed() && protocol::try_irecv_short(buf, count, from_handle<Datatype>(datatype), source,
+      tag, from_handle<Comm>(comm), request)) [[likely]] return MPI_SUCCESS;
+  return irecv_general(buf, count, datatype, source, tag, comm, request);
+}
+[[gnu::noinline]] static int irecv_c_general(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+    int tag, MPI_Comm comm, MPI_Request* request) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return irecv_locked("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
   return irecv_body("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
+}
+extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request* request) noexcept {
+  if (!BigLock::is_needed() && protocol::try_irecv_short(buf, count, from_handle<Datatype>(datatype), source,
+      tag, from_handle<Comm>(comm), request)) [[likely]] return MPI_SUCCESS;
+  return irecv_c_general(buf, count, datatype, source, tag, comm, request);
 }
 #pragma weak MPI_Irecv = PMPI_Irecv
 #pragma weak MPI_Irecv_c = PMPI_Irecv_c

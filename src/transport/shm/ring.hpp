@@ -314,6 +314,24 @@ class BasicRingReader {
     return std::int64_t(bytes);
   }
 
+  /// hot path: offers the next message, if it is a short eager one, to `take(context, source_and_tag,
+  /// payload, bytes)`; false when there is none, or `take` declines: try_read delivers it.
+  template <class Take>
+  [[gnu::always_inline]] bool try_read_short(Take&& take) noexcept {
+    Line& line = lines_[position_ & mask_];
+    // R1 (pairs with W1 in publish), as in try_read.
+    const std::uint64_t word = line.word.load(std::memory_order_acquire);
+    if (std::uint32_t(word) != std::uint32_t(position_ + 1)) return false;
+    const std::uint64_t bytes = word >> 32;  // of an eager message; of any other kind it is larger
+    if (bytes > Line::kFirstBytes) [[unlikely]] return false;
+    std::uint64_t context, source_and_tag;
+    std::memcpy(&context, line.body, 8);
+    std::memcpy(&source_and_tag, line.body + 8, 8);
+    if (!take(context, source_and_tag, line.payload(), std::size_t(bytes))) return false;
+    finish(1);
+    return true;
+  }
+
   /// hot path: hands the next message to `deliver(const Envelope&, const Payload&)`; false when none is
   /// there.
   template <class Deliver>

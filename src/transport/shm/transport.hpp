@@ -60,6 +60,14 @@ class Transport final : public transport::Transport {
   Transport(Segment segment, const Setup& setup, bool takes_part_in_barriers) noexcept;
 
   static int try_read(RingReader& reader, int peer, Inbox& inbox) noexcept {
+    const bool is_read =
+        reader.try_read_short([&inbox](std::uint64_t context, std::uint64_t source_and_tag,
+                                       const std::byte* payload, std::size_t bytes) noexcept {
+          return inbox.try_arrive_short(context, source_and_tag, payload, bytes);
+        });
+    return is_read ? 1 : try_read_any(reader, peer, inbox);
+  }
+  [[gnu::noinline]] static int try_read_any(RingReader& reader, int peer, Inbox& inbox) noexcept {
     return reader.try_read([&inbox, peer](const Envelope& envelope, const Payload& payload) noexcept {
       inbox.arrived(peer, envelope, payload);
     });

@@ -111,6 +111,43 @@ TEST(Matcher, WithdrawsQueuedAndAwaitedReceives) {
   EXPECT_EQ(matcher.take({0, 0, 0}), nullptr);
 }
 
+TEST(Matcher, RunsOfOneKeySpreadAndStartAnew) {
+  // The queue keeps entries of one key in a list and spreads them when another key comes: order and the quick
+  // look at the list have to hold before, during and after.
+  Matcher matcher;
+  const Key one{0, 1, 7}, other{0, 2, 7};
+  for (int lap = 0; lap < 3; ++lap) {
+    SCOPED_TRACE(lap);
+    std::vector<Posted> receives(200);
+    for (Posted& receive : receives) {
+      receive.key = &receive == &receives[150] ? other : one;
+      matcher.post(receive);
+      const bool is_run = &receive < &receives[150];
+      EXPECT_EQ(matcher.first_of_run(one), is_run ? &receives[0] : nullptr);
+      EXPECT_EQ(matcher.first_of_run(other), nullptr);
+    }
+    EXPECT_EQ(matcher.take(other), &receives[150]);
+    EXPECT_EQ(matcher.take(other), nullptr);
+    matcher.withdraw(receives[1]);
+    for (std::size_t i = 0; i < receives.size(); ++i)
+      if (i != 150 && i != 1) ASSERT_EQ(matcher.take(one), &receives[i]);
+    EXPECT_EQ(matcher.take(one), nullptr);
+    EXPECT_TRUE(matcher.is_quiet());
+  }
+  Posted first, second, wild;
+  first.key = second.key = one;
+  wild.key = {0, kAny, 7};
+  matcher.post(first);
+  matcher.post(second);
+  ASSERT_EQ(matcher.first_of_run(one), &first);
+  matcher.take_first_of_run();
+  matcher.post(wild);
+  EXPECT_EQ(matcher.first_of_run(one), nullptr) << "with wildcards about the answer needs a search";
+  EXPECT_EQ(matcher.take(one), &second);
+  EXPECT_EQ(matcher.take(one), &wild);
+  EXPECT_TRUE(matcher.is_quiet());
+}
+
 TEST(Matcher, TenThousandReceivesAheadCostNoWalk) {
   // Not timed: the table keeps buckets short, which is what makes the time flat.
   Matcher matcher;
