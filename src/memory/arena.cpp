@@ -13,6 +13,7 @@
 #include "base/assert.hpp"
 #include "memory/arena_lock.hpp"
 #include "memory/available_memory.hpp"
+#include "memory/mapped_file.hpp"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25  // Linux 6.1; older headers lack it
@@ -46,7 +47,7 @@ std::size_t permitted_bytes(std::size_t wanted) noexcept {
 }
 
 bool reports_inode(int descriptor, std::uint64_t& inode) noexcept {
-  struct stat status{};
+  struct stat status {};
   if (fstat(descriptor, &status) != 0) return false;
   inode = status.st_ino;
   return true;
@@ -118,27 +119,17 @@ bool Arena::map_heap(std::size_t bytes) noexcept {
   const std::size_t table_bytes = (bytes / kPageBytes + 1) * sizeof(Extents::Entry);
   void* table =
       mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  // Reserved with room to align, then the file is mapped over the aligned part and the rest is given back.
-  void* reserved =
-      mmap(nullptr, bytes + kHugePageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   descriptor_ = make_memfd("dunlin-heap", bytes);
   std::uint64_t inode = 0;
-  if (table == MAP_FAILED || reserved == MAP_FAILED || descriptor_ < 0 ||
-      !reports_inode(descriptor_, inode)) {
+  if (table == MAP_FAILED || descriptor_ < 0 || !reports_inode(descriptor_, inode)) {
     why_not_ = descriptor_ < 0 ? "the kernel refuses a large sparse memfd" : "address space is short";
     return false;
   }
-  auto* start = static_cast<std::byte*>(reserved);
-  auto* base =
-      reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(reserved), kHugePageBytes));
-  if (mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, descriptor_, 0) ==
-      MAP_FAILED) {
-    why_not_ = "the kernel refuses to map it";
+  std::byte* const base = map_file_aligned(descriptor_, bytes);
+  if (!base) {
+    why_not_ = errno == ENOMEM ? "address space is short" : "the kernel refuses to map it";
     return false;
   }
-  if (base > start) munmap(start, std::size_t(base - start));
-  if (base - start < std::ptrdiff_t(kHugePageBytes))
-    munmap(base + bytes, kHugePageBytes - std::size_t(base - start));
   extents_.init(static_cast<Extents::Entry*>(table), std::uint32_t(bytes / kPageBytes));
   control_->regions[HeapControl::kHeap] = {reinterpret_cast<std::uintptr_t>(base), bytes, inode, descriptor_,
                                            0};
@@ -149,33 +140,37 @@ bool Arena::map_heap(std::size_t bytes) noexcept {
   return true;
 }
 
+/// Makes these whole huge pages huge; `at` is aligned.  False when the kernel could not.
+bool Arena::try_collapse(std::byte* at, std::size_t bytes) noexcept {
+  // A collapse of an empty range is refused: one page of each has to be there.  Reading never changes a byte.
+  for (std::size_t each = 0; each < bytes; each += kHugePageBytes)
+    [[maybe_unused]] const std::byte touched = *static_cast<volatile std::byte*>(at + each);
+  if (madvise(at, bytes, MADV_COLLAPSE) == 0) {
+    counters_.collapsed_bytes += bytes;
+    collapse_failures_ = 0;
+    return true;
+  }
+  const bool is_unknown = errno == EINVAL && counters_.collapsed_bytes == 0;  // this kernel does not know it,
+  if (is_unknown ||
+      ++collapse_failures_ == kCollapseFailuresMax)  // or memory is too fragmented to go on trying
+    can_collapse_ = false;
+  return false;
+}
+
 /// Marks every 2 MiB that overlaps the pages and was not huge yet, and makes them huge.  The rest of a marked
-/// one is free and clean, because holes are punched in whole ones only; touching reads, so it never changes a
-/// byte.
+/// one is free and clean, because holes are punched in whole ones only.  One that holds frozen pages waits:
+/// it is backed by two files.
 void Arena::collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept {
   const std::size_t begin = first / kHugePagePages;
   const std::size_t end = (std::size_t{first} + pages + kHugePagePages - 1) / kHugePagePages;
+  const auto is_due = [&](std::size_t each) {
+    return !(huge_[each / 64] >> (each % 64) & 1) && !has_frozen_pages(each);
+  };
   for (std::size_t from = begin; from < end && can_collapse_;) {
-    const auto is_marked = [&](std::size_t each) { return huge_[each / 64] >> (each % 64) & 1; };
-    if (is_marked(from)) {
-      ++from;
-      continue;
-    }
     std::size_t to = from;
-    for (; to < end && !is_marked(to); ++to) {
-      huge_[to / 64] |= std::uint64_t{1} << (to % 64);
-      // A collapse of an empty range is refused: one page has to be there.
-      [[maybe_unused]] const std::byte touched = *(volatile std::byte*)(base_ + to * kHugePageBytes);
-    }
-    const std::size_t bytes = (to - from) * kHugePageBytes;
-    if (madvise(base_ + from * kHugePageBytes, bytes, MADV_COLLAPSE) == 0) {
-      counters_.collapsed_bytes += bytes;
-      collapse_failures_ = 0;
-    } else if (errno == EINVAL || ++collapse_failures_ == kCollapseFailuresMax) {
-      can_collapse_ =
-          false;  // this kernel does not know it, or memory is too fragmented to be worth the tries
-    }
-    from = to;
+    for (; to < end && is_due(to); ++to) huge_[to / 64] |= std::uint64_t{1} << (to % 64);
+    if (to > from) try_collapse(base_ + from * kHugePageBytes, (to - from) * kHugePageBytes);
+    from = to + 1;
   }
 }
 
@@ -297,7 +292,7 @@ bool Arena::is_shared(const void* at, std::size_t bytes) const noexcept {
 }
 
 void Arena::collapse(const void* at, std::size_t bytes) noexcept {
-  if (!owns(at) || has_left_ || bytes == 0) return;
+  if (!owns(at) || has_left_ || bytes == 0 || settings_.collapse_bytes_max == 0) return;
   // Whole huge pages inside the bytes only: what lies around them may be another block's.
   const std::size_t offset = std::size_t(static_cast<const std::byte*>(at) - base_);
   const std::size_t from = round_up(offset, kHugePageBytes) / kPageBytes;

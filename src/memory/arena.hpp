@@ -82,10 +82,12 @@ class Arena {
     return std::uint32_t(std::size_t(static_cast<const std::byte*>(address) - base_) / kPageBytes);
   }
   std::byte* address_of(std::uint32_t page) const noexcept { return base_ + std::size_t{page} * kPageBytes; }
+  bool try_collapse(std::byte* at, std::size_t bytes) noexcept;
   void collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept;
   bool may_commit(std::size_t bytes, bool zeroed) const noexcept;
   void punch(std::uint32_t run) noexcept;
   void refresh_frozen(std::uint32_t first) noexcept;
+  bool has_frozen_pages(std::size_t huge_page) const noexcept;
   void set_frozen_bits(std::uint32_t first, std::uint32_t pages, bool frozen) noexcept;
 
   // arena_fork.cpp

@@ -42,7 +42,7 @@ void lock_until(timespec& when, std::uint32_t from_now_us) noexcept {
 
 bool has_one_thread() noexcept {
   if (__libc_single_threaded) return true;
-  struct stat status{};  // the C library never goes back to "single"; the kernel has a directory per thread
+  struct stat status {};  // the C library never goes back to "single"; the kernel has a directory per thread
   constexpr nlink_t kOwnLinks = 2;
   return stat("/proc/self/task", &status) == 0 && status.st_nlink == kOwnLinks + 1;
 }
@@ -205,7 +205,7 @@ void Arena::freeze() noexcept {
 /// In the parent, after a freeze: a new file under all free pages, known to peers by a new generation.
 bool Arena::open_generation() noexcept {
   const int made = make_memfd("dunlin-heap", bytes_);
-  struct stat status{};
+  struct stat status {};
   HeapRegion& heap = control_->regions[HeapControl::kHeap];
   if (made < 0 || fstat(made, &status) != 0) {
     heap.bytes = 0;
@@ -261,6 +261,14 @@ void Arena::refresh_frozen(std::uint32_t first) noexcept {
   frozen_pages_ -= pages;
   extents_.set_flags(first, Extents::kUsed);
   extents_.give(first, false);
+}
+
+bool Arena::has_frozen_pages(std::size_t huge_page) const noexcept {
+  if (!control_->any_frozen) return false;
+  constexpr std::size_t kWords = kHugePagePages / 64;
+  for (std::size_t word = huge_page * kWords; word < (huge_page + 1) * kWords; ++word)
+    if (control_->frozen[word].load(std::memory_order_relaxed)) return true;  // this process is the writer
+  return false;
 }
 
 void Arena::set_frozen_bits(std::uint32_t first, std::uint32_t pages, bool frozen) noexcept {

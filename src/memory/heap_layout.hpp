@@ -24,14 +24,21 @@ namespace dunlin::memory {
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 inline constexpr std::size_t kHugePagePages = kHugePageBytes / kPageBytes;
+/// Less static data than this stays in small pages: 2 or 4 MiB would be too much to spend on it.
+inline constexpr std::size_t kHugeStaticBytesMin = std::size_t{256} << 10;
 
-/// One range of the owner's addresses that lies in a memfd, from the file's offset 0 on.
+/// One range of the owner's addresses that lies in a memfd.
 struct HeapRegion {
   std::uint64_t base;       // address in the owner
   std::uint64_t bytes;      // 0: the region does not exist
   std::uint64_t inode;      // of the memfd, so that a reused descriptor number is noticed
   std::int32_t descriptor;  // number in the owner
   std::uint32_t offset;     // of `base` in the file (static data lies at its address modulo 2 MiB)
+
+  /// Size of the file: whole huge pages.
+  static constexpr std::size_t file_bytes(std::size_t offset, std::size_t bytes) noexcept {
+    return (offset + bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  }
 };
 
 struct HeapControl {

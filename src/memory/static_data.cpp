@@ -4,7 +4,8 @@
 // Called once by the preloaded allocator before main, or at init while the process has one thread.  The range
 // goes from the end of what the loader made read-only (RELRO) to the end of .bss; its bytes are copied into
 // the file and the file is mapped over it.  Pages of .bss that nobody touched are not copied, so that 1 GiB
-// of them costs less than a millisecond.  Data of shared objects stays where it is.  docs/memory.md, "Static
+// of them costs less than a millisecond.  The file starts and ends at huge pages, so that peers, who map all
+// of it, get by with a few page faults.  Data of shared objects stays where it is.  docs/memory.md, "Static
 // data".
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include "base/assert.hpp"
 #include "memory/arena.hpp"
 #include "memory/arena_lock.hpp"
+#include "memory/mapped_file.hpp"
 
 namespace dunlin::memory {
 namespace {
@@ -89,20 +91,20 @@ bool Arena::adopt_static(const char** why) noexcept {
   if (region.bytes || static_frozen_) return false;
   const std::size_t bytes = range.end - range.begin;
   const std::size_t offset = range.begin % kHugePageBytes;  // equal offsets let the kernel use huge pages
+  const std::size_t file_bytes = HeapRegion::file_bytes(offset, bytes);
   *why = "the kernel refuses a memfd or a mapping";
-  const int descriptor = make_memfd("dunlin-static", offset + bytes);
+  const int descriptor = make_memfd("dunlin-static", file_bytes);
   if (descriptor < 0) return false;
-  struct stat status{};
-  void* mapped = MAP_FAILED;
-  if (fstat(descriptor, &status) == 0)
-    mapped =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, off_t(offset));
-  if (mapped == MAP_FAILED) {
+  struct stat status {};
+  std::byte* const mapped =
+      fstat(descriptor, &status) == 0 ? map_file_aligned(descriptor, file_bytes) : nullptr;
+  if (!mapped) {
     close(descriptor);
     return false;
   }
-  copy_range(static_cast<std::byte*>(mapped), range);
-  munmap(mapped, bytes);
+  if (bytes >= kHugeStaticBytesMin && may_commit(file_bytes, true)) try_collapse(mapped, file_bytes);
+  copy_range(mapped + offset, range);
+  munmap(mapped, file_bytes);
   if (mmap(reinterpret_cast<void*>(range.begin), bytes, PROT_READ | PROT_WRITE,
            MAP_SHARED | MAP_FIXED | MAP_NORESERVE, descriptor, off_t(offset)) == MAP_FAILED) {
     close(descriptor);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,12 @@ bool holds(const char* at, std::size_t bytes, char value) {
   return true;
 }
 
+bool makes_huge_pages() {
+  const char* limit = std::getenv("DUNLIN_HEAP_HUGE_BYTES_MAX");
+  std::free(get(8 * kMiB, 0));
+  return !(limit && std::strcmp(limit, "0") == 0) && preloaded_heap()->counters().collapsed_bytes > 0;
+}
+
 /// Runs `body` in a forked child; its exit status.
 template <class F>
 int in_child(F body) {
@@ -63,6 +70,41 @@ struct Pipe {
 
 TEST(HeapFork, StaticDataIsShared) {
   EXPECT_TRUE(preloaded_heap()->is_shared(static_data, sizeof static_data));
+}
+
+/// Peers of a program with much static data must not fault on each of its small pages.
+TEST(HeapFork, StaticDataLiesInHugePages) {
+  if (!makes_huge_pages()) GTEST_SKIP() << "no huge pages here";
+  const auto& region = preloaded_heap()->control()->regions[dunlin::memory::HeapControl::kStatic];
+  struct stat status {};
+  ASSERT_EQ(fstat(region.descriptor, &status), 0);
+  EXPECT_EQ(std::size_t(status.st_blocks) * 512, std::size_t(status.st_size))
+      << "as large as when all is touched";
+}
+
+/// What is left of the old generation in a huge page's range must not end the use of huge pages for good.
+TEST(HeapFork, HugePagesGoOnAfterAFreeze) {
+  if (!makes_huge_pages()) GTEST_SKIP() << "no huge pages here";
+  char* small[40];
+  for (char*& each : small) each = get(100 << 10, 1);
+  for (int i = 0; i < 40; i += 2) std::free(small[i]);
+  Pipe end;
+  const pid_t child = fork();
+  if (child == 0) {
+    end.await();
+    _exit(0);
+  }
+  ASSERT_FALSE(preloaded_heap()->is_shared(small[1], 1)) << "the child lives, so the parent froze";
+  char* between[20];  // these lie between frozen blocks
+  for (char*& each : between) each = get(90 << 10, 2);
+  const auto before = preloaded_heap()->counters().collapsed_bytes;
+  char* large = get(16 * kMiB, 3);
+  EXPECT_GE(preloaded_heap()->counters().collapsed_bytes, before + 16 * kMiB);
+  std::free(large);
+  for (char* each : between) std::free(each);
+  for (int i = 1; i < 40; i += 2) std::free(small[i]);
+  end.tell();
+  waitpid(child, nullptr, 0);
 }
 
 TEST(HeapFork, ParentAndChildWriteApart) {
