@@ -2,7 +2,8 @@
 // node's other ranks can map them; everything else is the C library's.  A program may link it too.
 // docs/memory.md.
 //
-// hot path: a small malloc or free costs one compare and one indirect jump more than without this library.
+// hot path: a small malloc costs three instructions more than without this library, a small free five; what
+// large blocks need is out of line, so that nothing is saved or restored on the way to the C library.
 //
 // Order at start: the first call of any function, which may be long before main and inside the loader, finds
 // the next allocator and opens the arena; the constructor then registers the fork handlers, which may itself
@@ -54,6 +55,8 @@ constinit NextAllocator next = {first_allocate,         first_allocate_zeroed, f
 // and is not worth a huge page.
 constinit std::size_t block_bytes_min = SIZE_MAX;
 constinit std::size_t block_bytes_min_wanted = SIZE_MAX;
+// Neither in the C library's per-thread caches (to 1032 bytes) nor in its bins of one size (to 1008).
+constexpr std::size_t kJoiningBytes = 2048;
 constinit const char* aside = "the allocator has not started";
 constinit bool moves_static_data = false;
 
@@ -109,6 +112,23 @@ std::size_t first_usable_bytes(void* block) noexcept {
   if (moves_static_data) arena.adopt_static(&why);
 }
 
+/// A block from the arena, and what the C library would have done on the way: a large request makes it join
+/// its freed small blocks.  Without that they stay scattered, and so do the small blocks that follow
+/// (Python's json with every object from malloc: 20 % slower).
+void* take_from_arena(std::size_t bytes, std::size_t alignment, bool zeroed) noexcept {
+  void* block = arena.allocate(bytes, alignment, zeroed);
+  if (block) next.release(next.allocate(kJoiningBytes));
+  return block;
+}
+[[gnu::noinline]] void* allocate_large(std::size_t bytes) noexcept {
+  void* block = take_from_arena(bytes, 1, false);
+  return block ? block : next.allocate(bytes);
+}
+[[gnu::noinline]] void* allocate_large_zeroed(std::size_t bytes) noexcept {
+  void* block = take_from_arena(bytes, 1, true);
+  return block ? block : next.allocate_zeroed(1, bytes);
+}
+
 /// Moves a block to where its new size belongs.  nullptr: short of memory, the block is unchanged.
 [[gnu::noinline]] void* move_block(void* block, std::size_t bytes) noexcept {
   const bool is_ours = arena.owns(block);
@@ -116,10 +136,10 @@ std::size_t first_usable_bytes(void* block) noexcept {
   void* moved = nullptr;
   if (bytes >= block_bytes_min && is_ours && bytes > held) {
     // A block that grows will grow again: put it where free pages follow it.
-    moved = arena.allocate(bytes + bytes / 2, 1, false);
+    moved = take_from_arena(bytes + bytes / 2, 1, false);
     if (moved) arena.try_resize(moved, bytes);
   }
-  if (!moved && bytes >= block_bytes_min) moved = arena.allocate(bytes, 1, false);
+  if (!moved && bytes >= block_bytes_min) moved = take_from_arena(bytes, 1, false);
   if (!moved && !is_ours) return next.reallocate(block, bytes);
   if (!moved) moved = next.allocate(bytes);
   if (!moved) return nullptr;
@@ -138,7 +158,7 @@ using namespace dunlin::memory;
 
 DUNLIN_EXPORT void* malloc(std::size_t bytes) noexcept {
   if (bytes >= block_bytes_min) [[unlikely]]
-    if (void* block = arena.allocate(bytes, 1, false)) return block;
+    return allocate_large(bytes);
   return next.allocate(bytes);
 }
 
@@ -152,7 +172,7 @@ DUNLIN_EXPORT void free(void* block) noexcept {
 DUNLIN_EXPORT void* calloc(std::size_t count, std::size_t each) noexcept {
   std::size_t bytes = 0;
   if (!__builtin_mul_overflow(count, each, &bytes) && bytes >= block_bytes_min) [[unlikely]]
-    if (void* block = arena.allocate(bytes, 1, true)) return block;
+    return allocate_large_zeroed(bytes);
   return next.allocate_zeroed(count, each);  // sets ENOMEM on overflow
 }
 
@@ -180,7 +200,7 @@ DUNLIN_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t eac
 DUNLIN_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   const bool is_power = alignment && (alignment & (alignment - 1)) == 0;
   if (bytes >= block_bytes_min && is_power) [[unlikely]]
-    if (void* block = arena.allocate(bytes, alignment, false)) return block;
+    if (void* block = take_from_arena(bytes, alignment, false)) return block;
   return next.allocate_aligned(alignment, bytes);
 }
 
