@@ -1,12 +1,11 @@
 """Pictures of an experiment by matplotlib: a row of panels per series, a panel per state of the machine.
 
-Used by report.py, markdown.py and bench/memory/curves.  matplotlib comes from the system or, by `compare --install`,
-from PyPI into build/peers/matplotlib; without it there are tables only.
+Used by compare.  matplotlib comes from the system or, by `compare --install`, from PyPI into build/peers/matplotlib;
+without it there are tables only.
 """
 
 import io
 import site
-from collections.abc import Iterable
 
 from suite import analysis, tables
 from suite.samples import size_text
@@ -115,7 +114,7 @@ def svg_of(panels: list[list], x_label: str, labels: dict):
     return out.getvalue()
 
 
-def draw(rows: Iterable[analysis.Row], titles: dict, x_label: str):
+def draw(rows: list[analysis.Row], titles: dict, x_label: str):
     """One SVG of all series and states of an experiment, or "" when there is no curve in it."""
     panels = []
     for series in dict.fromkeys(row.series for row in rows):

@@ -21,6 +21,7 @@ BENCH = Path(__file__).resolve().parent.parent
 SOURCES = BENCH / "programs"
 PROBE_TIMEOUT_S = 10.0
 LIMITS_TIMEOUT_S = 60.0
+LIMITS_TRIES_MAX = 5
 
 
 class Failed(Exception):
@@ -161,6 +162,7 @@ class Runner:
         self.limits = compile_program(None, LIMITS, self.folder)
         self.troubles = {}  # (experiment, mpi) -> why
         self.limit_states = set()  # in which the machine's copies were measured at every size
+        self.limits_tried = 0
         self.titles = {mpi.name: mpi.title for mpi in mpis}
         machine.adopt_orphans()
 
@@ -169,12 +171,17 @@ class Runner:
         output, _ = output_of([self.limits, "probe"], None, PROBE_TIMEOUT_S)
         return [sample.value for sample in samples.parse_all(output)]
 
+    def lacks_limits(self, state):
+        """Whether the machine's copies are still to be measured in this state; one that never lasts is given up."""
+        return state in ("near", "far") and state not in self.limit_states and self.limits_tried < LIMITS_TRIES_MAX
+
     def measure_limits(self, is_whole):
         """The machine's own figures; `is_whole` adds copies up to 64 MB, which takes 20 s instead of 3."""
         output, _ = output_of([self.limits, "all" if is_whole else "quick"], None, LIMITS_TIMEOUT_S)
         found = [
             replace(sample, mpi=parts.PREFIX + "this machine", experiment=LIMITS) for sample in samples.parse_all(output)
         ]
+        self.limits_tried += 1
         self.limit_states |= limit_states(found, self.is_quick)
         self.titles.update((sample.mpi, parts.title_of(sample.mpi)) for sample in found)
         return found
