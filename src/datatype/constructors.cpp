@@ -25,9 +25,14 @@ Err make_type(Shape shape, std::unique_ptr<Recipe> recipe, Datatype** new_type) 
 }
 
 std::unique_ptr<Recipe> make_recipe(int combiner, bool large, const Datatype& old_type) noexcept {
+  constexpr std::size_t kCountsOften = 4;  // as many as most constructors have
   auto recipe = std::make_unique<Recipe>();
   recipe->combiner = combiner;
   recipe->is_large = large;
+  if (large)
+    recipe->large_counts.reserve(kCountsOften);
+  else
+    recipe->integers.reserve(kCountsOften);
   recipe->types.push_back(reference_to(old_type));
   return recipe;
 }
