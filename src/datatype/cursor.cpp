@@ -81,7 +81,8 @@ Cursor::Cursor(const Source& data) noexcept
     : type_(data.type),
       count_(data.count),
       buffer_(const_cast<std::byte*>(data.address)),
-      bytes_(data.bytes) {}
+      bytes_(data.position + data.bytes),
+      position_(data.position) {}
 
 Cursor::Cursor(const Target& data) noexcept
     : type_(data.type), count_(data.count), buffer_(data.address), bytes_(data.bytes) {}

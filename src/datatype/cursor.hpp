@@ -28,7 +28,7 @@ class Cursor {
   explicit Cursor(const Target& data) noexcept;
   Cursor(const Datatype& type, std::int64_t count, const void* buffer) noexcept;
 
-  /// Packed bytes altogether, and how many lie before and behind the cursor.
+  /// Packed bytes from the first of the buffer on, and how many lie before and behind the cursor.
   std::size_t bytes() const noexcept { return bytes_; }
   std::size_t position() const noexcept { return position_; }
   std::size_t remaining() const noexcept { return bytes_ - position_; }

@@ -7,7 +7,6 @@
 
 #include "base/log.hpp"
 #include "base/variable.hpp"
-#include "datatype/cursor.hpp"
 #include "progress/engine.hpp"
 
 namespace dunlin::protocol {
@@ -195,14 +194,12 @@ transport::Sent Protocol::try_stream(Peer& peer, SendRequest& request) noexcept 
     transport::Envelope envelope;
     envelope.kind = transport::MessageKind::control;
     envelope.bytes = std::uint32_t(sizeof control + bytes);
-    Source piece{request.data.address + request.streamed, bytes};
-    if (!request.data.is_contiguous()) {
-      if (scratch_.size() < bytes) scratch_.resize(chunk_max);
-      Cursor cursor(request.data);
-      cursor.seek(request.streamed);
-      cursor.pack(scratch_.data(), bytes);
-      piece.address = scratch_.data();
-    }
+    Source piece = request.data;
+    piece.bytes = bytes;
+    if (piece.is_contiguous())
+      piece.address += request.streamed;
+    else
+      piece.position += request.streamed;
     const transport::Sent sent = peer.try_send(envelope, bytes_of(control), piece);
     if (sent != transport::Sent::yes) return sent;
     request.streamed += bytes;

@@ -39,7 +39,7 @@ class OwnPayload final : public Payload {
       return;
     }
     Cursor cursor(data_);
-    cursor.seek(position);
+    cursor.seek(data_.position + position);
     cursor.pack(to, bytes);
   }
 

@@ -56,7 +56,7 @@ class Gather {
       copy_to_bulk(to, data_.address + position_, bytes);
     } else {
       Cursor cursor(data_);
-      cursor.seek(position_);
+      cursor.seek(data_.position + position_);
       cursor.pack(to, bytes);
     }
     position_ += bytes;
