@@ -141,11 +141,13 @@ static void aliases(MPI_Comm comm) {
   CHECK(heard_times == 0);
 }
 
-/* Arrays that are not there though their length is not 0. */
+/* Arrays that are not there though their length is not 0, and functions that are not there. */
 static void arrays(MPI_Comm comm) {
   MPI_Group group, made;
   MPI_Comm grid;
   MPI_Datatype type;
+  MPI_Op op;
+  MPI_Errhandler handler;
   int ranks[1] = {0}, dims[1] = {1};
   MPI_Comm_group(comm, &group);
   EXPECT(MPI_Group_translate_ranks(group, 1, NULL, group, ranks), MPI_ERR_ARG, MPI_COMM_SELF, "ranks1");
@@ -153,6 +155,8 @@ static void arrays(MPI_Comm comm) {
   EXPECT(MPI_Group_incl(group, 1, NULL, &made), MPI_ERR_ARG, MPI_COMM_SELF, "ranks is a null pointer");
   EXPECT(MPI_Cart_create(comm, 1, NULL, dims, 0, &grid), MPI_ERR_ARG, comm, "dims is a null pointer");
   EXPECT(MPI_Type_indexed(2, NULL, dims, MPI_INT, &type), MPI_ERR_ARG, MPI_COMM_SELF, "blocklengths");
+  EXPECT(MPI_Op_create(NULL, 1, &op), MPI_ERR_ARG, MPI_COMM_SELF, "user_fn is a null pointer");
+  EXPECT(MPI_Comm_create_errhandler(NULL, &handler), MPI_ERR_ARG, MPI_COMM_SELF, "comm_errhandler_fn");
   EXPECT(MPI_Type_create_struct(1, dims, NULL, NULL, &type), MPI_ERR_ARG, MPI_COMM_SELF, "displacements");
   CHECK(MPI_Group_translate_ranks(group, 0, NULL, group, NULL) == MPI_SUCCESS);
   CHECK(MPI_Type_indexed(0, NULL, NULL, MPI_INT, &type) == MPI_SUCCESS);

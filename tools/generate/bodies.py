@@ -328,6 +328,9 @@ class Body:
 
     def convert_plain(self, p, wanted):
         name = p.name
+        if p.kind in ("FUNCTION", "POLYFUNCTION") and matches(RULES["functions"]["needed"], f"{self.name}.{name}"):
+            self.check(f"is_missing(reinterpret_cast<void*>({name}))",
+                       f"bad_pointer({self.about}, \"{name}\", call)")
         if p.kind in ("FUNCTION", "POLYFUNCTION") and wanted not in (f"{p.base}*", p.base):
             return f"reinterpret_cast<{self.qualified(wanted)}>({name})"
         if p.kind in ("F08_STATUS", "F90_STATUS", "STATUS") and (p.constant or self.name.startswith("Status_")):

@@ -24,6 +24,7 @@ extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* o
   constexpr const char* call = "MPI_Op_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(reinterpret_cast<void*>(user_fn))) [[unlikely]] return bad_pointer(nullptr, "user_fn", call);
   if (is_missing(op)) [[unlikely]] return bad_pointer(nullptr, "op", call);
   Op* op_made = nullptr;
   const Err error = op::op_create(reinterpret_cast<op::UserFunction>(user_fn), commute != 0, &op_made);
@@ -35,6 +36,7 @@ extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_O
   constexpr const char* call = "MPI_Op_create_c";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(reinterpret_cast<void*>(user_fn))) [[unlikely]] return bad_pointer(nullptr, "user_fn", call);
   if (is_missing(op)) [[unlikely]] return bad_pointer(nullptr, "op", call);
   Op* op_made = nullptr;
   const Err error = op::op_create(reinterpret_cast<op::UserFunctionLarge>(user_fn), commute != 0, &op_made);

@@ -54,6 +54,8 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_er
     MPI_Errhandler* errhandler) noexcept {
   constexpr const char* call = "MPI_Comm_create_errhandler";
   BigLock::Guard guard;
+  if (is_missing(reinterpret_cast<void*>(comm_errhandler_fn))) [[unlikely]]
+    return bad_pointer(nullptr, "comm_errhandler_fn", call);
   if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
   Errhandler* errhandler_made = nullptr;
   const Err error = object::comm_create_errhandler(comm_errhandler_fn, &errhandler_made);
@@ -137,6 +139,8 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
     MPI_Errhandler* errhandler) noexcept {
   constexpr const char* call = "MPI_File_create_errhandler";
   BigLock::Guard guard;
+  if (is_missing(reinterpret_cast<void*>(file_errhandler_fn))) [[unlikely]]
+    return bad_pointer(nullptr, "file_errhandler_fn", call);
   if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
   Errhandler* errhandler_made = nullptr;
   const Err error = object::file_create_errhandler(file_errhandler_fn, &errhandler_made);
@@ -199,6 +203,8 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
     MPI_Errhandler* errhandler) noexcept {
   constexpr const char* call = "MPI_Session_create_errhandler";
   BigLock::Guard guard;
+  if (is_missing(reinterpret_cast<void*>(session_errhandler_fn))) [[unlikely]]
+    return bad_pointer(nullptr, "session_errhandler_fn", call);
   if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
   Errhandler* errhandler_made = nullptr;
   const Err error = object::session_create_errhandler(session_errhandler_fn, &errhandler_made);
@@ -248,6 +254,8 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
     MPI_Errhandler* errhandler) noexcept {
   constexpr const char* call = "MPI_Win_create_errhandler";
   BigLock::Guard guard;
+  if (is_missing(reinterpret_cast<void*>(win_errhandler_fn))) [[unlikely]]
+    return bad_pointer(nullptr, "win_errhandler_fn", call);
   if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
   Errhandler* errhandler_made = nullptr;
   const Err error = object::win_create_errhandler(win_errhandler_fn, &errhandler_made);

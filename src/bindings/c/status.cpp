@@ -27,6 +27,11 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
   constexpr const char* call = "MPI_Grequest_start";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
+  if (is_missing(reinterpret_cast<void*>(query_fn))) [[unlikely]]
+    return bad_pointer(nullptr, "query_fn", call);
+  if (is_missing(reinterpret_cast<void*>(free_fn))) [[unlikely]] return bad_pointer(nullptr, "free_fn", call);
+  if (is_missing(reinterpret_cast<void*>(cancel_fn))) [[unlikely]]
+    return bad_pointer(nullptr, "cancel_fn", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(nullptr, "request", call);
   Request* request_made = nullptr;
   const Err error = pt2pt::grequest_start(query_fn, free_fn, cancel_fn, extra_state, &request_made);
