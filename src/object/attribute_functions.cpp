@@ -122,8 +122,10 @@ Err comm_set_attr(Comm& comm, int keyval, void* value) noexcept {
 Err comm_get_attr(Comm& comm, int keyval, void* value, int* flag) noexcept {
   bool known = false;
   if (int* predefined = predefined_value(keyval, &known); known) {
-    *flag = predefined != nullptr;
-    if (predefined) *static_cast<void**>(value) = predefined;
+    // Communicators of a session know the largest tag only (MPI 5.0, 9.1.2).
+    const bool is_hidden = keyval != MPI_TAG_UB && comm.group && comm.group->session;
+    *flag = predefined && !is_hidden;
+    if (*flag) *static_cast<void**>(value) = predefined;
     return Err::ok;
   }
   return get_attribute(comm.attributes, Keyval::On::comm, keyval, value, flag);

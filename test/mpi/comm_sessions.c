@@ -79,6 +79,17 @@ static void handlers(MPI_Session session) {
   require(calls == 3, "the session's handler did not hear of a missing argument");
 }
 
+/* Of the environment's attributes, communicators of sessions have the largest tag alone. */
+static void attributes(MPI_Comm comm) {
+  int *value, flag = 0;
+  MPI_Comm_get_attr(comm, MPI_TAG_UB, &value, &flag);
+  require(flag && *value >= 32767, "MPI_TAG_UB");
+  MPI_Comm_get_attr(comm, MPI_IO, &value, &flag);
+  require(!flag, "MPI_IO on a communicator of a session");
+  MPI_Comm_get_attr(comm, MPI_WTIME_IS_GLOBAL, &value, &flag);
+  require(!flag, "MPI_WTIME_IS_GLOBAL on a communicator of a session");
+}
+
 static int comm_calls;
 static void comm_handler(MPI_Comm* comm, int* code, ...) {
   (void)comm, (void)code;
@@ -125,6 +136,7 @@ int main(void) {
   MPI_Session_finalize(&second);
   require(second == MPI_SESSION_NULL, "finalize left the handle");
   talk(comm);
+  attributes(comm);
   handlers(session);
   handler_of_the_new(session);
   MPI_Comm_free(&comm);
