@@ -35,8 +35,12 @@ void copy_message(bench::Process& self, dunlin::memory::PeerMemory& peer, std::b
   const Piece to{buffer, bytes};
   const RemotePiece source{from, bytes};
   const bool is_shared = self.board().address[2] != 0;
-  const bool has_arrived = is_shared ? try_receive_shared(peer, self.board().address[2], from, buffer, bytes)
-                                     : peer.try_read({&to, 1}, {&source, 1});
+  static dunlin::memory::SourceHistory history;
+  const dunlin::memory::WhileWaiting nothing{[](void*) noexcept {}, nullptr};
+  const bool has_arrived =
+      is_shared ? try_receive_shared(peer, self.board().address[2], from, buffer, bytes, history, nothing) ==
+                      dunlin::memory::SharedReceive::arrived
+                : peer.try_read({&to, 1}, {&source, 1});
   if (!has_arrived) std::abort();
   done.store(1, std::memory_order_release);
 }

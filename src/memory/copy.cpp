@@ -62,7 +62,7 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes, CopyHint hint
   DUNLIN_DEBUG_ASSERT(to + bytes <= from || from + bytes <= to || bytes == 0);
   if (hint == CopyHint::off_cache && bytes >= kStreamedBytesMin)
     kernels.streaming(to, from, bytes);
-  else if (bytes >= std::size_t(string_bytes_min.get()))
+  else if (hint == CopyHint::to_peer || bytes >= std::size_t(string_bytes_min.get()))
     kernels.string(to, from, bytes);
   else
     kernels.plain(to, from, bytes);
@@ -76,10 +76,9 @@ std::size_t shared_copy_chunk_bytes(std::size_t bytes) noexcept {
 }
 
 std::uint32_t SharedCopy::copy_chunks(std::byte* to, const std::byte* from, std::size_t bytes,
-                                      std::size_t chunk_bytes, Side side) noexcept {
+                                      std::size_t chunk_bytes, Side side, CopyHint hint) noexcept {
   DUNLIN_ASSERT(chunk_bytes > 0);
   const auto chunks = std::uint32_t((bytes + chunk_bytes - 1) / chunk_bytes);
-  const CopyHint hint = hint_for(bytes);
   std::uint32_t taken = 0;
   // Relaxed: a claim only counts; the bytes it stands for are published by `count`.  Front and back never
   // meet before the last chunk, because together they take `chunks` in all.

@@ -18,6 +18,7 @@ namespace dunlin::memory {
 enum class CopyHint : std::uint8_t {
   cached,     // the result will be read soon: ordinary stores
   off_cache,  // source and result are not in the cache, and will not be read soon: stores around the cache
+  to_peer,    // the result lies in another core's cache: whole lines, not waited for one by one
 };
 
 /// Copies disjoint ranges.
@@ -47,7 +48,7 @@ struct SharedCopy {
   /// Copies chunks until all are claimed; returns how many this caller copied, which it then has to `count`.
   /// Both sides pass the same `bytes` and `chunk_bytes`.  Cost: one atomic read-modify-write a chunk.
   std::uint32_t copy_chunks(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t chunk_bytes,
-                            Side side) noexcept;
+                            Side side, CopyHint hint) noexcept;
   /// Publishes copied chunks.
   void count(std::uint32_t chunks) noexcept;
   /// Whether every byte has arrived.

@@ -1,7 +1,6 @@
 #include "memory/shared_transfer.hpp"
 
 #include <sched.h>
-#include <time.h>
 
 #include <mutex>
 #include <new>
@@ -9,6 +8,7 @@
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
+#include "os/clock.hpp"
 #include "os/cpu.hpp"
 
 namespace dunlin::memory {
@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kPoolBytes = std::size_t{64} << 10;
 constexpr int kPollsBeforeYield = 2000;
+constexpr int kPollsForSender = 100;  // 1 to 3 us: how long a sender that waits may need to notice
 constexpr int kReportSeconds = 10;
 
 /// Free transfers of this process, in blocks of the shared heap that are never given back.
@@ -71,8 +72,8 @@ bool help_transfer(SharedTransfer& transfer, PeerMemory& receiver, const std::by
   if (transfer.copy.claimed.load(std::memory_order_relaxed) >= chunks) return false;
   const Mapping mapping = receiver.map(to, transfer.bytes);
   if (!mapping) return false;
-  const std::uint32_t copied = transfer.copy.copy_chunks(mapping.at, from, transfer.bytes,
-                                                         transfer.chunk_bytes, SharedCopy::Side::back);
+  const std::uint32_t copied = transfer.copy.copy_chunks(
+      mapping.at, from, transfer.bytes, transfer.chunk_bytes, SharedCopy::Side::back, hint_of(transfer.way));
   // Relaxed: the release of `count` publishes it.
   if (!receiver.is_still_valid(mapping)) transfer.is_spoilt.store(1, std::memory_order_relaxed);
   transfer.copy.count(copied);
@@ -81,51 +82,92 @@ bool help_transfer(SharedTransfer& transfer, PeerMemory& receiver, const std::by
 
 namespace {
 
-/// Waits for the chunk that the sender is copying; false when the sender forked meanwhile.
-bool await_sender(const SharedTransfer& transfer, const PeerMemory& sender, const Mapping& state,
-                  std::size_t bytes, std::size_t chunk_bytes) noexcept {
-  timespec begin{};
-  bool has_reported = false;
-  for (int polls = 0; !transfer.copy.is_done(bytes, chunk_bytes); ++polls) {
-    // When the sender forked, its last count may have gone to a page that we no longer share.
-    if (!sender.is_still_valid(state)) return false;
-    if (polls < kPollsBeforeYield) {
-      os::pause();
-      continue;
-    }
-    sched_yield();
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (begin.tv_sec == 0) begin = now;
-    if (has_reported || now.tv_sec - begin.tv_sec < kReportSeconds) continue;
-    has_reported = true;
-    log::warn("a sender has been copying %zu bytes of a large message for %d s; is it stopped or dead?",
-              chunk_bytes, kReportSeconds);
+/// The receiver's side of one transfer.
+class Receiving {
+ public:
+  Receiving(SharedTransfer& transfer, std::byte* to, const std::byte* from, std::size_t bytes,
+            std::size_t chunk_bytes) noexcept
+      : transfer_(transfer), to_(to), from_(from), bytes_(bytes), chunk_bytes_(chunk_bytes) {}
+
+  /// The sender may begin.
+  void publish(ShareWay way) noexcept {
+    transfer_.bytes = bytes_;
+    transfer_.chunk_bytes = std::uint32_t(chunk_bytes_);
+    transfer_.way = way;
+    // T2 (pairs with T1).
+    transfer_.to.store(reinterpret_cast<std::uintptr_t>(to_), std::memory_order_release);
   }
-  return true;
-}
+  /// Takes chunks until none is left.
+  void copy(CopyHint hint) noexcept {
+    has_copied_ = true;
+    transfer_.copy.count(
+        transfer_.copy.copy_chunks(to_, from_, bytes_, chunk_bytes_, SharedCopy::Side::front, hint));
+  }
+  bool is_done() const noexcept { return transfer_.copy.is_done(bytes_, chunk_bytes_); }
+
+  /// Until all is copied; false when the sender forked meanwhile: its last count may have gone to a page that
+  /// we no longer share.
+  bool await_sender(const PeerMemory& sender, const Mapping& state, WhileWaiting meanwhile) noexcept {
+    std::uint32_t claimed = 0;
+    for (int polls = 0; !is_done(); ++polls) {
+      if (!sender.is_still_valid(state)) return false;
+      // Relaxed: only how far the sender is.
+      const std::uint32_t now = transfer_.copy.claimed.load(std::memory_order_relaxed);
+      if (now != claimed) polls = 0, claimed = now;
+      if (!has_copied_ && polls > (claimed ? kPollsBeforeYield : kPollsForSender)) copy(CopyHint::cached);
+      if (!has_copied_) meanwhile.work(meanwhile.argument);
+      if (polls < kPollsBeforeYield)
+        os::pause();
+      else
+        give_core_away();
+    }
+    return true;
+  }
+
+ private:
+  void give_core_away() noexcept {
+    sched_yield();
+    const std::int64_t now = os::now_ns();
+    if (waits_since_ns_ == 0) waits_since_ns_ = now;
+    if (has_reported_ || now - waits_since_ns_ < kReportSeconds * std::int64_t{1'000'000'000}) return;
+    has_reported_ = true;
+    log::warn("a sender has been copying %zu bytes of a large message for %d s; is it stopped or dead?",
+              chunk_bytes_, kReportSeconds);
+  }
+
+  SharedTransfer& transfer_;
+  std::byte* to_;
+  const std::byte* from_;
+  std::size_t bytes_;
+  std::size_t chunk_bytes_;
+  bool has_copied_ = false;  // this side has taken all chunks it could get
+  std::int64_t waits_since_ns_ = 0;
+  bool has_reported_ = false;
+};
 
 }  // namespace
 
-bool try_receive_shared(PeerMemory& sender, std::uint64_t at, std::uint64_t from, std::byte* to,
-                        std::size_t bytes) noexcept {
+SharedReceive try_receive_shared(PeerMemory& sender, std::uint64_t at, std::uint64_t from, std::byte* to,
+                                 std::size_t bytes, SourceHistory& history, WhileWaiting meanwhile) noexcept {
   const std::size_t chunk_bytes = shared_copy_chunk_bytes(bytes);
-  if (at == 0 || chunk_bytes == 0) return false;
+  if (at == 0 || chunk_bytes == 0) return SharedReceive::declined;
   const Mapping state = sender.map(at, sizeof(SharedTransfer));
   const Mapping source = sender.map(from, bytes);
-  if (!state || !source) return false;
+  if (!state || !source) return SharedReceive::declined;
   auto& transfer = *reinterpret_cast<SharedTransfer*>(state.at);
+  Receiving receiving(transfer, to, source.at, bytes, chunk_bytes);
   const bool can_be_helped = is_shared(to, bytes);
-  if (can_be_helped) {
-    transfer.bytes = bytes;
-    transfer.chunk_bytes = std::uint32_t(chunk_bytes);
-    // T2 (pairs with T1): the sender may begin.
-    transfer.to.store(reinterpret_cast<std::uintptr_t>(to), std::memory_order_release);
-  }
-  transfer.copy.count(transfer.copy.copy_chunks(to, source.at, bytes, chunk_bytes, SharedCopy::Side::front));
-  if (!await_sender(transfer, sender, state, bytes, chunk_bytes)) return false;
-  const bool is_whole = transfer.is_spoilt.load(std::memory_order_relaxed) == 0;
-  return is_whole && sender.is_still_valid(source);
+  ShareWay way = history.choose(from, bytes, source.at);
+  if (!can_be_helped && way == ShareWay::sender) way = ShareWay::both;
+  if (can_be_helped) receiving.publish(way);
+  history.learn(from, bytes, source.at);
+  if (way != ShareWay::sender) receiving.copy(hint_of(way));
+  if (!receiving.await_sender(sender, state, meanwhile)) return SharedReceive::lost;
+  const bool is_source_valid = sender.is_still_valid(source);
+  if (is_source_valid && transfer.is_spoilt.load(std::memory_order_relaxed) == 0)
+    return SharedReceive::arrived;
+  // Where only our own memory changed its backing, every write has been counted and no more will come.
+  return is_source_valid ? SharedReceive::declined : SharedReceive::lost;
 }
 
 }  // namespace dunlin::memory

@@ -4,13 +4,17 @@
 // Used by protocol/ (rendezvous).  The sender opens a transfer, which lies in its shared heap, and sends its
 // address with the offer; the receiver maps it, writes where the data shall go and starts; the sender looks
 // now and then and helps.  The receiver alone decides that the message has arrived, and tells the sender, who
-// then closes the transfer.  docs/memory.md, "Copying well".
+// then closes the transfer.  docs/memory.md, "Copying well" and "Fresh data".
 //
 // Thread safety: shared between two processes; in each of them one thread at a time.
-// Invariants: 1. `bytes` and `chunk_bytes` are written before `to`, by the receiver, once.
+// Invariants: 1. `bytes`, `chunk_bytes` and `way` are written before `to`, by the receiver, once.
 //             2. The receiver touches the transfer only until it tells the sender; the sender frees it after
 //             that.
 //             3. A chunk that a side claimed is written by that side only, and before it counts it.
+//             4. The sender claims from its own view of the counter.  A fork of the sender parts that view
+//             from the receiver's, so that it may still write chunks that the receiver took as its own: then
+//             the receiver trusts only what the sender sends through the channel, after its last write
+//             (`lost`).
 #pragma once
 
 #include <atomic>
@@ -19,6 +23,7 @@
 
 #include "memory/copy.hpp"
 #include "memory/peer_memory.hpp"
+#include "memory/source_history.hpp"
 
 namespace dunlin::memory {
 
@@ -28,6 +33,7 @@ struct alignas(64) SharedTransfer {
       is_spoilt;              // by the sender: the receiver's memory changed its backing, its share is lost
   std::uint32_t chunk_bytes;  // by the receiver
   std::uint64_t bytes;        // by the receiver
+  ShareWay way;               // by the receiver
   std::atomic<std::uint64_t> to;  // by the receiver: its address of the destination; 0: not matched yet
 };
 static_assert(sizeof(SharedTransfer) == 64);
@@ -51,11 +57,23 @@ bool help_transfer(SharedTransfer& transfer, PeerMemory& receiver, const std::by
 /// The receiver's part
 /// ----------------------------------------------------------------------------------------
 
+enum class SharedReceive : std::uint8_t {
+  arrived,
+  declined,  // nothing was begun: another way may be taken
+  lost,      // the sender forked and may still write: only data through the channel is safe now
+};
+
+/// What a waiting receiver does meanwhile (it helps those whose sender it is).
+struct WhileWaiting {
+  void (*work)(void* argument) noexcept;
+  void* argument;
+};
+
 /// Copies `bytes` from the sender's address `from` to `to`, together with the sender when it helps.
-/// `transfer` is the address that came with the offer.  False: declined, and nothing counts as received.
-/// Waits, at the end, for the chunk that the sender is copying, which takes microseconds while the sender
-/// runs.
-bool try_receive_shared(PeerMemory& sender, std::uint64_t transfer, std::uint64_t from, std::byte* to,
-                        std::size_t bytes) noexcept;
+/// `transfer` is the address that came with the offer; `history` knows the sender's buffers, and learns.
+/// Waits, at the end, for what the sender is copying, which takes microseconds while the sender runs.
+SharedReceive try_receive_shared(PeerMemory& sender, std::uint64_t transfer, std::uint64_t from,
+                                 std::byte* to, std::size_t bytes, SourceHistory& history,
+                                 WhileWaiting meanwhile) noexcept;
 
 }  // namespace dunlin::memory

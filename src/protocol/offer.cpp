@@ -78,9 +78,15 @@ bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer,
   if (!sender) return false;
   if (offer.layout() != 0) return peer.layouts.try_pull(*sender, offer, request.data, bytes);
   const bool is_contiguous = request.data.is_contiguous();
-  if (is_contiguous && offer.shared &&
-      memory::try_receive_shared(*sender, offer.shared, offer.address, request.data.address, bytes))
-    return true;
+  if (is_contiguous && offer.shared) {
+    // Two ranks that leave their messages to each other's pushing both wait here.
+    const memory::WhileWaiting help{
+        [](void* self) noexcept { static_cast<Protocol*>(self)->help_receivers(); }, this};
+    const memory::SharedReceive received = memory::try_receive_shared(
+        *sender, offer.shared, offer.address, request.data.address, bytes, peer.sources, help);
+    if (received == memory::SharedReceive::arrived) return true;
+    if (received == memory::SharedReceive::lost) return false;
+  }
   if (const memory::Mapping mapping = sender->map(offer.address, bytes)) {
     if (is_contiguous)
       memory::copy(request.data.address, mapping.at, bytes, memory::hint_for(bytes));

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "memory/peer_memory.hpp"
+#include "memory/source_history.hpp"
 #include "protocol/layouts.hpp"
 #include "protocol/requests.hpp"
 #include "protocol/wire.hpp"
@@ -47,6 +48,7 @@ struct Peer {
 
   std::unique_ptr<memory::PeerMemory> memory;   // direct access to its memory, or nullptr
   bool is_memory_known = false;             // `memory` was asked for
+  memory::SourceHistory sources;            // its send buffers that both sides copied
   PeerLayouts layouts;                      // of its types that are not contiguous
 
   void update_eager_bytes_max_now() noexcept {

@@ -6,6 +6,7 @@
 
 #include "base/big_lock.hpp"
 #include "base/log.hpp"
+#include "base/machine_settings.hpp"
 #include "base/variable.hpp"
 #include "boot/launch_page.hpp"
 #include "boot/node_segment.hpp"
@@ -86,6 +87,7 @@ Err Instance::start() noexcept {
   if (!opened) return opened.error();
   boot_ = std::move(opened.value());
   log::set_rank(boot_->rank());
+  read_machine_settings();
   if (boot_->rank() == 0) Variable::warn_of_unknown();
   engine_ = std::make_unique<progress::Engine>(boot_->rank(), boot_->size());
   self_ = std::make_unique<transport::self::Transport>(boot_->rank(), engine_->protocol);

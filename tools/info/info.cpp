@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/machine_settings.hpp"
 #include "base/variable.hpp"
 #include "coverage.hpp"
+#include "measure.hpp"
 #include "memory/describe.hpp"
 
 namespace {
@@ -69,6 +71,7 @@ void print_list() {
 
 const char* source_name(const dunlin::Variable& variable) {
   switch (variable.source()) {
+    case dunlin::Variable::Source::machine: return "measurement of this machine";
     case dunlin::Variable::Source::environment: return "environment";
     case dunlin::Variable::Source::program: return "program";
     default: return "built-in default";
@@ -99,6 +102,14 @@ void print_transport() {
   }
   std::printf("Shared heap: %s\nCopying: %s\n", dunlin::memory::describe_heap().c_str(),
               dunlin::memory::describe_copying().c_str());
+  for (const char* name : kMeasuredSettings) {
+    const dunlin::Variable& each = *dunlin::Variable::find(name);
+    char value[64];
+    each.print_value(value, sizeof value);
+    std::printf("  DUNLIN_%s = %s %s, from the %s\n", name, value, each.unit(), source_name(each));
+  }
+  std::printf("Measured thresholds of this machine: %s (dunlin-info --measure)\n",
+              dunlin::machine_settings_path().c_str());
 }
 
 void print_version() {
@@ -126,19 +137,24 @@ void print_overview() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  dunlin::read_machine_settings();
   CLI::App app{"Shows what this installation of Dunlin is, can do and is set to."};
   bool version = false, coverage = false, list = false, settings = false, transport = false;
+  bool measure = false;
   app.add_flag("--version", version, "version of the library, the standard and the ABI");
   app.add_flag("--coverage", coverage, "which calls of MPI work, by chapter of the standard");
   app.add_flag("--list", list, "the same for scripts, one line 'real MPI_Xxx' or 'missing MPI_Xxx' each");
   app.add_flag("--settings", settings, "every setting with meaning, unit, default, value and its source");
   app.add_flag("--transport", transport, "which ways of moving bytes work on this machine, found by trying");
+  app.add_flag("--measure", measure,
+               "measures how this machine copies best and keeps that for later runs (10 s)");
   CLI11_PARSE(app, argc, argv);
   if (version) print_version();
   if (coverage) print_coverage();
   if (list) print_list();
   if (settings) print_settings(false);
   if (transport) print_transport();
+  if (measure) return measure_machine();
   if (!version && !coverage && !list && !settings && !transport) print_overview();
   return 0;
 }

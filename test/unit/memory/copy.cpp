@@ -51,7 +51,7 @@ TEST(Copy, EveryAlignment) {
 
 TEST(Copy, LargeOnesByBothHints) {
   for (const std::size_t bytes : {4095, 4096, 32768, 100001, 5 << 20})
-    for (const CopyHint hint : {CopyHint::cached, CopyHint::off_cache})
+    for (const CopyHint hint : {CopyHint::cached, CopyHint::off_cache, CopyHint::to_peer})
       EXPECT_TRUE(
           copies([&](std::byte* to, const std::byte* from, std::size_t n) { copy(to, from, n, hint); }, bytes,
                  1, 2));
@@ -72,7 +72,8 @@ TEST(SharedCopy, TwoSidesCopyEveryByteOnce) {
       std::uint32_t front = 0;
       std::uint32_t back = 0;
       const auto help = [&](SharedCopy::Side side) {
-        const std::uint32_t chunks = state->copy_chunks(to.data(), from.data(), bytes, chunk, side);
+        const std::uint32_t chunks =
+            state->copy_chunks(to.data(), from.data(), bytes, chunk, side, CopyHint::cached);
         state->count(chunks);
         return chunks;
       };
@@ -93,12 +94,14 @@ TEST(SharedCopy, OneSideAloneFinishes) {
   SharedCopy state{};
   EXPECT_FALSE(state.is_done(from.size(), 8192));
   const std::uint32_t chunks =
-      state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::back);
+      state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::back, CopyHint::to_peer);
   EXPECT_EQ(chunks, 37u);
   EXPECT_FALSE(state.is_done(from.size(), 8192)) << "not counted yet";
   state.count(chunks);
   EXPECT_TRUE(state.is_done(from.size(), 8192));
-  EXPECT_EQ(state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::front), 0u);
+  EXPECT_EQ(
+      state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::front, CopyHint::cached),
+      0u);
   EXPECT_EQ(to, from);
 }
 

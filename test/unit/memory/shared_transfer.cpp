@@ -4,9 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "base/variable.hpp"
 
 namespace dunlin::memory {
 namespace {
@@ -20,6 +27,7 @@ class OwnMemory final : public PeerMemory {
   Mapping map(std::uint64_t at, std::size_t) noexcept override {
     const std::uint64_t before = generation;
     if (forks_after_map) generation += 2;
+    if (on_map) std::exchange(on_map, nullptr)();
     return {declines ? nullptr : reinterpret_cast<std::byte*>(at), before};
   }
   bool is_still_valid(const Mapping& mapping) const noexcept override {
@@ -33,7 +41,8 @@ class OwnMemory final : public PeerMemory {
   }
   bool declines = false;
   bool forks_after_map = false;
-  std::uint64_t generation = 2;
+  std::function<void()> on_map;  // called by the next `map`: what happens while its caller is preempted there
+  std::atomic<std::uint64_t> generation = 2;
 };
 
 class SharedTransferTest : public testing::Test {
@@ -53,12 +62,22 @@ class SharedTransferTest : public testing::Test {
     release(from_);
     release(to_);
   }
-  bool receive(PeerMemory& sender) {
+  SharedReceive receive_any(PeerMemory& sender, std::byte* to) {
     return try_receive_shared(sender, reinterpret_cast<std::uint64_t>(transfer_),
-                              reinterpret_cast<std::uint64_t>(from_), to_, kBytes);
+                              reinterpret_cast<std::uint64_t>(from_), to, kBytes, history_,
+                              {[](void* polls) noexcept { ++*static_cast<int*>(polls); }, &idle_polls_});
+  }
+  bool receive(PeerMemory& sender) { return receive_any(sender, to_) == SharedReceive::arrived; }
+  /// A transfer as at the start of the test, for another round.
+  void renew() {
+    close_transfer(transfer_);
+    transfer_ = open_transfer(from_, kBytes);
+    std::memset(to_, 0, kBytes);
   }
   bool has_arrived() const { return std::memcmp(from_, to_, kBytes) == 0; }
   OwnMemory sender_, receiver_;
+  SourceHistory history_;
+  int idle_polls_ = 0;
   std::byte* from_ = nullptr;
   std::byte* to_ = nullptr;
   SharedTransfer* transfer_ = nullptr;
@@ -73,9 +92,7 @@ TEST_F(SharedTransferTest, ReceiverAloneFinishes) {
 
 TEST_F(SharedTransferTest, BothSidesCopy) {
   for (int round = 0; round < 200; ++round) {
-    std::memset(to_, 0, kBytes);
-    close_transfer(transfer_);
-    transfer_ = open_transfer(from_, kBytes);
+    renew();
     std::atomic<bool> stop = false;
     std::thread sender([&] {
       while (!stop) help_transfer(*transfer_, receiver_, from_);
@@ -94,13 +111,13 @@ TEST_F(SharedTransferTest, ForkOfTheReceiverSpoilsTheSendersShare) {
   OwnMemory forking;
   forking.forks_after_map = true;
   EXPECT_TRUE(help_transfer(*transfer_, forking, from_));
-  EXPECT_FALSE(receive(sender_)) << "the receiver must take another way";
+  EXPECT_EQ(receive_any(sender_, to_), SharedReceive::declined) << "the receiver must take another way";
 }
 
 TEST_F(SharedTransferTest, ForkOfTheSenderIsNoticed) {
   OwnMemory changing;
   changing.forks_after_map = true;
-  EXPECT_FALSE(receive(changing));
+  EXPECT_EQ(receive_any(changing, to_), SharedReceive::lost);
 }
 
 TEST_F(SharedTransferTest, UnmappedMemoryIsDeclined) {
@@ -116,10 +133,133 @@ TEST_F(SharedTransferTest, UnmappedMemoryIsDeclined) {
   helper.join();
 }
 
+// What a sender that loses its core in the middle of helping can still do.
+
+TEST_F(SharedTransferTest, AHelperThatComesLateWritesNothing) {
+  transfer_->bytes = kBytes;
+  transfer_->chunk_bytes = std::uint32_t(shared_copy_chunk_bytes(kBytes));
+  transfer_->to = reinterpret_cast<std::uint64_t>(to_);
+  receiver_.on_map = [&] {  // the helper has seen the transfer begin and claimed nothing yet
+    ASSERT_TRUE(receive(sender_));
+    std::memset(to_, 0x77, kBytes);  // the program goes on
+  };
+  EXPECT_FALSE(help_transfer(*transfer_, receiver_, from_));
+  for (std::size_t i = 0; i < kBytes; ++i) ASSERT_EQ(to_[i], std::byte{0x77}) << i;
+}
+
+TEST_F(SharedTransferTest, TheReceiverWaitsForEveryClaimedChunk) {
+  transfer_->copy.claimed = 1;  // the helper claimed the last chunk, and was stopped before it copied
+  std::atomic<bool> is_over = false;
+  std::thread receiver([&] {
+    EXPECT_EQ(receive_any(sender_, to_), SharedReceive::arrived);
+    is_over = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(is_over);
+  const std::size_t chunk = shared_copy_chunk_bytes(kBytes);
+  const std::size_t last = (kBytes - 1) / chunk * chunk;
+  std::memcpy(to_ + last, from_ + last, kBytes - last);
+  transfer_->copy.count(1);
+  receiver.join();
+  EXPECT_TRUE(has_arrived());
+}
+
+TEST_F(SharedTransferTest, AfterAForkInTheMiddleOnlyTheChannelIsSafe) {
+  transfer_->copy.claimed = 1;
+  std::thread receiver([&] { EXPECT_EQ(receive_any(sender_, to_), SharedReceive::lost); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  sender_.generation += 2;  // its count will never be seen, its last write may come at any time
+  receiver.join();
+}
+
+// Buffers that are written anew by a distant core, played by a limit that any or no reading exceeds.
+
+class FreshDataTest : public SharedTransferTest {
+ protected:
+  void SetUp() override {
+    set_limit("1");
+    SharedTransferTest::SetUp();
+  }
+  void TearDown() override {
+    SharedTransferTest::TearDown();
+    unsetenv("DUNLIN_COPY_SLOW_LINES_NS");
+    Variable::read_all_again();
+  }
+  static void set_limit(const char* ns) {
+    setenv("DUNLIN_COPY_SLOW_LINES_NS", ns, 1);
+    Variable::read_all_again();
+  }
+  /// Receives until the receiver has learnt what it can about the buffer.
+  void learn() {
+    for (int round = 0; round < 8; ++round) {
+      ASSERT_TRUE(receive(sender_));
+      renew();
+    }
+  }
+};
+
+TEST_F(FreshDataTest, AreLeftToASenderThatWaits) {
+  learn();
+  std::atomic<std::uint32_t> helped = 0;
+  std::atomic<bool> stop = false;
+  std::thread sender([&] {
+    while (!stop) helped += help_transfer(*transfer_, receiver_, from_);
+  });
+  int pushed = 0;
+  for (int round = 0; round < 200; ++round) {
+    ASSERT_TRUE(receive(sender_));
+    ASSERT_TRUE(has_arrived()) << round;
+    ASSERT_EQ(transfer_->way, ShareWay::sender);
+    stop = true;
+    sender.join();
+    pushed += helped.exchange(0) > 0;
+    renew();
+    stop = false;
+    sender = std::thread([&] {
+      while (!stop) helped += help_transfer(*transfer_, receiver_, from_);
+    });
+  }
+  stop = true;
+  sender.join();
+  EXPECT_GT(pushed, 0);
+}
+
+TEST_F(FreshDataTest, AreTakenByTheReceiverWhenTheSenderDoesNotCome) {
+  learn();
+  idle_polls_ = 0;
+  EXPECT_TRUE(receive(sender_));
+  EXPECT_TRUE(has_arrived());
+  EXPECT_GT(idle_polls_, 0) << "it waited a little, and did other work meanwhile";
+}
+
+TEST_F(FreshDataTest, AreForgottenWhenTheirLinesComeFast) {
+  learn();
+  set_limit("1000000000");
+  ASSERT_TRUE(receive(sender_));
+  EXPECT_EQ(transfer_->way, ShareWay::sender);
+  int rounds = 0;
+  for (; transfer_->way == ShareWay::sender && rounds < 40; ++rounds) {
+    renew();
+    ASSERT_TRUE(receive(sender_));
+  }
+  EXPECT_EQ(transfer_->way, ShareWay::both);
+  EXPECT_LE(rounds, 20) << "it looks again now and then";
+}
+
+TEST_F(FreshDataTest, ABufferNeverSeenThatComesSlowlyGoesAroundTheCaches) {
+  EXPECT_TRUE(receive(sender_));
+  EXPECT_EQ(transfer_->way, ShareWay::streaming);
+  EXPECT_TRUE(has_arrived());
+  renew();
+  set_limit("0");
+  history_ = {};
+  EXPECT_TRUE(receive(sender_));
+  EXPECT_EQ(transfer_->way, ShareWay::both) << "0 switches all of this off";
+}
+
 TEST_F(SharedTransferTest, PrivateDestinationIsCopiedByTheReceiverAlone) {
   std::vector<std::byte> to(kBytes);  // the test runs without the preloaded allocator
-  EXPECT_TRUE(try_receive_shared(sender_, reinterpret_cast<std::uint64_t>(transfer_),
-                                 reinterpret_cast<std::uint64_t>(from_), to.data(), kBytes));
+  EXPECT_EQ(receive_any(sender_, to.data()), SharedReceive::arrived);
   EXPECT_EQ(std::memcmp(from_, to.data(), kBytes), 0);
 }
 
