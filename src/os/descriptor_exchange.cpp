@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "os/local_socket.hpp"
 
 namespace dunlin::os {
 namespace {
@@ -34,60 +35,9 @@ bool try_parse(std::string_view text, Ticket& ticket) noexcept {
                      &ticket.inode, ticket.socket_name) == 5;
 }
 
-/// An abstract address: no file, gone with the socket.
-socklen_t make_address(const char* name, sockaddr_un& address) noexcept {
-  std::memset(&address, 0, sizeof address);
-  address.sun_family = AF_UNIX;
-  const std::size_t bytes = std::strlen(name);
-  DUNLIN_ASSERT(bytes + 1 < sizeof address.sun_path);
-  std::memcpy(address.sun_path + 1, name, bytes);
-  return socklen_t(offsetof(sockaddr_un, sun_path) + 1 + bytes);
-}
-
-/// The other end runs as the same user.
-bool is_peer_trusted(int socket) noexcept {
-  ucred peer{};
-  socklen_t bytes = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == ::geteuid();
-}
-
 bool is_the_one(int fd, const Ticket& ticket) noexcept {
   struct stat status;
   return ::fstat(fd, &status) == 0 && status.st_dev == ticket.device && status.st_ino == ticket.inode;
-}
-
-bool send_descriptor(int socket, int fd) noexcept {
-  char word = 'd';
-  iovec data{&word, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
-}
-
-int receive_descriptor(int socket) noexcept {
-  char word;
-  iovec data{&word, 1};
-  int fd = -1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return fd;
 }
 
 /// Connects and waits for the descriptor; -1 with errno when the giver cannot be reached or does not answer.
@@ -95,7 +45,7 @@ int take_by_socket(const Ticket& ticket, int timeout_ms) noexcept {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return -1;
   sockaddr_un address;
-  const socklen_t bytes = make_address(ticket.socket_name, address);
+  const socklen_t bytes = abstract_address(ticket.socket_name, address);
   int fd = -1;
   pollfd answer{socket, POLLIN, 0};
   // SO_SNDTIMEO bounds connect, which waits while the giver's queue of callers is full.
@@ -141,7 +91,7 @@ Result<DescriptorOffer> DescriptorOffer::open(int fd) noexcept {
   offer.fd_ = fd;
   offer.listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   sockaddr_un address;
-  const socklen_t bytes = make_address(name, address);
+  const socklen_t bytes = abstract_address(name, address);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (offer.listener_ < 0 || ::bind(offer.listener_, generic, bytes) != 0 ||
       ::listen(offer.listener_, SOMAXCONN) != 0)
