@@ -21,18 +21,24 @@ class PeerControl {
   /// nullptr when the peer has no shared heap or its descriptor cannot be taken; `why` tells.
   static std::shared_ptr<PeerControl> attach(const PublishedAddress& peer, const char** why) noexcept;
 
+  /// A descriptor of our own for the file behind the peer's descriptor `number`: by /proc, by pidfd, or from
+  /// its thread. -1 and errno when none is permitted.  The caller checks that it is the file it expects.
+  int take_descriptor(std::int32_t number) const noexcept;
+
   HeapControl& page() const noexcept { return *page_; }
   /// Whether bits of pages up to the end of a heap of `bytes` lie inside the mapping.
   bool can_describe(std::size_t bytes) const noexcept { return HeapControl::bytes_for(bytes) <= bytes_; }
 
  private:
-  PeerControl(HeapControl* page, std::size_t bytes) noexcept : page_(page), bytes_(bytes) {}
-  HeapControl* page_;
-  std::size_t bytes_;
+  explicit PeerControl(const PublishedAddress& peer) noexcept;
+  std::uint32_t pid_;
+  std::uint64_t served_key_;  // 0: no thread serves
+  HeapControl* page_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
-/// A descriptor of our own for the file behind descriptor `number` of process `pid`: by /proc, else by pidfd.
-/// -1 and errno when the kernel permits neither.  The caller checks that it is the file it expects.
-int take_peer_descriptor(std::uint32_t pid, std::int32_t number) noexcept;
+/// For `publish`: where others cannot open this process's descriptors, starts the thread that gives them the
+/// heap's. Whether it serves.
+bool serve_heap_descriptors() noexcept;
 
 }  // namespace dunlin::memory

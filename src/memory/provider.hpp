@@ -16,7 +16,7 @@ namespace dunlin::memory {
 /// What one process tells the others (peer_memory.hpp, `published_address`); the same on every process of a
 /// job.
 struct PublishedAddress {
-  static constexpr std::uint32_t kMagic = 0x31444144;  // changes with the layout
+  static constexpr std::uint32_t kMagic = 0x32444144;  // changes with the layout
 
   std::uint32_t magic = kMagic;
   std::uint32_t pid = 0;
@@ -24,9 +24,9 @@ struct PublishedAddress {
   std::uint64_t nonce_at = 0;            // address of a word that probes read
   std::uint64_t heap_nonce = 0;          // of the heap's control page
   std::int32_t control_descriptor = -1;  // of the heap's control page; -1: no shared heap
-  std::uint32_t reserved = 0;
-  std::uint64_t knem_probe = 0;     // cookie of the word at nonce_at; 0: no KNEM
-  std::int64_t xpmem_segment = -1;  // -1: no XPMEM
+  std::uint32_t serves_descriptors = 0;  // 1: a thread gives the heap's to who asks by heap_nonce
+  std::uint64_t knem_probe = 0;          // cookie of the word at nonce_at; 0: no KNEM
+  std::int64_t xpmem_segment = -1;       // -1: no XPMEM
 };
 static_assert(sizeof(PublishedAddress) <= kPublishedBytesMax);
 

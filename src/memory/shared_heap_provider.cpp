@@ -43,8 +43,7 @@ constexpr std::size_t kRetiredMax = 8;  // generations ago that a transfer may h
 /// Invariant: `present_` points to an Attachment that lives until kRetiredMax newer ones were made.
 class SharedHeapPeer final : public PeerMemory {
  public:
-  explicit SharedHeapPeer(std::shared_ptr<PeerControl> control, std::uint32_t pid) noexcept
-      : control_(std::move(control)), pid_(pid) {}
+  explicit SharedHeapPeer(std::shared_ptr<PeerControl> control) noexcept : control_(std::move(control)) {}
   ~SharedHeapPeer() override {
     for (const auto& each : attachments_) unmap(*each);
   }
@@ -72,7 +71,6 @@ class SharedHeapPeer final : public PeerMemory {
   bool is_frozen(std::uint64_t offset, std::size_t bytes) const noexcept;
 
   std::shared_ptr<PeerControl> control_;
-  std::uint32_t pid_;
   std::atomic<const Attachment*> present_ = nullptr;
   std::mutex attaching_;
   std::vector<std::unique_ptr<Attachment>> attachments_;  // under attaching_; the newest last
@@ -80,7 +78,7 @@ class SharedHeapPeer final : public PeerMemory {
 
 bool SharedHeapPeer::try_map_region(const HeapRegion& region, Attachment::Range& range) noexcept {
   if (region.bytes == 0) return true;
-  const int descriptor = take_peer_descriptor(pid_, region.descriptor);
+  const int descriptor = control_->take_descriptor(region.descriptor);
   if (descriptor < 0) return false;
   struct stat status {};
   const std::size_t file_bytes = HeapRegion::file_bytes(region.offset, region.bytes);
@@ -194,6 +192,7 @@ class SharedHeapProvider final : public Provider {
     move_static_data();
     address.control_descriptor = heap().control_descriptor();
     address.heap_nonce = control->nonce;
+    address.serves_descriptors = serve_heap_descriptors();
   }
   std::unique_ptr<PeerMemory> connect(const PublishedAddress& peer,
                                       const std::shared_ptr<PeerControl>& control) noexcept override {
@@ -201,7 +200,7 @@ class SharedHeapProvider final : public Provider {
       PeerControl::attach(peer, &why_not_);
       return nullptr;
     }
-    auto made = std::make_unique<SharedHeapPeer>(control, peer.pid);
+    auto made = std::make_unique<SharedHeapPeer>(control);
     why_not_ = "the peer's heap cannot be mapped (address space, or its descriptor cannot be taken)";
     if (!made->try_attach()) return nullptr;
     why_not_ = "";
