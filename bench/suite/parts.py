@@ -50,7 +50,7 @@ def parse_heap_cost(text):
     """load, with the C library, with the shared heap, ratio; the load's name ends with its unit"""
     for words in map(str.split, text.splitlines()):
         name, _, unit = words[0].rpartition("_") if len(words) == 4 else ("", "", "")
-        if unit in ("us", "ns"):
+        if unit in ("us", "ns", "ms"):
             yield sample("heap_cost", name, 0, words[1], unit, "C library")
             yield sample("heap_cost", name, 0, words[2], unit, "shared heap")
 

@@ -187,7 +187,7 @@ def mechanisms():
     )
     yield Experiment(
         "heap_cost",
-        "Programs under the C library's allocator and under the shared heap",
+        "Loads and programs under the C library's allocator and under the shared heap",
         "memory/heap_cost",
         ("{build}", "1"),
         part="heap_cost",
