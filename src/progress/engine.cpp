@@ -20,6 +20,8 @@ IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
                        "how often a wait polls before it offers the core to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
                               "the same where ranks share cores (more ranks than CPUs)", 0};
+IntVariable spin_polls_answered{"SPIN_POLLS_ANSWERED", 40, "polls",
+                                "the same while waits of this rank end that soon, and once in 16 waits", 0};
 IntVariable yield_us{"YIELD_US", 1000, "us", "how long a wait then yields between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "the same where ranks share cores", 0};
 IntVariable direct_polls{"DIRECT_POLLS",
@@ -34,10 +36,10 @@ IntVariable held_back_report{
 IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never",
                         0};
 
-constexpr std::int64_t kSleepNsMin = 5'000'000;              // net under a lost wake-up; doubles up to
+constexpr std::int64_t kSleepNsMin = 5'000'000;  // net under a lost wake-up; doubles up to
 constexpr std::int64_t kSleepNsMax = 100'000'000;
-constexpr std::int64_t kSleepBusyNs = 100'000;  // while sends wait for room: nobody wakes us for that
-constexpr std::int64_t kSleepThreadsNs = 1'000'000;          // another thread may hand us sends meanwhile
+constexpr std::int64_t kSleepBusyNs = 100'000;       // while sends wait for room: nobody wakes us for that
+constexpr std::int64_t kSleepThreadsNs = 1'000'000;  // another thread may hand us sends meanwhile
 
 std::int64_t now_ns() noexcept {
   timespec now;
@@ -61,9 +63,8 @@ class Engine::Patience {
  public:
   enum class Step : std::uint8_t { poll, yield, sleep };
 
-  explicit Patience(bool shares_core) noexcept
-      : polls_max_(shares_core ? spin_polls_shared.get() : spin_polls.get()),
-        yield_ns_max_((shares_core ? yield_us_shared.get() : yield_us.get()) * 1000) {}
+  Patience(std::int64_t polls_max, bool shares_core) noexcept
+      : polls_max_(polls_max), yield_ns_max_((shares_core ? yield_us_shared.get() : yield_us.get()) * 1000) {}
 
   Step next() noexcept {
     if (polls_++ < polls_max_) return Step::poll;
@@ -90,12 +91,14 @@ class Engine::Patience {
     return has_reported_ = true;
   }
   int waited_s() const noexcept { return int(waited_ns_ / 1'000'000'000); }
+  /// Whether polling alone has not been enough.
+  bool has_given_way() const noexcept { return waiting_since_ != 0; }
 
  private:
   const std::int64_t polls_max_, yield_ns_max_;
   std::int64_t polls_ = 0;
-  std::int64_t idle_since_ = 0;      // ns; 0: not looked yet
-  std::int64_t waiting_since_ = 0;   // ns; 0: not looked yet
+  std::int64_t idle_since_ = 0;     // ns; 0: not looked yet
+  std::int64_t waiting_since_ = 0;  // ns; 0: not looked yet
   std::int64_t waited_ns_ = 0;
   std::int64_t sleep_ns_ = kSleepNsMin;
   bool has_reported_ = false;
@@ -104,6 +107,16 @@ class Engine::Patience {
 void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   is_oversubscribed_ = oversubscribed;
   protocol.set_polls_direct(oversubscribed ? 1 : int(direct_polls.get()));
+}
+
+/// Where ranks share cores, polling takes the core from the rank that is awaited, unless that one runs at
+/// this moment on another core: then its answer comes within a poll or forty, and both go on without a switch
+/// (a switch costs as much as ten messages).  Waits that polling ends therefore make the next one poll
+/// longer; the first that it does not end stops that, and from then on one wait in 16 tries again.
+std::int64_t Engine::polls_of_next_wait() noexcept {
+  if (!is_oversubscribed_) return spin_polls.get();
+  const bool is_try = ++waits_unanswered_ % 16 == 0;
+  return is_answered_soon_ || is_try ? spin_polls_answered.get() : spin_polls_shared.get();
 }
 
 bool Engine::poll_parked() noexcept {
@@ -123,7 +136,7 @@ bool Engine::poll_parked() noexcept {
 
 void Engine::wait_slow(const Request* reason, Done done, const void* argument) noexcept {
   const bool has_threads = BigLock::is_needed();
-  Patience patience(is_oversubscribed_);
+  Patience patience(polls_of_next_wait(), is_oversubscribed_);
   while (!done(argument)) {
     if (has_threads && has_poller_) {
       watch();
@@ -142,8 +155,10 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument) n
       sched_yield();
     } else {
       std::int64_t timeout_ns = patience.sleep_ns();
-      if (!protocol.is_idle()) timeout_ns = kSleepBusyNs;
-      else if (has_threads) timeout_ns = kSleepThreadsNs;
+      if (!protocol.is_idle())
+        timeout_ns = kSleepBusyNs;
+      else if (has_threads)
+        timeout_ns = kSleepThreadsNs;
       sleep(timeout_ns, levels);
     }
     if (has_threads) BigLock::reacquire(levels);
@@ -156,6 +171,7 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument) n
       log::warn("waiting for %d s for %s", patience.waited_s(), what);
     }
   }
+  is_answered_soon_ = !patience.has_given_way();
   if (watchers_ != 0) tell_watchers();  // somebody else has to poll now
 }
 

@@ -64,8 +64,10 @@ class Engine {
     for (transport::Transport* each : transports_) messages += each->poll(protocol);
     bool moved = messages != 0;
     moved |= protocol.flush();
-    if (parked_) [[unlikely]] moved |= poll_parked();
-    if (watchers_ != 0 && moved) [[unlikely]] tell_watchers();
+    if (parked_) [[unlikely]]
+      moved |= poll_parked();
+    if (watchers_ != 0 && moved) [[unlikely]]
+      tell_watchers();
     return moved;
   }
 
@@ -74,7 +76,8 @@ class Engine {
     if (request.is_complete) return;
     if (from >= 0) {
       transports_.front()->poll_peer(from, protocol);
-      if (request.is_complete) [[likely]] return;
+      if (request.is_complete) [[likely]]
+        return;
     }
     wait_slow(&request, &is_complete, &request);
   }
@@ -95,6 +98,7 @@ class Engine {
     return static_cast<const Request*>(request)->is_complete;
   }
   [[gnu::noinline]] void wait_slow(const Request* reason, Done done, const void* argument) noexcept;
+  std::int64_t polls_of_next_wait() noexcept;
   bool poll_parked() noexcept;
   void sleep(std::int64_t timeout_ns, int lock_levels) noexcept;
   void watch() noexcept;
@@ -103,9 +107,11 @@ class Engine {
   std::vector<transport::Transport*> transports_;
   Pollable* parked_ = nullptr;
   bool is_oversubscribed_ = false;
-  bool has_poller_ = false;                    // a waiting thread polls for all
-  int watchers_ = 0;                           // waiting threads that do not
-  std::atomic<std::uint32_t> moves_{0};        // futex the watchers sleep on
+  bool is_answered_soon_ = false;        // the last wait ended while polling (where ranks share cores)
+  std::uint32_t waits_unanswered_ = 0;   // counts towards the next try of longer polling
+  bool has_poller_ = false;              // a waiting thread polls for all
+  int watchers_ = 0;                     // waiting threads that do not
+  std::atomic<std::uint32_t> moves_{0};  // futex the watchers sleep on
 };
 
 }  // namespace dunlin::progress
