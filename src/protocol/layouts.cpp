@@ -64,6 +64,17 @@ bool try_read_pieces(memory::PeerMemory& memory, Cursor from, Cursor to, std::si
 
 }  // namespace
 
+bool is_scattered(const Source& data) noexcept {
+  constexpr std::size_t kEagerBytesMax = 4 << 10;
+  constexpr std::int64_t kBlockBytesMax = 64, kStrideMin = 1 << 10;
+  if (data.is_contiguous() || data.bytes <= kEagerBytesMax) return false;
+  const datatype::Layout& layout = data.type->layout();
+  if (layout.form != datatype::Layout::Form::strided || layout.strided.block > kBlockBytesMax) return false;
+  const datatype::Strided& s = layout.strided;
+  const std::int64_t stride = s.dimensions > 0 ? s.dimension[0].stride : data.type->extent();
+  return stride >= kStrideMin || stride <= -kStrideMin;
+}
+
 std::uint64_t published_layout(const Source& data) noexcept {
   if (data.is_contiguous()) return 0;
   const Datatype& type = *data.type;

@@ -86,7 +86,8 @@ transport::Sent Protocol::try_start(SendRequest& request) noexcept {
   Peer& peer = *request.peer;
   const Source data = request.data;
   transport::Envelope& envelope = request.envelope;
-  const bool is_small = std::int64_t(data.bytes) <= peer.eager_bytes_max;
+  const bool is_small =
+      std::int64_t(data.bytes) <= peer.eager_bytes_max && !(peer.shm && is_scattered(data));
   const auto before = request.stage;
   transport::Sent sent;
   if (is_small && !peer.is_held_back && request.mode != Mode::synchronous) {

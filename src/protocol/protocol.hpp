@@ -44,6 +44,7 @@ class Protocol final : public transport::Inbox {
     if (data.bytes < peer->short_bytes_end_now && data.is_contiguous()) [[likely]]
       if (peer->shm->try_send_short(envelope, data.address)) [[likely]] return true;
     if (std::int64_t(data.bytes) > peer->eager_bytes_max_now) return false;
+    if (!data.is_contiguous() && peer->shm && is_scattered(data)) return false;
     return peer->try_send(envelope, {}, data) == transport::Sent::yes;
   }
 

@@ -135,6 +135,13 @@ int main(int argc, char** argv) {
     }
     for (int i = 0; i < n; ++i) MPI_Type_free(&types[i]);
   }
+  for (int blocks = 300; blocks <= 1200; blocks *= 2) {  // far apart: offered already from 4 KiB on
+    MPI_Datatype far;
+    MPI_Type_vector(blocks, 1, 130, MPI_DOUBLE, &far);
+    MPI_Type_commit(&far);
+    exchange("far", 1, far, 1, far, (size_t)blocks * 1040, (char* (*)(size_t))malloc);
+    MPI_Type_free(&far);
+  }
   // More room than data, many elements of a struct, and a type that is freed while it travels.
   const int parts[] = {1, 1, 3};
   const MPI_Aint places[] = {0, 8, 16};
