@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "base/log.hpp"
 #include "memory/copy.hpp"
 #include "memory/heap.hpp"
 #include "memory/mapped_file.hpp"
@@ -39,6 +40,28 @@ struct Attachment {
 
 constexpr std::size_t kRetiredMax = 8;  // generations ago that a transfer may have begun
 
+/// What this process asked of all its peers, told when it ends (DUNLIN_VERBOSE=1).
+/// Relaxed, and without a locked operation: threads may lose each other's counts.
+struct Seen {
+  class Count {
+   public:
+    void operator++() noexcept {
+      value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    unsigned long long get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+   private:
+    std::atomic<std::uint64_t> value_ = 0;
+  };
+  Count mapped, declined;
+  ~Seen() {
+    if (mapped.get() + declined.get())
+      log::note("shared_heap: %llu ranges of peers mapped, %llu not in their shared memory", mapped.get(),
+                declined.get());
+  }
+};
+Seen seen;
+
 /// Thread safety: `map` and `is_still_valid` take no lock unless the peer forked since the last call.
 /// Invariant: `present_` points to an Attachment that lives until kRetiredMax newer ones were made.
 class SharedHeapPeer final : public PeerMemory {
@@ -65,6 +88,11 @@ class SharedHeapPeer final : public PeerMemory {
   }
 
  private:
+  /// For the report at the end.  Relaxed, and without a locked operation: threads may lose each other's
+  /// counts.
+  static void count(std::atomic<std::uint64_t>& events) noexcept {
+    events.store(events.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   static void unmap(Attachment& attachment) noexcept;
   static void retire(Attachment& attachment) noexcept;
   bool try_map_region(const HeapRegion& region, Attachment::Range& range) noexcept;
@@ -168,10 +196,12 @@ Mapping SharedHeapPeer::map(std::uint64_t at, std::size_t bytes) noexcept {
     const Attachment::Range& range = present->ranges[i];
     const std::uint64_t offset = at - range.base;
     if (offset >= range.bytes) continue;
-    if (bytes > range.bytes - offset) return {};
-    if (i == HeapControl::kHeap && page.any_frozen && is_frozen(offset, bytes)) return {};
+    if (bytes > range.bytes - offset) break;
+    if (i == HeapControl::kHeap && page.any_frozen && is_frozen(offset, bytes)) break;
+    ++seen.mapped;
     return {range.mapped + offset, present->generation};
   }
+  ++seen.declined;
   return {};
 }
 

@@ -11,8 +11,8 @@
 
 int main(int count, char** arguments) {
   const std::size_t bytes = (count > 1 ? std::strtoul(arguments[1], nullptr, 0) : 1) << 20;
-  void* blocks[] = {std::malloc(bytes), std::calloc(1, bytes), std::aligned_alloc(64, bytes),
-                    memalign(4096, bytes)};
+  void* (*volatile get)(std::size_t) = std::malloc;  // at fixed addresses, a stub in the program
+  void* blocks[] = {get(bytes), std::calloc(1, bytes), std::aligned_alloc(64, bytes), memalign(4096, bytes)};
   for (void* each : blocks) {
     if (!each) return std::puts("no memory"), 0;
     std::memset(each, 1, bytes);

@@ -23,6 +23,7 @@ preloaded() { env LD_PRELOAD="$heap" "$@"; }
 expect "a plain program" "^in use$" preloaded "$dir/heap_report"
 expect "without the preload" "^absent$" "$dir/heap_report"
 expect "a linked program" "^in use$" "$dir/heap_linked"
+expect "a program at fixed addresses" "^in use$" preloaded "$dir/heap_fixed"
 expect "switched off" "DUNLIN_HEAP=private" preloaded env DUNLIN_HEAP=private "$dir/heap_report"
 expect "a static program" "^static ok$" preloaded "$dir/heap_static"
 expect "an allocator in the program" "brings an allocator of its own" preloaded "$dir/heap_own_allocator"

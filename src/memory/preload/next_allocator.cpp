@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,6 +19,19 @@ template <class F>
 void look_up(F& function, const char* name) noexcept {
   function = reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
   if (!function) fatal("the preloaded allocator finds no allocator below it");
+}
+
+/// Whether a function that is found by this name belongs to another object than `own`.  An executable at
+/// fixed addresses that takes malloc's address is found with a stub, an undefined symbol with a value, which
+/// jumps to whoever has malloc.
+bool is_anothers(const char* name, const void* own) noexcept {
+  Dl_info ours{};
+  Dl_info found{};
+  void* symbol = nullptr;
+  const void* function = dlsym(RTLD_DEFAULT, name);
+  if (!dladdr(own, &ours) || !dladdr1(function, &found, &symbol, RTLD_DL_SYMENT)) return true;
+  const bool is_stub = symbol && static_cast<const ElfW(Sym)*>(symbol)->st_shndx == SHN_UNDEF;
+  return !is_stub && found.dli_fbase != ours.dli_fbase;
 }
 
 /// vm.overcommit_memory=2 promises that malloc fails in time; pages of a memfd would end in SIGBUS instead.
@@ -54,7 +68,8 @@ const char* why_step_aside(const NextAllocator& next, const void* own_malloc,
   if (preloads && strstr(preloads, "vgpreload")) return "the program runs under valgrind";
   for (const char* each : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"})
     if (dlsym(RTLD_DEFAULT, each)) return "the program runs with a sanitizer";
-  if (dlsym(RTLD_DEFAULT, "malloc") != own_malloc) return "the program brings an allocator of its own";
+  for (const char* each : {"malloc", "calloc", "realloc", "free", "memalign", "malloc_usable_size"})
+    if (is_anothers(each, own_malloc)) return "the program brings an allocator of its own";
   if (next.allocate != __libc_malloc) return "another allocator is loaded";
   if (is_data_limited()) return "the size of data is limited (ulimit -d), which the shared heap would evade";
   if (is_overcommit_forbidden()) return "vm.overcommit_memory is 2, which the shared heap would evade";
