@@ -36,11 +36,14 @@ def parse_one_to_all(text):
 
 
 def parse_registration(text):
-    """bytes, us without and with the cache; then KiB, pages, us to attach, to write, of two passes, their ratio"""
+    """bytes, cache off or on, us of each step and of all; then KiB, pages, us to attach, to write, of two passes"""
     for words in map(str.split, text.splitlines()):
-        if len(words) == 3 and words[0].isdigit():
-            yield sample("registration", "transfer", words[0], words[1], "us", "without cache")
-            yield sample("registration", "transfer", words[0], words[2], "us", "with cache")
+        if len(words) == 10 and words[1] in ("off", "on"):
+            column = "with cache" if words[1] == "on" else "without cache"
+            for series, value in zip(("make", "get", "attach", "copy", "release", "transfer"), words[2:8]):
+                if float(value) > 0:
+                    yield sample("registration", f"step_{series}" if series != "transfer" else series, words[0], value,
+                                 "us", column)
         if len(words) == 8 and words[1] == "KiB":
             for series, value in zip(("attach", "allocate_and_write", "first_pass", "second_pass"), words[3:7]):
                 yield sample("registration", series, 1024 * int(words[0]), value, "us", f"{words[2]} pages")
