@@ -159,9 +159,14 @@ SharedReceive try_receive_shared(PeerMemory& sender, std::uint64_t at, std::uint
   const bool can_be_helped = is_shared(to, bytes);
   ShareWay way = history.choose(from, bytes, source.at);
   if (!can_be_helped && way == ShareWay::sender) way = ShareWay::both;
+  // A look takes time in which the sender may begin.  Where both copy it must not: it could take the lines
+  // that the next look expects here.
+  if (way != ShareWay::sender) history.learn(from, bytes, source.at);
   if (can_be_helped) receiving.publish(way);
-  history.learn(from, bytes, source.at);
-  if (way != ShareWay::sender) receiving.copy(hint_of(way));
+  if (way == ShareWay::sender)
+    history.learn(from, bytes, source.at);
+  else
+    receiving.copy(hint_of(way));
   if (!receiving.await_sender(sender, state, meanwhile)) return SharedReceive::lost;
   const bool is_source_valid = sender.is_still_valid(source);
   if (is_source_valid && transfer.is_spoilt.load(std::memory_order_relaxed) == 0)

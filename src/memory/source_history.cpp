@@ -44,7 +44,7 @@ bool is_slow_to_read(const std::byte* at, std::size_t bytes) noexcept {
 SourceHistory::Buffer& SourceHistory::find(std::uint64_t address) noexcept {
   auto* const end = buffers_ + kBuffers;
   auto* found = std::find_if(buffers_, end, [&](const Buffer& each) { return each.address == address; });
-  if (found == end) *--found = Buffer{address, 0, false};
+  if (found == end) *--found = Buffer{address, 0, 0};
   std::rotate(buffers_, found, found + 1);
   return buffers_[0];
 }
@@ -54,21 +54,22 @@ ShareWay SourceHistory::choose(std::uint64_t address, std::size_t bytes, const s
   const bool is_known = buffer.uses++ > 0;
   if (hint_for(bytes) == CopyHint::off_cache) return ShareWay::streaming;
   if (is_known && bytes <= std::size_t(push_bytes_max.get()))
-    return buffer.is_slow ? ShareWay::sender : ShareWay::both;
+    return buffer.is_slow() ? ShareWay::sender : ShareWay::both;
   return is_slow_to_read(at, bytes) ? ShareWay::streaming : ShareWay::both;
 }
 
 void SourceHistory::learn(std::uint64_t address, std::size_t bytes, const std::byte* at) noexcept {
   Buffer& buffer = find(address);
-  if (buffer.is_slow) {
+  if (buffer.is_slow()) {
     // Data that is not written anew any more is known by lines that stayed from one look to the next.  Looks
     // are rare, because they cost what they are to find: the sender gets its lines back slowly.
     const std::uint32_t turn = buffer.uses % kUsesPerSecondLook;
     if (turn > 1) return;
     const bool is_slow = is_slow_to_read(at, bytes);
-    if (turn == 1) buffer.is_slow = is_slow;
-  } else if (buffer.uses % kUsesPerProbe == 2) {  // not the first: a new buffer's lines say nothing yet
-    buffer.is_slow = is_slow_to_read(at, bytes);
+    if (turn == 1 && !is_slow) buffer.slow_looks = 0;
+  } else if (buffer.uses % kUsesPerProbe == 2 || buffer.slow_looks > 0) {
+    // Not the first time: a new buffer's lines say nothing yet.
+    buffer.slow_looks = is_slow_to_read(at, bytes) ? buffer.slow_looks + 1 : 0;
   }
 }
 

@@ -47,7 +47,9 @@ class SourceHistory {
   struct Buffer {
     std::uint64_t address = 0;
     std::uint32_t uses = 0;  // transfers so far
-    bool is_slow = false;    // its lines came slowly when last read
+    int slow_looks = 0;      // how often its lines came slowly, one look after the other
+    // Once may be chance: the sender was first, or somebody took the processor.
+    bool is_slow() const noexcept { return slow_looks >= 2; }
   };
   /// The buffer at `address`, moved to the front; a new one takes the place of the oldest.
   Buffer& find(std::uint64_t address) noexcept;
