@@ -16,9 +16,9 @@ IntVariable slow_lines_ns{"COPY_SLOW_LINES_NS", 120, "ns",
                           "4 KiB that take longer to read from a peer's buffer come from a distant cache "
                           "or from memory; 0: never",
                           0};
-IntVariable push_bytes_max{"COPY_PUSH_BYTES_MAX", 8 << 20, "bytes",
+IntVariable push_bytes_max{"COPY_PUSH_BYTES_MAX", 4 << 20, "bytes",
                            "largest message that is left to the sender when its lines come slowly; larger "
-                           "ones go around the caches",
+                           "ones leave the caches by themselves",
                            0};
 
 constexpr std::uint32_t kUsesPerProbe = 4;        // 60 ns each: 15 ns a message
@@ -53,8 +53,8 @@ ShareWay SourceHistory::choose(std::uint64_t address, std::size_t bytes, const s
   Buffer& buffer = find(address);
   const bool is_known = buffer.uses++ > 0;
   if (hint_for(bytes) == CopyHint::off_cache) return ShareWay::streaming;
-  if (is_known && bytes <= std::size_t(push_bytes_max.get()))
-    return buffer.is_slow() ? ShareWay::sender : ShareWay::both;
+  if (is_known)
+    return buffer.is_slow() && bytes <= std::size_t(push_bytes_max.get()) ? ShareWay::sender : ShareWay::both;
   return is_slow_to_read(at, bytes) ? ShareWay::streaming : ShareWay::both;
 }
 

@@ -54,7 +54,7 @@ class SourceHistory {
   /// The buffer at `address`, moved to the front; a new one takes the place of the oldest.
   Buffer& find(std::uint64_t address) noexcept;
 
-  static constexpr std::size_t kBuffers = 16;
+  static constexpr std::size_t kBuffers = 8;
   Buffer buffers_[kBuffers];  // most recently used first
 };
 
