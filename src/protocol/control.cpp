@@ -27,8 +27,10 @@ void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
   payload.copy_to(reinterpret_cast<std::byte*>(&control), 0, sizeof control);
   auto* const send = reinterpret_cast<SendRequest*>(control.a);
   switch (control.kind) {
-    case ControlKind::matched:
-    case ControlKind::done: return finish(*send, Err::ok);
+    case ControlKind::done:
+      peer.learn(Verdict(control.b));
+      [[fallthrough]];
+    case ControlKind::matched: return finish(*send, Err::ok);
     case ControlKind::want_data: return data_wanted(*send, control);
     case ControlKind::chunk: return chunk_arrived(control, envelope, payload);
     case ControlKind::hold: peer.is_held_back = true; return peer.update_eager_bytes_max_now();

@@ -33,7 +33,12 @@ struct Peer {
   transport::shm::RingReader* incoming = nullptr; // nullptr until it has sent enough to have a ring
   std::uint64_t short_bytes_end_now = 0;    // hot path: messages below this may go by `shm`; 0 as -1 below
   std::int64_t eager_bytes_max = 0;         // what the channel and the setting allow
-  std::int64_t eager_bytes_max_now = 0;     // hot path: the same, or -1 while sends are pending or held back
+  std::int64_t copied_bytes_max = 0;        // the same where the peer cannot read the buffer in place
+  std::int64_t eager_bytes_max_now = 0;     // hot path: always eager; -1 while sends are pending or held back
+  // Messages from kReadBytesMin to eager_bytes_max may go either way; the receiver says what is faster.
+  std::uint32_t copies_left = 0;            // so many more are pushed before one is offered again
+  std::uint32_t copies_next = kCopiesMin;   // how many the next time that an offer turns out slow
+  std::uint32_t pulls = 0;                  // as receiver: offers of that size so far; every eighth is timed
   bool is_held_back = false;                // it holds too much of ours unexpected: offer, do not push
   bool has_told_hold = false;               // we told it to hold back
 
@@ -51,9 +56,19 @@ struct Peer {
   memory::SourceHistory sources;            // its send buffers that both sides copied
   PeerLayouts layouts;                      // of its types that are not contiguous
 
+  static constexpr std::int64_t kReadBytesMin = 8 << 10;
+  static constexpr std::uint32_t kCopiesMin = 64, kCopiesMax = 4096;
+
+  void learn(Verdict verdict) noexcept {
+    if (verdict == Verdict::none) return;
+    const bool is_slow = verdict == Verdict::push_instead;
+    copies_left = is_slow ? copies_next : 0;
+    copies_next = is_slow ? std::min(2 * copies_next, kCopiesMax) : kCopiesMin;
+  }
+
   void update_eager_bytes_max_now() noexcept {
     const bool must_wait = first_pending || is_held_back;
-    eager_bytes_max_now = must_wait ? -1 : eager_bytes_max;
+    eager_bytes_max_now = must_wait ? -1 : std::min(eager_bytes_max, kReadBytesMin - 1);
     const std::int64_t short_bytes_max =
         std::min<std::int64_t>(eager_bytes_max, transport::shm::Line::kFirstBytes);
     short_bytes_end_now = must_wait || !shm ? 0 : std::uint64_t(short_bytes_max + 1);

@@ -43,7 +43,8 @@ class Protocol final : public transport::Inbox {
     // Both limits let nothing through while sends are pending or held back.
     if (data.bytes < peer->short_bytes_end_now && data.is_contiguous()) [[likely]]
       if (peer->shm->try_send_short(envelope, data.address)) [[likely]] return true;
-    if (std::int64_t(data.bytes) > peer->eager_bytes_max_now) return false;
+    if (std::int64_t(data.bytes) > peer->eager_bytes_max_now)
+      if (peer->eager_bytes_max_now < 0 || !is_eager(*peer, data)) return false;
     if (!data.is_contiguous() && peer->shm && is_scattered(data)) return false;
     return peer->try_send(envelope, {}, data) == transport::Sent::yes;
   }
@@ -120,6 +121,7 @@ class Protocol final : public transport::Inbox {
 
  private:
   void enqueue(Peer& peer, SendRequest& request) noexcept;
+  bool is_eager(Peer& peer, const Source& data) noexcept;
   transport::Sent try_start(SendRequest& request) noexcept;
   bool flush_busy() noexcept;
   bool help_receivers() noexcept;
@@ -135,10 +137,10 @@ class Protocol final : public transport::Inbox {
              int tag) noexcept;
   void deliver_kept(ReceiveRequest& request, match::Unexpected& message) noexcept;
   void accept(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
-              const transport::Payload& payload) noexcept;
+              const transport::Payload& payload, bool was_kept = false) noexcept;
   void place(ReceiveRequest& request, const transport::Payload& payload, std::size_t head, std::size_t offset,
              std::size_t bytes) noexcept;
-  void accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept;
+  void accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer, bool was_kept) noexcept;
   bool try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept;
 
   void keep_unexpected(int peer, const transport::Envelope& envelope,

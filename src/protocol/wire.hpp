@@ -22,7 +22,7 @@ struct Offer {
 
 enum class ControlKind : std::uint32_t {
   matched,    // a: sender's cookie.  The synchronous message has met its receive
-  done,       // a: sender's cookie.  The receiver has read all it wants
+  done,       // a: sender's cookie, b: Verdict on the way it came.  The receiver has read all it wants
   want_data,  // a: sender's cookie, b: receiver's cookie, c: bytes wanted.  Send it through the channel
   chunk,      // a: receiver's cookie, b: offset in the packed message.  The data follows in the same payload
   hold,       // offer instead of pushing: too much of yours is unexpected here
@@ -30,6 +30,9 @@ enum class ControlKind : std::uint32_t {
   cancel,     // a: sender's cookie.  Forget the unmatched message
   cancelled,  // a: sender's cookie, b: 1 when it was forgotten, 0 when it had been matched
 };
+
+/// Of the receiver of an offer, where the message might as well have been pushed.
+enum class Verdict : std::uint64_t { none, push_instead, go_on };
 
 struct Control {
   ControlKind kind;
