@@ -7,6 +7,7 @@
 #include "memory/xpmem.hpp"
 
 #include "base/assert.hpp"
+#include "base/log.hpp"
 #include "base/variable.hpp"
 #include "memory/copy.hpp"
 #include "memory/provider.hpp"
@@ -27,13 +28,18 @@ RegistrationCache::Limits cache_limits() noexcept {
   return limits;
 }
 
+using ull = unsigned long long;  // as %llu wants it
+
 class XpmemPeer final : public PeerMemory, private Registrar {
  public:
   XpmemPeer(XpmemDevice& device, std::int64_t permission) noexcept
       : device_(device), permission_(permission), cache_(*this, cache_limits()) {}
   ~XpmemPeer() override {
-    device_.release(permission_);
-  }  // after this the kernel ends what is still attached
+    const RegistrationCache::Counters seen = cache_.counters();
+    log::note("xpmem: one peer's ranges found %llu times, attached %llu times, evicted %llu times",
+              ull{seen.hits}, ull{seen.misses}, ull{seen.evictions});
+    device_.release(permission_);  // after this the kernel ends what is still attached
+  }
 
   const char* name() const noexcept override { return "xpmem"; }
   bool can_map() const noexcept override { return true; }

@@ -1,9 +1,12 @@
-/* Large messages between every kind of memory: malloc, MPI_Alloc_mem, static data, stack; with forks in
-   between, after which buffers may have changed their backing. ranks: 1 2 3 8 */
+/* Large messages between every kind of memory: malloc, MPI_Alloc_mem, static data, stack, the program's own
+   mmap (moved, unmapped, mapped anew in the same place); with forks in between, after which buffers may have
+   changed their backing. ranks: 1 2 3 8 */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +81,48 @@ static void all_kinds(size_t bytes, int round) {
   MPI_Free_mem(mpi_receive);
 }
 
+static char* map_anew(char* at, size_t bytes) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0);
+  char* mapped = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (mapped == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
+  return mapped;
+}
+
+/* Whoever remembers where a peer's memory lay must notice that there is other memory now. */
+static void own_maps(size_t bytes, int round) {
+  char* send = map_anew(NULL, bytes);
+  char* receive = map_anew(NULL, bytes);
+  ring(send, receive, bytes, round, "mmap");
+  munmap(send, bytes);
+  send = map_anew(send, bytes);
+  ring(send, receive, bytes, round + 1, "mmap, mapped anew");
+  send = map_anew(send, bytes);  /* over itself, with no munmap before */
+  receive = map_anew(receive, bytes);
+  ring(send, receive, bytes, round + 2, "mmap, mapped over");
+  send = mremap(send, bytes, 2 * bytes, MREMAP_MAYMOVE);
+  receive = mremap(receive, bytes, 2 * bytes, MREMAP_MAYMOVE);
+  if (send == MAP_FAILED || receive == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
+  ring(send, receive, 2 * bytes, round + 3, "mmap, grown and moved");
+  ping_pong(send, receive, bytes, round + 4, "mmap, blocking");
+  munmap(send, 2 * bytes);
+  munmap(receive, 2 * bytes);
+}
+
+/* realloc and free of large blocks: the next block may lie where the last one did, or elsewhere. */
+static void grown_blocks(size_t bytes, int round) {
+  char* send = malloc(bytes);
+  char* receive = malloc(bytes);
+  for (size_t now = bytes; now <= 4 * bytes; now *= 2) {
+    send = realloc(send, now);
+    receive = realloc(receive, now);
+    ring(send, receive, now, round, "realloc, growing");
+  }
+  send = realloc(send, bytes / 2);
+  ring(send, receive, bytes / 2, round, "realloc, shrunk");
+  free(send);
+  free(receive);
+}
+
 /* What a program does between two rounds of messages. */
 static pid_t disturb(int round) {
   if (round == 0 && system("true") != 0) ++wrong;
@@ -99,6 +144,10 @@ int main(int argc, char** argv) {
   pid_t child = 0;
   for (int round = 0; round < 4; ++round) {
     for (size_t bytes = 20000; bytes <= kBytesMax; bytes = bytes * 3 + 77) all_kinds(bytes, round);
+    for (size_t bytes = 4096; bytes <= 1 << 20; bytes *= 4) {
+      own_maps(bytes, round);
+      grown_blocks(bytes, round);
+    }
     if (child > 0) waitpid(child, NULL, 0);
     child = disturb(round);
   }
