@@ -319,7 +319,7 @@ TEST(HeapFork, RawCloneDoesNotShareTheHeap) {
 /// A fork that the kernel refuses runs the parent's handler too.
 TEST(HeapFork, SurvivesARefusedFork) {
   EXPECT_EQ(in_child([] {
-              // In a program of its own, as the limit on processes spares root and needs another user, who may
+              // In a program of its own, as the limit on processes spares root and needs a user who may
               // not search the folder of the preloaded library: an open file needs no search.
               const int library = open(std::getenv("LD_PRELOAD"), O_RDONLY);
               const std::string path = "/proc/self/fd/" + std::to_string(library);
