@@ -21,7 +21,7 @@ IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
                               "the same where ranks share cores (more ranks than CPUs)", 0};
 IntVariable spin_polls_answered{"SPIN_POLLS_ANSWERED", 40, "polls",
-                                "the same while waits of this rank end that soon, and once in 16 waits", 0};
+                                "the same for one peer, while it answers that soon and in 4 waits of 64", 0};
 IntVariable yield_us{"YIELD_US", 1000, "us", "how long a wait then yields between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "the same where ranks share cores", 0};
 IntVariable direct_polls{"DIRECT_POLLS",
@@ -111,11 +111,13 @@ void Engine::set_oversubscribed(bool oversubscribed) noexcept {
 
 /// Where ranks share cores, polling takes the core from the rank that is awaited, unless that one runs at
 /// this moment on another core: then its answer comes within a poll or forty, and both go on without a switch
-/// (a switch costs as much as ten messages).  Waits that polling ends therefore make the next one poll
-/// longer; the first that it does not end stops that, and from then on one wait in 16 tries again.
-std::int64_t Engine::polls_of_next_wait() noexcept {
+/// (a switch costs as much as ten messages).  So a wait for one peer that polling ended makes the next one
+/// poll longer; the first that it does not end stops that, and from then on four waits in 64 try again: in a
+/// row, as both sides have to try at the same time.  Collectives wait for many and gain nothing.
+std::int64_t Engine::polls_before_yield(bool is_for_one_peer) noexcept {
   if (!is_oversubscribed_) return spin_polls.get();
-  const bool is_try = ++waits_unanswered_ % 16 == 0;
+  if (!is_for_one_peer) return spin_polls_shared.get();
+  const bool is_try = ++waits_shared_ % 64 < 4;
   return is_answered_soon_ || is_try ? spin_polls_answered.get() : spin_polls_shared.get();
 }
 
@@ -134,9 +136,10 @@ bool Engine::poll_parked() noexcept {
   return moved;
 }
 
-void Engine::wait_slow(const Request* reason, Done done, const void* argument) noexcept {
+void Engine::wait_slow(const Request* reason, Done done, const void* argument,
+                       bool is_for_one_peer) noexcept {
   const bool has_threads = BigLock::is_needed();
-  Patience patience(polls_of_next_wait(), is_oversubscribed_);
+  Patience patience(polls_before_yield(is_for_one_peer), is_oversubscribed_);
   while (!done(argument)) {
     if (has_threads && has_poller_) {
       watch();
@@ -171,7 +174,7 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument) n
       log::warn("waiting for %d s for %s", patience.waited_s(), what);
     }
   }
-  is_answered_soon_ = !patience.has_given_way();
+  if (is_for_one_peer) is_answered_soon_ = !patience.has_given_way();
   if (watchers_ != 0) tell_watchers();  // somebody else has to poll now
 }
 

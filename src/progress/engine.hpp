@@ -79,12 +79,12 @@ class Engine {
       if (request.is_complete) [[likely]]
         return;
     }
-    wait_slow(&request, &is_complete, &request);
+    wait_slow(&request, &is_complete, &request, from >= 0);
   }
 
   /// Polls until `done(argument)`.  `reason` is what a report of a hang shows; may be null.
   void wait_until(Done done, const void* argument, const Request* reason) noexcept {
-    if (!done(argument)) wait_slow(reason, done, argument);
+    if (!done(argument)) wait_slow(reason, done, argument, false);
   }
 
   /// Whether more ranks run on this node than it has CPUs: then waits give the core away at once.
@@ -97,8 +97,9 @@ class Engine {
   static bool is_complete(const void* request) noexcept {
     return static_cast<const Request*>(request)->is_complete;
   }
-  [[gnu::noinline]] void wait_slow(const Request* reason, Done done, const void* argument) noexcept;
-  std::int64_t polls_of_next_wait() noexcept;
+  [[gnu::noinline]] void wait_slow(const Request* reason, Done done, const void* argument,
+                                   bool is_for_one_peer) noexcept;
+  std::int64_t polls_before_yield(bool is_for_one_peer) noexcept;
   bool poll_parked() noexcept;
   void sleep(std::int64_t timeout_ns, int lock_levels) noexcept;
   void watch() noexcept;
@@ -108,7 +109,7 @@ class Engine {
   Pollable* parked_ = nullptr;
   bool is_oversubscribed_ = false;
   bool is_answered_soon_ = false;        // the last wait ended while polling (where ranks share cores)
-  std::uint32_t waits_unanswered_ = 0;   // counts towards the next try of longer polling
+  std::uint32_t waits_shared_ = 0;       // counts towards the next tries of longer polling
   bool has_poller_ = false;              // a waiting thread polls for all
   int watchers_ = 0;                     // waiting threads that do not
   std::atomic<std::uint32_t> moves_{0};  // futex the watchers sleep on
