@@ -1,6 +1,6 @@
 /* Sums of floating-point numbers of very different size depend on the order of the additions.  The same call
- * with the same data gives the same bits every time, however late which rank comes, and all ranks get the same
- * bits from MPI_Allreduce (MPI 5.0, 6.9.1, advice to implementors). */
+ * with the same data gives the same bits every time, however late which rank comes, and all ranks get the
+ * same bits from MPI_Allreduce (MPI 5.0, 6.9.1, advice to implementors). */
 #include <time.h>
 
 #include "coll_check.h"
