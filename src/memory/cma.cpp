@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "base/assert.hpp"
 #include "base/variable.hpp"
 #include "memory/provider.hpp"
+#include "os/clock.hpp"
 
 namespace dunlin::memory {
 namespace {
@@ -28,12 +28,6 @@ constexpr std::size_t kPiecesMax = 64;                       // per system call;
 constexpr std::size_t kCallBytesMax = std::size_t{4} << 20;  // so that other readers get their turn
 constexpr std::int64_t kTurnWaitNs = 1000000;
 
-std::int64_t now_ns() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * std::int64_t{1000000000} + now.tv_nsec;
-}
-
 /// Counts this process among the readers of `page` for a scope.  The limit is a courtesy, not a lock: after a
 /// millisecond (a reader that died leaves its count behind) it is ignored.
 class Turn {
@@ -43,8 +37,8 @@ class Turn {
     const auto limit = std::uint32_t(readers_max.get());
     // Relaxed: the count orders nothing.
     if (page_->readers.fetch_add(1, std::memory_order_relaxed) < limit) return;
-    const std::int64_t end = now_ns() + kTurnWaitNs;
-    while (page_->readers.load(std::memory_order_relaxed) > limit && now_ns() < end) sched_yield();
+    const std::int64_t end = os::now_ns() + kTurnWaitNs;
+    while (page_->readers.load(std::memory_order_relaxed) > limit && os::now_ns() < end) sched_yield();
   }
   ~Turn() {
     if (page_) page_->readers.fetch_sub(1, std::memory_order_relaxed);

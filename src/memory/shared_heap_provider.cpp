@@ -88,11 +88,6 @@ class SharedHeapPeer final : public PeerMemory {
   }
 
  private:
-  /// For the report at the end.  Relaxed, and without a locked operation: threads may lose each other's
-  /// counts.
-  static void count(std::atomic<std::uint64_t>& events) noexcept {
-    events.store(events.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
   static void unmap(Attachment& attachment) noexcept;
   static void retire(Attachment& attachment) noexcept;
   bool try_map_region(const HeapRegion& region, Attachment::Range& range) noexcept;

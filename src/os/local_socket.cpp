@@ -24,35 +24,39 @@ bool is_peer_trusted(int socket) noexcept {
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == ::geteuid();
 }
 
-bool send_descriptor(int socket, int fd) noexcept {
+namespace {
+/// A message of one byte with room for one descriptor.
+struct DescriptorMessage {
   char word = 'd';
   iovec data{&word, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
+
+  DescriptorMessage() noexcept {
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;  // it points into itself
+};
+}  // namespace
+
+bool send_descriptor(int socket, int fd) noexcept {
+  DescriptorMessage out;
+  cmsghdr* header = CMSG_FIRSTHDR(&out.message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof fd);
   std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+  return ::sendmsg(socket, &out.message, MSG_NOSIGNAL) == 1;
 }
 
 int receive_descriptor(int socket) noexcept {
-  char word;
-  iovec data{&word, 1};
+  DescriptorMessage in;
+  if (::recvmsg(socket, &in.message, MSG_CMSG_CLOEXEC) != 1) return -1;
   int fd = -1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  const cmsghdr* header = CMSG_FIRSTHDR(&in.message);
   if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
     std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
   return fd;

@@ -11,6 +11,7 @@
 #include "base/big_lock.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
+#include "os/clock.hpp"
 
 namespace dunlin::progress {
 namespace {
@@ -41,12 +42,6 @@ constexpr std::int64_t kSleepNsMax = 100'000'000;
 constexpr std::int64_t kSleepBusyNs = 100'000;       // while sends wait for room: nobody wakes us for that
 constexpr std::int64_t kSleepThreadsNs = 1'000'000;  // another thread may hand us sends meanwhile
 
-std::int64_t now_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -68,7 +63,7 @@ class Engine::Patience {
 
   Step next() noexcept {
     if (polls_++ < polls_max_) return Step::poll;
-    const std::int64_t now = now_ns();
+    const std::int64_t now = os::now_ns();
     if (idle_since_ == 0) idle_since_ = now;
     if (waiting_since_ == 0) waiting_since_ = now;
     waited_ns_ = now - waiting_since_;

@@ -22,16 +22,16 @@ void look_up(F& function, const char* name) noexcept {
 }
 
 /// Whether a function that is found by this name belongs to another object than `own`.  An executable at
-/// fixed addresses that takes malloc's address is found with a stub, an undefined symbol with a value, which
-/// jumps to whoever has malloc.
+/// fixed addresses that takes malloc's address is found with its own jump to whoever has malloc: an undefined
+/// symbol with a value.
 bool is_anothers(const char* name, const void* own) noexcept {
   Dl_info ours{};
   Dl_info found{};
   void* symbol = nullptr;
   const void* function = dlsym(RTLD_DEFAULT, name);
   if (!dladdr(own, &ours) || !dladdr1(function, &found, &symbol, RTLD_DL_SYMENT)) return true;
-  const bool is_stub = symbol && static_cast<const ElfW(Sym)*>(symbol)->st_shndx == SHN_UNDEF;
-  return !is_stub && found.dli_fbase != ours.dli_fbase;
+  const bool is_jump = symbol && static_cast<const ElfW(Sym)*>(symbol)->st_shndx == SHN_UNDEF;
+  return !is_jump && found.dli_fbase != ours.dli_fbase;
 }
 
 /// vm.overcommit_memory=2 promises that malloc fails in time; pages of a memfd would end in SIGBUS instead.

@@ -73,6 +73,20 @@ class SharedTransferTest : public testing::Test {
     if (meanwhile_) meanwhile_();
   }
   bool receive(PeerMemory& sender) { return receive_any(sender, to_) == SharedReceive::arrived; }
+  /// Many transfers whose sender waits and helps meanwhile.
+  void receive_beside_the_sender() {
+    for (int round = 0; round < 200; ++round) {
+      renew();
+      std::atomic<bool> stop = false;
+      std::thread sender([&] {
+        while (!stop) help_transfer(*transfer_, receiver_, from_);
+      });
+      EXPECT_TRUE(receive(sender_));
+      EXPECT_TRUE(has_arrived()) << round;
+      stop = true;
+      sender.join();
+    }
+  }
   /// A transfer as at the start of the test, for another round.
   void renew() {
     close_transfer(transfer_);
@@ -97,17 +111,7 @@ TEST_F(SharedTransferTest, ReceiverAloneFinishes) {
 }
 
 TEST_F(SharedTransferTest, BothSidesCopy) {
-  for (int round = 0; round < 200; ++round) {
-    renew();
-    std::atomic<bool> stop = false;
-    std::thread sender([&] {
-      while (!stop) help_transfer(*transfer_, receiver_, from_);
-    });
-    ASSERT_TRUE(receive(sender_));
-    ASSERT_TRUE(has_arrived()) << round;
-    stop = true;
-    sender.join();
-  }
+  receive_beside_the_sender();
 }
 
 TEST_F(SharedTransferTest, ForkOfTheReceiverSpoilsTheSendersShare) {
@@ -219,17 +223,7 @@ TEST_F(FreshDataTest, AreLeftToASenderThatWaits) {
 
 TEST_F(FreshDataTest, MayBeTakenByBothWhenTheSenderComesLate) {
   learn();
-  for (int round = 0; round < 200; ++round) {
-    renew();
-    std::atomic<bool> stop = false;
-    std::thread sender([&] {
-      while (!stop) help_transfer(*transfer_, receiver_, from_);
-    });
-    ASSERT_TRUE(receive(sender_));
-    ASSERT_TRUE(has_arrived()) << round;
-    stop = true;
-    sender.join();
-  }
+  receive_beside_the_sender();
 }
 
 TEST_F(FreshDataTest, AreTakenByTheReceiverWhenTheSenderDoesNotCome) {
