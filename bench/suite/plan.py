@@ -110,13 +110,18 @@ def point_to_point():
         "pingpong",
         ("--call=sendrecv", "--mode=off_cache", f"--sizes=1024,{LARGE}"),
     )
-    yield Experiment(
-        "first_message",
-        "The first and the second large message of a new buffer, to the acknowledgement",
-        "first_message",
-        (f"--sizes={powers(262144, 16 << 20, 4)}",),
-        repeats=5,
-    )
+    for new, title in (
+        ("sent", "of a new buffer"),
+        ("untouched", "into a new buffer that nobody has touched"),
+        ("static", "of a part of a static array, into one"),
+    ):
+        yield Experiment(
+            "first_message" if new == "sent" else f"first_message_{new}",
+            f"The first and the second large message {title}, to the acknowledgement",
+            "first_message",
+            (f"--new={new}", f"--sizes={powers(262144, (4 if new == 'static' else 16) << 20, 4)}"),
+            repeats=5,
+        )
     yield Experiment(
         "bandwidth",
         "Stream of messages one way, 64 in flight",
