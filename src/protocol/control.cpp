@@ -8,16 +8,9 @@
 namespace dunlin::protocol {
 
 void Protocol::send_control(Peer& peer, const Control& control) noexcept {
-  transport::Envelope envelope;
-  envelope.kind = transport::MessageKind::control;
-  envelope.bytes = sizeof control;
-  if (!peer.first_control &&
-      peer.try_send(envelope, std::as_bytes(std::span(&control, 1)), {}) != transport::Sent::full)
-    return;  // a peer that failed needs no control messages
-  auto* pending = new PendingControl{control};
-  (peer.last_control ? peer.last_control->next : peer.first_control) = pending;
-  peer.last_control = pending;
-  mark_busy(peer);
+  // A peer that failed needs no control messages.
+  if (peer.outgoing.is_empty() && peer.try_send(control) != transport::Sent::full) return;
+  enqueue(peer, *new PendingControl(control));
 }
 
 void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
@@ -52,8 +45,8 @@ void Protocol::data_wanted(SendRequest& request, const Control& control) noexcep
   request.receiver_cookie = control.b;
   request.wanted = control.c;
   request.streamed = 0;
-  request.next_pending = nullptr;
-  (peer.last_stream ? peer.last_stream->next_pending : peer.first_stream) = &request;
+  request.next_stream = nullptr;
+  (peer.last_stream ? peer.last_stream->next_stream : peer.first_stream) = &request;
   peer.last_stream = &request;
   mark_busy(peer);  // flushed by the next poll, not here: we are inside the transport's
 }
@@ -88,10 +81,7 @@ void Protocol::cancel(SendRequest& request) noexcept {
     return send_control(peer, {.kind = ControlKind::cancel, .a = reinterpret_cast<std::uint64_t>(&request)});
   }
   if (request.stage != SendRequest::Stage::queued) return;
-  SendRequest* before = nullptr;
-  for (SendRequest* each = peer.first_pending; each != &request; each = each->next_pending) before = each;
-  (before ? before->next_pending : peer.first_pending) = request.next_pending;
-  if (peer.last_pending == &request) peer.last_pending = before;
+  peer.outgoing.remove(request);
   peer.update_eager_bytes_max_now();
   request.completion.is_cancelled = true;
   finish(request, Err::ok);

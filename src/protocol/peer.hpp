@@ -20,9 +20,36 @@
 namespace dunlin::protocol {
 
 /// A control message that found no room; kept until it does.
-struct PendingControl {
-  Control control;
-  PendingControl* next = nullptr;
+struct PendingControl : Outgoing {
+  explicit PendingControl(const Control& message) noexcept : Outgoing(true), control(message) {}
+  const Control control;
+};
+
+/// First in, first out.
+class OutgoingQueue {
+ public:
+  bool is_empty() const noexcept { return !first_; }
+  Outgoing* first() const noexcept { return first_; }
+  void push(Outgoing& message) noexcept {
+    message.next_outgoing = nullptr;
+    (last_ ? last_->next_outgoing : first_) = &message;
+    last_ = &message;
+  }
+  void put_back(Outgoing& message) noexcept {
+    message.next_outgoing = first_;
+    first_ = &message;
+    if (!last_) last_ = &message;
+  }
+  void remove(Outgoing& message) noexcept {
+    Outgoing* before = nullptr;
+    for (Outgoing* each = first_; each != &message; each = each->next_outgoing) before = each;
+    (before ? before->next_outgoing : first_) = message.next_outgoing;
+    if (last_ == &message) last_ = before;
+  }
+
+ private:
+  Outgoing* first_ = nullptr;
+  Outgoing* last_ = nullptr;
 };
 
 struct Peer {
@@ -34,7 +61,7 @@ struct Peer {
   std::uint64_t short_bytes_end_now = 0;    // hot path: messages below this may go by `shm`; 0 as -1 below
   std::int64_t eager_bytes_max = 0;         // what the channel and the setting allow
   std::int64_t copied_bytes_max = 0;        // the same where the peer cannot read the buffer in place
-  std::int64_t eager_bytes_max_now = 0;     // hot path: always eager; -1 while sends are pending or held back
+  std::int64_t eager_bytes_max_now = 0;     // hot path: always eager; -1 while sends wait or are held back
   // Messages from kReadBytesMin to eager_bytes_max may go either way; the receiver says what is faster.
   std::uint32_t copies_left = 0;            // so many more are pushed before one is offered again
   std::uint32_t copies_next = kCopiesMin;   // how many the next time that an offer turns out slow
@@ -42,12 +69,12 @@ struct Peer {
   bool is_held_back = false;                // it holds too much of ours unexpected: offer, do not push
   bool has_told_hold = false;               // we told it to hold back
 
-  SendRequest* first_pending = nullptr;     // envelopes that found no room, in order
-  SendRequest* last_pending = nullptr;
+  // Messages and control messages that found no room.  While there are any, everything queues behind them,
+  // so that no message overtakes another, nor what this rank had to say before it (that a message has been
+  // received: MPI_Bsend relies on it).  Data that the peer asked for is apart: it names its receive.
+  OutgoingQueue outgoing;
   SendRequest* first_stream = nullptr;      // data asked for through the channel
   SendRequest* last_stream = nullptr;
-  PendingControl* first_control = nullptr;
-  PendingControl* last_control = nullptr;
   Peer* next_busy = nullptr;
   bool is_busy = false;
 
@@ -67,16 +94,22 @@ struct Peer {
   }
 
   void update_eager_bytes_max_now() noexcept {
-    const bool must_wait = first_pending || is_held_back;
+    const bool must_wait = !outgoing.is_empty() || is_held_back;
     eager_bytes_max_now = must_wait ? -1 : std::min(eager_bytes_max, kReadBytesMin - 1);
     const std::int64_t short_bytes_max =
         std::min<std::int64_t>(eager_bytes_max, transport::shm::Line::kFirstBytes);
     short_bytes_end_now = must_wait || !shm ? 0 : std::uint64_t(short_bytes_max + 1);
   }
-  bool has_pending() const noexcept { return first_pending || first_stream || first_control; }
+  bool has_pending() const noexcept { return !outgoing.is_empty() || first_stream; }
   transport::Sent try_send(const transport::Envelope& envelope, std::span<const std::byte> head,
                            const Source& data) noexcept {
     return channel->try_send(envelope, head, data);
+  }
+  transport::Sent try_send(const Control& control) noexcept {
+    transport::Envelope envelope;
+    envelope.kind = transport::MessageKind::control;
+    envelope.bytes = sizeof control;
+    return channel->try_send(envelope, std::as_bytes(std::span(&control, 1)), {});
   }
 };
 

@@ -68,18 +68,17 @@ void Protocol::send(SendRequest& request, Comm& comm, Plane plane, const Source&
   request.mode = mode;
   request.stage = SendRequest::Stage::fresh;
   request.envelope = {comm.context_of(plane), comm.rank, tag, 0, transport::MessageKind::eager};
-  if (peer.first_pending) return enqueue(peer, request);  // order: never overtake a queued send
-  const transport::Sent sent = try_start(request);
-  if (sent == transport::Sent::full) return enqueue(peer, request);
+  const transport::Sent sent = peer.outgoing.is_empty() ? try_start(request) : transport::Sent::full;
+  if (sent == transport::Sent::full) {
+    request.stage = SendRequest::Stage::queued;
+    return enqueue(peer, request);
+  }
   if (sent == transport::Sent::failed)
     finish(request, fail(Err::proc_aborted, "rank %d cannot be reached", dest));
 }
 
-void Protocol::enqueue(Peer& peer, SendRequest& request) noexcept {
-  request.stage = SendRequest::Stage::queued;
-  request.next_pending = nullptr;
-  (peer.last_pending ? peer.last_pending->next_pending : peer.first_pending) = &request;
-  peer.last_pending = &request;
+void Protocol::enqueue(Peer& peer, Outgoing& message) noexcept {
+  peer.outgoing.push(message);
   peer.update_eager_bytes_max_now();
   mark_busy(peer);
 }
@@ -168,39 +167,31 @@ bool Protocol::flush_busy() noexcept {
   return moved;
 }
 
-/// Control messages first (they free others), then envelopes in order, then data.
+/// What waits for room, in order, then data.
 bool Protocol::try_flush(Peer& peer) noexcept {
   bool moved = false;
-  while (PendingControl* first = peer.first_control) {
-    transport::Envelope envelope;
-    envelope.kind = transport::MessageKind::control;
-    envelope.bytes = sizeof first->control;
-    if (peer.try_send(envelope, bytes_of(first->control), {}) == transport::Sent::full) return moved;
-    peer.first_control = first->next;
-    if (!peer.first_control) peer.last_control = nullptr;
-    delete first;
-    moved = true;
-  }
-  while (SendRequest* first = peer.first_pending) {
+  while (Outgoing* const first = peer.outgoing.first()) {
     // Unlinked before the attempt: success may free the request.
-    peer.first_pending = first->next_pending;
-    const transport::Sent sent = try_start(*first);
+    peer.outgoing.remove(*first);
+    auto* const control = first->is_control ? static_cast<PendingControl*>(first) : nullptr;
+    auto* const send = control ? nullptr : static_cast<SendRequest*>(first);
+    const transport::Sent sent = control ? peer.try_send(control->control) : try_start(*send);
     if (sent == transport::Sent::full) {
-      peer.first_pending = first;
+      peer.outgoing.put_back(*first);
       break;
     }
-    if (sent == transport::Sent::failed)
-      finish(*first, fail(Err::proc_aborted, "rank %d is gone", peer.index));
+    if (send && sent == transport::Sent::failed)
+      finish(*send, fail(Err::proc_aborted, "rank %d is gone", peer.index));
+    delete control;
     moved = true;
   }
-  if (!peer.first_pending) peer.last_pending = nullptr;
   peer.update_eager_bytes_max_now();
   while (SendRequest* first = peer.first_stream) {
     const std::uint64_t before = first->streamed;
     const transport::Sent sent = try_stream(peer, *first);
     moved |= sent != transport::Sent::full || first->streamed != before;
     if (sent == transport::Sent::full) break;
-    peer.first_stream = first->next_pending;
+    peer.first_stream = first->next_stream;
     if (!peer.first_stream) peer.last_stream = nullptr;
     finish(*first,
            sent == transport::Sent::yes ? Err::ok : fail(Err::proc_aborted, "rank %d is gone", peer.index));

@@ -120,7 +120,7 @@ class Protocol final : public transport::Inbox {
   match::Matcher& matcher() noexcept { return matcher_; }
 
  private:
-  void enqueue(Peer& peer, SendRequest& request) noexcept;
+  void enqueue(Peer& peer, Outgoing& message) noexcept;
   bool is_eager(Peer& peer, const Source& data) noexcept;
   transport::Sent try_start(SendRequest& request) noexcept;
   bool flush_busy() noexcept;

@@ -24,16 +24,25 @@ enum class Mode : std::uint8_t {
   ready,        // as standard; the program promises that the receive is posted
 };
 
+/// What can wait in a peer's queue for room in the channel.
+struct Outgoing {
+  explicit Outgoing(bool control) noexcept : is_control(control) {}
+  Outgoing* next_outgoing = nullptr;
+  const bool is_control;  // a PendingControl, else a SendRequest
+};
+
 /// A send that could not be finished at once.
-class SendRequest : public Request {
+class SendRequest : public Request, public Outgoing {
  public:
   enum class Stage : std::uint8_t {
     fresh,      // not handed to the transport yet
-    queued,     // waits in the peer's pending list for room
+    queued,     // waits in the peer's queue for room
     offered,    // rendezvous or synchronous: the envelope is out, the receiver has not matched it
     streaming,  // the receiver asked for the data through the channel; `streamed` bytes are out
     done,
   };
+  SendRequest() noexcept : Outgoing(false) {}
+
   Source data;
   Ref<Datatype> held_type;            // set where the program may free the type before the end
   transport::Envelope envelope;
@@ -44,7 +53,7 @@ class SendRequest : public Request {
   std::uint64_t streamed = 0;         // bytes of `data` that are out
   std::uint64_t wanted = 0;           // bytes of `data` that the receiver has room for
   std::uint64_t receiver_cookie = 0;  // names the receive while streaming
-  SendRequest* next_pending = nullptr;
+  SendRequest* next_stream = nullptr;
   std::uint64_t exposed = 0;          // memory::expose's cookie while offered
   memory::SharedTransfer* shared =
       nullptr;  // while offered: the receiver's copy that this side may help with

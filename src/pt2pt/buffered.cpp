@@ -4,15 +4,12 @@
 // A message that the transport takes at once needs no copy.  Buffers: of the communicator, else of its
 // session, else of the process; memory of the program, or MPI_BUFFER_AUTOMATIC, which takes from the heap
 // what it needs.
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "datatype/cursor.hpp"
-#include "os/clock.hpp"
 #include "pt2pt/internal.hpp"
 
 namespace dunlin::pt2pt {
@@ -146,16 +143,12 @@ BufferPool* pool_of(const Comm& comm) noexcept {
   return session && session->buffer ? session->buffer : process_pool;
 }
 
-/// That a message has left is heard from its receiver, and maybe later than what the receiver did after it:
-/// where the channel is full, such a word waits apart from messages.  So a full buffer is given a moment; a
-/// program whose buffer really is too small gets its error that much later.
-std::byte* take_when_free(BufferPool& pool, std::int64_t bytes, progress::Engine& engine) noexcept {
-  constexpr std::int64_t kPatienceNs = 100'000'000;  // a receiver without a core comes to it in that time
-  std::byte* taken = nullptr;
-  for (const std::int64_t start = os::now_ns(); !taken && os::now_ns() - start < kPatienceNs;) {
-    if (!engine.poll()) sched_yield();
-    taken = pool.take(bytes);
-  }
+/// Room for a copy, or nullptr where there is none.  The program may know from a third rank that a message
+/// has been received, or have received it itself, before we have heard of it: the word is on its way then, and
+/// found before the ways are empty.  (The receiver's own messages never precede it: Peer::outgoing.)
+std::byte* take_room(BufferPool& pool, std::int64_t bytes, progress::Engine& engine) noexcept {
+  std::byte* taken = pool.take(bytes);
+  while (!taken && engine.poll()) taken = pool.take(bytes);
   return taken;
 }
 
@@ -170,8 +163,7 @@ Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept {
     return fail(Err::buffer,
                 "no buffer is attached for this message of %zu bytes; call MPI_Buffer_attach first",
                 data.bytes);
-  std::byte* copy = pool->take(std::int64_t(data.bytes));
-  if (!copy) copy = take_when_free(*pool, std::int64_t(data.bytes), *comm.engine);
+  std::byte* const copy = take_room(*pool, std::int64_t(data.bytes), *comm.engine);
   if (!copy)
     return fail(Err::buffer,
                 "the attached buffer of %lld bytes has no room for this message of %zu bytes now",

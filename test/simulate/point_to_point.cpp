@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/variable.hpp"
+#include "memory/peer_memory.hpp"
 #include "test/simulate/buffer.hpp"
 #include "test/simulate/fibers.hpp"
 #include "test/simulate/world.hpp"
@@ -236,6 +237,93 @@ TEST(SimulatedPointToPoint, ASendToARankThatIsGoneFails) {
   world.finish(requests);
   EXPECT_EQ(request->completion.error, Err::proc_aborted);
   give_back(request);
+}
+
+/// Simulated ranks live in one process: a peer's address is ours.
+class SameMemory final : public memory::PeerMemory {
+ public:
+  static std::unique_ptr<PeerMemory> connect(int) noexcept { return std::make_unique<SameMemory>(); }
+  const char* name() const noexcept override { return "same"; }
+  bool can_map() const noexcept override { return true; }
+  bool can_copy_anywhere() const noexcept override { return false; }
+  memory::Mapping map(std::uint64_t at, std::size_t) noexcept override {
+    return {reinterpret_cast<std::byte*>(at)};
+  }
+  bool is_still_valid(const memory::Mapping&) const noexcept override { return true; }
+  bool try_read(std::span<const memory::Piece>, std::span<const memory::RemotePiece>,
+                std::uint64_t) noexcept override {
+    return false;
+  }
+  bool try_write(std::span<const memory::RemotePiece>, std::span<const memory::Piece>,
+                 std::uint64_t) noexcept override {
+    return false;
+  }
+};
+
+/// MPI 5.0, 3.6: what the program knows to be received has left the attached buffer.  Rank 1 sends its word
+/// right after the receive: whatever the library has to say of the received message comes before it.
+TEST(SimulatedPointToPoint, AReceivedMessageLeavesItsBufferBeforeTheReceiversNextWord) {
+  constexpr int kValues = 100, kRounds = 20;
+  const Settings settings(64, 1 << 30);
+  for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    World world(2, weather_of(seed));
+    std::vector<std::byte> buffer(kValues * sizeof(std::int64_t) + MPI_BSEND_OVERHEAD);
+    ASSERT_EQ(pt2pt::comm_attach_buffer(world.comm(0), buffer.data(), std::int64_t(buffer.size())), Err::ok);
+    for (int rank = 0; rank < 2; ++rank)
+      world.engine(rank).protocol.set_connect_memory(&SameMemory::connect);
+    progress::Engine::set_of_process(&world.engine(0));  // flushing waits there
+    Fibers fibers(world, [&](int rank) {
+      const Datatype& type = predefined(MPI_INT64_T);
+      Comm& comm = world.comm(rank);
+      std::int64_t message[kValues] = {}, word = 0;
+      for (int round = 0; round < kRounds; ++round) {
+        if (rank == 1) {
+          EXPECT_EQ(pt2pt::recv(message, kValues, type, 0, 1, comm, MPI_STATUS_IGNORE), Err::ok);
+          EXPECT_EQ(pt2pt::send(&word, 1, type, 0, 2, comm), Err::ok);
+          continue;
+        }
+        EXPECT_EQ(pt2pt::bsend(message, kValues, type, 1, 1, comm), Err::ok);
+        EXPECT_EQ(pt2pt::recv(&word, 1, type, 1, 2, comm, MPI_STATUS_IGNORE), Err::ok);
+        Request* flush = nullptr;  // complete at once where the buffer is empty
+        EXPECT_EQ(pt2pt::comm_iflush_buffer(comm, &flush), Err::ok);
+        EXPECT_TRUE(flush->is_complete) << "round " << round;
+        comm.engine->wait(*flush);
+        give_back(flush);
+      }
+    });
+    fibers.run();
+    world.settle();
+    void* detached = nullptr;
+    std::int64_t size = 0;
+    EXPECT_EQ(pt2pt::comm_detach_buffer(world.comm(0), &detached, &size), Err::ok);
+    progress::Engine::set_of_process(nullptr);
+  }
+}
+
+/// The same in one process: the word of a message to oneself waits until its delivery is over.
+TEST(SimulatedPointToPoint, AReceivedMessageToOneselfLeavesItsBuffer) {
+  const Settings settings(64, 1 << 30);
+  World world(1, {});
+  Comm& comm = world.comm(0);
+  constexpr int kValues = 100;
+  const Datatype& type = predefined(MPI_INT64_T);
+  std::int64_t message[kValues] = {}, received[kValues];
+  std::vector<std::byte> buffer(sizeof message + MPI_BSEND_OVERHEAD);
+  ASSERT_EQ(pt2pt::comm_attach_buffer(comm, buffer.data(), std::int64_t(buffer.size())), Err::ok);
+  for (int round = 0; round < 3; ++round) {
+    message[0] = round;
+    Request* request = nullptr;
+    ASSERT_EQ(pt2pt::irecv(received, kValues, type, 0, 1, comm, &request), Err::ok);
+    ASSERT_EQ(pt2pt::bsend(message, kValues, type, 0, 1, comm), Err::ok);
+    ASSERT_TRUE(request->is_complete);
+    EXPECT_EQ(received[0], round);
+    give_back(request);
+  }
+  world.settle();
+  void* detached = nullptr;
+  std::int64_t size = 0;
+  EXPECT_EQ(pt2pt::comm_detach_buffer(comm, &detached, &size), Err::ok);
 }
 
 TEST(SimulatedPointToPoint, BlockingRing) {
