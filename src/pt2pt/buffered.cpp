@@ -144,8 +144,8 @@ BufferPool* pool_of(const Comm& comm) noexcept {
 }
 
 /// Room for a copy, or nullptr where there is none.  The program may know from a third rank that a message
-/// has been received, or have received it itself, before we have heard of it: the word is on its way then, and
-/// found before the ways are empty.  (The receiver's own messages never precede it: Peer::outgoing.)
+/// has been received, or have received it itself, before we have heard of it: the word is on its way then,
+/// and found before the ways are empty.  (The receiver's own messages never precede it: Peer::outgoing.)
 std::byte* take_room(BufferPool& pool, std::int64_t bytes, progress::Engine& engine) noexcept {
   std::byte* taken = pool.take(bytes);
   while (!taken && engine.poll()) taken = pool.take(bytes);
