@@ -57,11 +57,9 @@ Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, in
   return recv_slow(data, source, tag, comm, status);
 }
 
-namespace {
-
-/// Both halves at once; `source` and `dest` may be MPI_PROC_NULL.
-Err exchange(const Source& out, int dest, int sendtag, const Target& in, int source, int recvtag, Comm& comm,
-             MPI_Status* status) noexcept {
+/// Both halves, where the send may have to wait; `source` may be MPI_PROC_NULL.
+[[gnu::noinline]] static Err exchange(const Source& out, int dest, int sendtag, const Target& in, int source,
+                                      int recvtag, Comm& comm, MPI_Status* status) noexcept {
   protocol::Protocol& protocol = comm.engine->protocol;
   protocol::ReceiveRequest receive;
   protocol::SendRequest send;
@@ -71,7 +69,7 @@ Err exchange(const Source& out, int dest, int sendtag, const Target& in, int sou
   } else {
     protocol.receive(receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
   }
-  if (dest == MPI_PROC_NULL || protocol.try_send_now(comm, Plane::point_to_point, out, dest, sendtag))
+  if (is_sent_at_once(out, dest, sendtag, comm))
     send.finish();
   else
     protocol.send(send, comm, Plane::point_to_point, out, dest, sendtag, protocol::Mode::standard);
@@ -81,18 +79,22 @@ Err exchange(const Source& out, int dest, int sendtag, const Target& in, int sou
   return receive.completion.error != Err::ok ? receive.completion.error : send.completion.error;
 }
 
-}  // namespace
-
+// hot path.
 Err sendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag,
              void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag,
              Comm& comm, MPI_Status* status) noexcept {
-  return exchange(source_of(sendtype, sendbuf, sendcount), dest, sendtag,
-                  target_of(recvtype, recvbuf, recvcount), source, recvtag, comm, status);
+  const Source data = source_of(sendtype, sendbuf, sendcount);
+  if (is_sent_ahead(data, dest, sendtag, comm)) [[likely]]
+    return recv(recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+  return exchange(data, dest, sendtag, target_of(recvtype, recvbuf, recvcount), source, recvtag, comm,
+                  status);
 }
 
 Err sendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag,
                      int source, int recvtag, Comm& comm, MPI_Status* status) noexcept {
   const Source data = source_of(datatype, buf, count);
+  if (is_sent_ahead(data, dest, sendtag, comm)) [[likely]]
+    return recv(buf, count, datatype, source, recvtag, comm, status);
   const std::unique_ptr<std::byte, decltype(&std::free)> packed(
       static_cast<std::byte*>(std::malloc(data.bytes + 1)), &std::free);
   if (!packed) return fail(Err::no_mem, "no memory for a copy of the %zu bytes to be replaced", data.bytes);

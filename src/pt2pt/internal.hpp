@@ -25,6 +25,19 @@ Request& completed_null_receive() noexcept;
 /// The completion of a receive from MPI_PROC_NULL.
 inline Completion null_completion() noexcept { return {.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG}; }
 
+/// A standard-mode send that needs no request: to nobody, or the channel takes it at once.
+inline bool is_sent_at_once(const Source& data, int dest, int tag, Comm& comm) noexcept {
+  return dest == MPI_PROC_NULL ||
+         comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag);
+}
+
+/// Whether the sending half of an exchange is done, and only the receive is left, which needs nothing posted
+/// meanwhile, nor a copy of what it replaces.  A message to oneself goes straight into a posted receive.
+inline bool is_sent_ahead(const Source& data, int dest, int tag, Comm& comm) noexcept {
+  if (dest != MPI_PROC_NULL && comm.target_members[dest] == comm.engine->protocol.me()) return false;
+  return is_sent_at_once(data, dest, tag, comm);
+}
+
 /// Copies `data` into a buffer attached by the program and starts the send from there (buffered.cpp).
 Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept;
 

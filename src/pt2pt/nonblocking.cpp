@@ -30,8 +30,7 @@ class ExchangeRequest final : public Request, public progress::Pollable {
 Err start_send(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode,
                Request** request) noexcept {
   if (dest == MPI_PROC_NULL ||
-      (mode != protocol::Mode::synchronous &&
-       comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag))) {
+      (mode != protocol::Mode::synchronous && is_sent_at_once(data, dest, tag, comm))) {
     *request = &completed_send();
     return Err::ok;
   }
@@ -57,11 +56,8 @@ Err start_exchange(ExchangeRequest* both, const Source& out, int dest, int sendt
     comm.engine->protocol.receive(both->receive, comm, Plane::point_to_point, in, source,
                                   matching_tag(recvtag));
   }
-  if (dest == MPI_PROC_NULL)
-    both->send.finish();
-  else
-    comm.engine->protocol.send(both->send, comm, Plane::point_to_point, out, dest, sendtag,
-                               protocol::Mode::standard);
+  comm.engine->protocol.send(both->send, comm, Plane::point_to_point, out, dest, sendtag,
+                             protocol::Mode::standard);
   if (both->poll() != progress::Pollable::Outcome::finished) comm.engine->add(*both);
   *request = both;
   return Err::ok;
@@ -116,13 +112,18 @@ Err irecv(void* buf, std::int64_t count, const Datatype& datatype, int source, i
 Err isendrecv(const void* sendbuf, std::int64_t sendcount, const Datatype& sendtype, int dest, int sendtag,
               void* recvbuf, std::int64_t recvcount, const Datatype& recvtype, int source, int recvtag,
               Comm& comm, Request** request) noexcept {
-  return start_exchange(new ExchangeRequest, source_of(sendtype, sendbuf, sendcount), dest, sendtag,
-                        target_of(recvtype, recvbuf, recvcount), source, recvtag, comm, request);
+  const Source data = source_of(sendtype, sendbuf, sendcount);
+  if (is_sent_ahead(data, dest, sendtag, comm))
+    return irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  return start_exchange(new ExchangeRequest, data, dest, sendtag, target_of(recvtype, recvbuf, recvcount),
+                        source, recvtag, comm, request);
 }
 
 Err isendrecv_replace(void* buf, std::int64_t count, const Datatype& datatype, int dest, int sendtag,
                       int source, int recvtag, Comm& comm, Request** request) noexcept {
   const Source data = source_of(datatype, buf, count);
+  if (is_sent_ahead(data, dest, sendtag, comm))
+    return irecv(buf, count, datatype, source, recvtag, comm, request);
   auto* copy = static_cast<std::byte*>(std::malloc(data.bytes + 1));
   if (!copy) return fail(Err::no_mem, "no memory for a copy of the %zu bytes to be replaced", data.bytes);
   Cursor(data).pack(copy, data.bytes);
