@@ -58,8 +58,8 @@ class Protocol final : public transport::Inbox {
   void receive(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
                int tag) noexcept;
 
-  /// hot path: takes a short message that is the very next one of `source` straight from its ring, if
-  /// nothing else is being matched; looks for it for a while.  False: nothing was received.
+  /// hot path: takes a message that is the very next one of `source` straight from its ring, if nothing else
+  /// is being matched; looks for it for a while.  False: nothing was received.
   bool try_receive_now(Comm& comm, Plane plane, const Target& data, int source, int tag,
                        Completion& completion) noexcept {
     if (source < 0 || tag < 0 || !data.is_contiguous()) return false;
@@ -67,8 +67,11 @@ class Protocol final : public transport::Inbox {
     Peer* const peer = peers_[std::size_t(comm.target_members[source])];
     if (!peer || !peer->incoming) [[unlikely]] return false;
     for (int polls = polls_direct_;; transport::shm::Hardware::pause()) {
-      const std::int64_t bytes = peer->incoming->try_take(comm.context_of(plane), source, tag, data.address,
-                                                          std::int64_t(data.bytes));
+      std::int64_t bytes = peer->incoming->try_take(comm.context_of(plane), source, tag, data.address,
+                                                    std::int64_t(data.bytes));
+      if (bytes == transport::shm::RingReader::kOther) [[unlikely]]
+        bytes = peer->incoming->try_take_any(comm.context_of(plane), source, tag, data.address,
+                                             std::int64_t(data.bytes));
       if (bytes >= 0) [[likely]] {
         completion.source = source;
         completion.tag = tag;

@@ -289,7 +289,7 @@ class BasicRingReader {
   /// What `try_take` answers besides a number of bytes.
   static constexpr std::int64_t kNothing = -1;  // no message is there
   static constexpr std::int64_t kOther =
-      -2;  // one is, but not this one, or not a short one: try_read delivers it
+      -2;  // one is, but not this one, or not one for this way: try_take_any, else try_read delivers it
 
   /// hot path: takes the next message if it is a short eager one of this context, source and tag, straight
   /// into `to`, and answers its bytes: about 30 instructions, no call.
@@ -312,6 +312,23 @@ class BasicRingReader {
     copy_short(to, line.payload(), bytes);
     ++position_;
     return std::int64_t(bytes);
+  }
+
+  /// The same for an eager message of any length.
+  [[gnu::noinline]] std::int64_t try_take_any(std::uint64_t context, std::int32_t source, std::int32_t tag,
+                                              std::byte* to, std::int64_t bytes_max) noexcept {
+    Line& line = lines_[position_ & mask_];
+    // R1 (pairs with W1 in publish), as in try_read.
+    const std::uint64_t word = line.word.load(std::memory_order_acquire);
+    if (std::uint32_t(word) != std::uint32_t(position_ + 1)) return kNothing;
+    const auto meta = std::uint32_t(word >> 32);
+    if (Meta::kind(meta) != MessageKind::eager || std::int64_t(Meta::bytes(meta)) > bytes_max) return kOther;
+    const std::uint64_t wanted[] = {context, std::uint64_t{std::uint32_t(tag)} << 32 | std::uint32_t(source)};
+    if (std::memcmp(line.body, wanted, sizeof wanted) != 0) return kOther;
+    const bool is_taken = try_read([to](const Envelope& envelope, const auto& payload) noexcept {
+      if (envelope.bytes != 0) payload.copy_to(to, 0, envelope.bytes);
+    });
+    return is_taken ? std::int64_t(Meta::bytes(meta)) : kNothing;
   }
 
   /// hot path: offers the next message, if it is a short eager one, to `take(context, source_and_tag,

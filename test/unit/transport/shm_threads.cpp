@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -31,7 +32,8 @@ std::size_t bytes_of(int message, std::size_t bytes_max) {
   return std::size_t(std::uint32_t(message) * 2654435761u >> 8) % (bytes_max + 1);
 }
 
-void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int messages) {
+/// With `kind` eager, some messages are taken by their envelope, as a receive does that waits for one.
+void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int messages, MessageKind kind) {
   Zeroed<Line> lines(line_count);
   Zeroed<std::byte> bulk(bulk_bytes);
   Zeroed<Credits> credits(1);
@@ -44,7 +46,7 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int me
       const std::size_t bytes = bytes_of(message, bytes_max);
       for (std::size_t at = 0; at < bytes; ++at) data[at] = std::byte(message + int(at));
       const Envelope envelope{std::uint64_t(message), message, -message, std::uint32_t(bytes),
-                              MessageKind::control};
+                              kind};
       if (bytes <= Line::kFirstBytes && writer.has_room()) {
         writer.write_short(envelope, data.data());
       } else {
@@ -61,13 +63,67 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int me
       payload.copy_to(data.data(), 0, envelope.bytes);
       for (std::size_t at = 0; at < envelope.bytes; ++at) ASSERT_EQ(data[at], std::byte(message + int(at)));
     };
-    while (!reader.try_read(deliver)) std::this_thread::yield();
+    const bool takes = kind == MessageKind::eager && message % 3 != 0;
+    const auto try_take = [&] {
+      const auto room = std::int64_t(bytes_max);
+      std::int64_t bytes = reader.try_take(std::uint64_t(message), message, -message, data.data(), room);
+      if (bytes == RingReader::kOther)
+        bytes = reader.try_take_any(std::uint64_t(message), message, -message, data.data(), room);
+      EXPECT_NE(bytes, RingReader::kOther);
+      if (bytes < 0) return false;
+      deliver({std::uint64_t(message), message, -message, std::uint32_t(bytes)},
+              RunPayload(data.data(), std::size_t(bytes)));
+      return true;
+    };
+    while (takes ? !try_take() : !reader.try_read(deliver)) std::this_thread::yield();
   }
   sender.join();
 }
 
-TEST(ShmThreads, TinyRing) { exchange_by_ring(4, 1024, 20'000); }
-TEST(ShmThreads, Ring) { exchange_by_ring(256, 65536, 20'000); }
+TEST(ShmThreads, TinyRing) {
+  exchange_by_ring(4, 1024, 20'000, MessageKind::control);
+  exchange_by_ring(4, 1024, 20'000, MessageKind::eager);
+}
+TEST(ShmThreads, Ring) {
+  exchange_by_ring(256, 65536, 20'000, MessageKind::control);
+  exchange_by_ring(256, 65536, 20'000, MessageKind::eager);
+}
+
+[[gnu::noinline]] bool try_write(RingWriter& writer, MessageKind kind, std::span<const std::byte> data) {
+  return writer.try_write({7, 3, 5, std::uint32_t(data.size()), kind}, {}, {data.data(), data.size()});
+}
+
+/// A receive takes nothing that is not its message, whatever lies in the ring.
+TEST(Ring, OnlyTheMessageAskedForIsTaken) {
+  Zeroed<Line> lines(16);
+  Zeroed<std::byte> bulk(4096);
+  Zeroed<Credits> credits(1);
+  const RingPlace place{lines.at, bulk.at, credits.at, 16, 4096};
+  RingWriter writer(place);
+  RingReader reader(place);
+  std::vector<std::byte> data(1024), taken(1024);
+  const std::vector<std::size_t> sizes{0, 8, 40, 41, 200, 544, 700};
+  for (const std::size_t bytes : sizes) {
+    for (std::size_t at = 0; at < bytes; ++at) data[at] = std::byte(bytes + at);
+    const std::span<const std::byte> message(data.data(), bytes);
+    const auto take = [&](std::uint64_t context, std::int32_t source, std::int32_t tag, std::size_t room) {
+      return reader.try_take_any(context, source, tag, taken.data(), std::int64_t(room));
+    };
+    EXPECT_EQ(take(7, 3, 5, taken.size()), RingReader::kNothing);
+    ASSERT_TRUE(try_write(writer, MessageKind::eager, message));
+    EXPECT_EQ(take(8, 3, 5, taken.size()), RingReader::kOther);
+    EXPECT_EQ(take(7, 4, 5, taken.size()), RingReader::kOther);
+    EXPECT_EQ(take(7, 3, 6, taken.size()), RingReader::kOther);
+    if (bytes > 0) {
+      EXPECT_EQ(take(7, 3, 5, bytes - 1), RingReader::kOther);
+    }
+    EXPECT_EQ(take(7, 3, 5, bytes), std::int64_t(bytes));
+    EXPECT_EQ(std::memcmp(taken.data(), data.data(), bytes), 0);
+    ASSERT_TRUE(try_write(writer, MessageKind::rendezvous, message));
+    EXPECT_EQ(take(7, 3, 5, taken.size()), RingReader::kOther);
+    EXPECT_TRUE(reader.try_read([](const Envelope&, const Payload&) {}));
+  }
+}
 
 TEST(ShmThreads, InboxOfManySenders) {
   constexpr int kSenders = 4;
