@@ -14,6 +14,7 @@
 #include "base/assert.hpp"
 #include "base/log.hpp"
 #include "memory/copy.hpp"
+#include "memory/count.hpp"
 #include "memory/heap.hpp"
 #include "memory/mapped_file.hpp"
 #include "memory/provider.hpp"
@@ -41,18 +42,7 @@ struct Attachment {
 constexpr std::size_t kRetiredMax = 8;  // generations ago that a transfer may have begun
 
 /// What this process asked of all its peers, told when it ends (DUNLIN_VERBOSE=1).
-/// Relaxed, and without a locked operation: threads may lose each other's counts.
 struct Seen {
-  class Count {
-   public:
-    void operator++() noexcept {
-      value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-    unsigned long long get() const noexcept { return value_.load(std::memory_order_relaxed); }
-
-   private:
-    std::atomic<std::uint64_t> value_ = 0;
-  };
   Count mapped, declined;
   ~Seen() {
     if (mapped.get() + declined.get())

@@ -6,10 +6,13 @@
 // never does.
 #include "memory/xpmem.hpp"
 
+#include <unistd.h>
+
 #include "base/assert.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "memory/copy.hpp"
+#include "memory/count.hpp"
 #include "memory/provider.hpp"
 #include "memory/registration_cache.hpp"
 
@@ -28,18 +31,21 @@ RegistrationCache::Limits cache_limits() noexcept {
   return limits;
 }
 
-using ull = unsigned long long;  // as %llu wants it
+/// What the caches of all peers did, told when the process ends (DUNLIN_VERBOSE=1): peers live until then.
+struct Seen {
+  Count mapped, attached, detached;
+  ~Seen() {
+    if (mapped.get())
+      log::note("xpmem: %llu ranges of peers mapped, %llu of them attached for it, %llu given back",
+                mapped.get(), attached.get(), detached.get());
+  }
+};
+Seen seen;
 
 class XpmemPeer final : public PeerMemory, private Registrar {
  public:
   XpmemPeer(XpmemDevice& device, std::int64_t permission) noexcept
-      : device_(device), permission_(permission), cache_(*this, cache_limits()) {}
-  ~XpmemPeer() override {
-    const RegistrationCache::Counters seen = cache_.counters();
-    log::note("xpmem: one peer's ranges found %llu times, attached %llu times, evicted %llu times",
-              ull{seen.hits}, ull{seen.misses}, ull{seen.evictions});
-    device_.release(permission_);  // after this the kernel ends what is still attached
-  }
+      : permission_{device, permission}, cache_(*this, cache_limits()) {}
 
   const char* name() const noexcept override { return "xpmem"; }
   bool can_map() const noexcept override { return true; }
@@ -48,6 +54,7 @@ class XpmemPeer final : public PeerMemory, private Registrar {
   Mapping map(std::uint64_t at, std::size_t bytes) noexcept override {
     Registration* range = cache_.acquire(at, bytes);
     if (!range) return {};
+    ++seen.mapped;
     const Mapping mapping{reinterpret_cast<std::byte*>(range->handle) + (at - range->begin), 0};
     cache_.release(range);  // it lingers long enough for the transfer
     return mapping;
@@ -64,16 +71,23 @@ class XpmemPeer final : public PeerMemory, private Registrar {
 
  private:
   bool try_register(std::uint64_t begin, std::uint64_t end, std::uint64_t& handle) noexcept override {
-    void* attached = device_.attach(permission_, begin, end - begin);
+    void* attached = permission_.device.attach(permission_.id, begin, end - begin);
     handle = reinterpret_cast<std::uint64_t>(attached);
-    return attached != nullptr;
+    if (!attached) return false;
+    ++seen.attached;
+    return true;
   }
   void unregister(std::uint64_t begin, std::uint64_t end, std::uint64_t handle) noexcept override {
-    device_.detach(reinterpret_cast<void*>(handle), end - begin);
+    ++seen.detached;
+    permission_.device.detach(reinterpret_cast<void*>(handle), end - begin);
   }
 
-  XpmemDevice& device_;
-  std::int64_t permission_;
+  struct Permission {
+    XpmemDevice& device;
+    std::int64_t id;
+    ~Permission() { device.release(id); }
+  };
+  Permission permission_;  // before the cache: it is given back last
   RegistrationCache cache_;
 };
 
@@ -85,12 +99,15 @@ class XpmemProvider final : public Provider {
   void publish(PublishedAddress& address) noexcept override {
     device_ = other_device ? other_device : open_xpmem_device(&why_not_);
     if (!device_) return;
+    opened_by_ = getpid();
     address.xpmem_segment = device_->make();
     why_not_ = address.xpmem_segment < 0 ? "xpmem_make fails in this process" : "";
   }
   std::unique_ptr<PeerMemory> connect(const PublishedAddress& peer,
                                       const std::shared_ptr<PeerControl>&) noexcept override {
     if (!device_) return nullptr;
+    if (opened_by_ != getpid() && !device_->open_again()) return nullptr;
+    opened_by_ = getpid();
     why_not_ = "the peer does not offer xpmem";
     if (peer.xpmem_segment < 0) return nullptr;
     why_not_ = "xpmem_get or xpmem_attach is refused";
@@ -106,6 +123,7 @@ class XpmemProvider final : public Provider {
 
  private:
   XpmemDevice* device_ = nullptr;
+  pid_t opened_by_ = -1;  // a forked child is unknown to the module (dunlin-info tries mechanisms in one)
   const char* why_not_ = "";
 };
 

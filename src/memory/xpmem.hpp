@@ -21,6 +21,8 @@ class XpmemDevice {
   /// Maps [offset, offset + bytes) of that process; both are multiples of the page size.
   virtual void* attach(std::int64_t permission, std::uint64_t offset, std::size_t bytes) noexcept = 0;
   virtual void detach(void* at, std::size_t bytes) noexcept = 0;
+  /// The module serves processes that opened the device themselves: a forked child has to, before all else.
+  virtual bool open_again() noexcept = 0;
 
  protected:
   ~XpmemDevice() = default;

@@ -48,6 +48,8 @@ constexpr int kPermitMode = 1;
 constexpr int kReadWrite = 2;
 constexpr std::uint64_t kSameUser = 0600;
 
+int open_device() noexcept { return open("/dev/xpmem", O_RDWR | O_CLOEXEC); }
+
 class KernelXpmem final : public XpmemDevice {
  public:
   explicit KernelXpmem(int device) noexcept : device_(device) {}
@@ -72,6 +74,10 @@ class KernelXpmem final : public XpmemDevice {
     DetachCommand command{reinterpret_cast<std::uint64_t>(at)};
     ioctl(device_, kDetach, &command);
   }
+  bool open_again() noexcept override {
+    device_ = open_device();  // closing the inherited one would end this process's stay in the module
+    return device_ >= 0;
+  }
 
  private:
   int device_;
@@ -80,7 +86,7 @@ class KernelXpmem final : public XpmemDevice {
 }  // namespace
 
 XpmemDevice* open_xpmem_device(const char** why) noexcept {
-  static const int device = open("/dev/xpmem", O_RDWR | O_CLOEXEC);
+  static const int device = open_device();
   static const int error = errno;
   static KernelXpmem opened(device);
   *why = device >= 0       ? ""

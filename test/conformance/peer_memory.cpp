@@ -352,13 +352,15 @@ TEST_P(PeerMemoryTest, ForkOfThePeerInvalidatesMappings) {
   const auto child = pid_t(peer_->ask({Verb::fork_and_live}).value);
   peer_->ask({Verb::fill, at, kBytes, 4});  // the child keeps 3
   std::vector<std::byte> here(kBytes);
-  const bool is_shared_heap = std::strcmp(memory_->name(), "shared_heap") == 0;
+  const bool reaches_private_pages = std::strstr(memory_->name(), "cma") ||
+                                     std::strstr(memory_->name(), "knem") ||
+                                     (std::strstr(memory_->name(), "xpmem") && !is_fake_mapping("xpmem"));
   const bool is_heap_mapping =
       std::strncmp(memory_->name(), "shared_heap", 11) == 0;  // others follow the peer
   if (before && is_heap_mapping && peer_->ask({Verb::is_shared, at, kBytes}).value == 0) {
     EXPECT_FALSE(memory_->is_still_valid(before));
   }
-  if (is_shared_heap) {
+  if (!reaches_private_pages) {
     EXPECT_FALSE(memory_->map(at, kBytes)) << "the peer's pages are private now";
     EXPECT_FALSE(try_read(here, at));
   } else {
@@ -501,6 +503,43 @@ TEST(PeerMemory, PermissionLostLaterDeclinesTheOperation) {
   waitpid(child, &status, 0);
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "CMA does not work on this machine";
   EXPECT_EQ(status, 0);
+}
+
+/// dunlin-info tries the mechanisms between a process and its forked child.
+TEST(PeerMemory, XpmemWorksInAForkedChild) {
+  setenv("DUNLIN_SHM_COPY", "xpmem", 1);
+  Variable::read_all_again();
+  PeerProcess peer;
+  published_address();
+  const pid_t child = fork();
+  if (child == 0) _exit(peer.connect() ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << xpmem_provider().why_not();
+  unsetenv("DUNLIN_SHM_COPY");
+  Variable::read_all_again();
+}
+
+/// The caches live in peers, and peers until the process ends: only then it can be told what they did.
+TEST(PeerMemory, XpmemTellsWhatItsCachesDid) {
+  FILE* told = popen(
+      "DUNLIN_VERBOSE=1 exec /proc/$PPID/exe "
+      "--gtest_filter=Mechanism/PeerMemoryTest.ManyThreadsReadAtOnce/xpmem 2>&1",
+      "r");
+  ASSERT_NE(told, nullptr);
+  char line[512];
+  unsigned long long mapped = 0, attached = 0, returned = 0;
+  int found = 0;
+  while (std::fgets(line, sizeof line, told))
+    if (const char* note = std::strstr(line, "xpmem: "))
+      found |=
+          std::sscanf(note, "xpmem: %llu ranges of peers mapped, %llu of them attached for it, %llu given",
+                      &mapped, &attached, &returned) == 3;
+  EXPECT_EQ(pclose(told), 0);
+  ASSERT_TRUE(found);
+  EXPECT_GE(mapped, 41u) << "the probe, and five reads by each of eight threads";
+  EXPECT_EQ(attached, 2u) << "what was attached once is found again";
+  EXPECT_EQ(returned, attached);
 }
 
 TEST(PeerMemory, ForcingNothingMeansCopyInCopyOut) {

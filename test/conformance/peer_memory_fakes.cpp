@@ -29,7 +29,7 @@ using dunlin::memory::XpmemDevice;
 class FakeXpmem final : public XpmemDevice {
  public:
   std::int64_t make() noexcept override { return getpid(); }
-  std::int64_t get(std::int64_t segment) noexcept override { return segment; }
+  std::int64_t get(std::int64_t segment) noexcept override { return opened_by_ == getpid() ? segment : -1; }
   void release(std::int64_t) noexcept override {}
 
   void* attach(std::int64_t owner, std::uint64_t offset, std::size_t bytes) noexcept override {
@@ -53,6 +53,10 @@ class FakeXpmem final : public XpmemDevice {
     return attached;
   }
   void detach(void* at, std::size_t bytes) noexcept override { munmap(at, bytes); }
+  bool open_again() noexcept override {
+    opened_by_ = getpid();
+    return true;
+  }
 
  private:
   static void* map_file(const std::string& process, unsigned long inode, std::uint64_t offset,
@@ -60,7 +64,7 @@ class FakeXpmem final : public XpmemDevice {
     void* mapped = MAP_FAILED;
     DIR* files = opendir((process + "/fd").c_str());
     while (const dirent* each = files ? readdir(files) : nullptr) {
-      struct stat status{};
+      struct stat status {};
       const std::string path = process + "/fd/" + each->d_name;
       if (stat(path.c_str(), &status) != 0 || status.st_ino != inode) continue;
       const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -79,6 +83,8 @@ class FakeXpmem final : public XpmemDevice {
     const iovec there{reinterpret_cast<void*>(offset), bytes};
     return process_vm_readv(pid_t(owner), &here, 1, &there, 1, 0) == ssize_t(bytes) ? page : nullptr;
   }
+
+  pid_t opened_by_ = getpid();  // others are refused, as by the kernel
 };
 
 /// The kernel's table of regions is a file that the test program hands to the process it starts.
