@@ -1,8 +1,8 @@
 // A peer's shared heap (and moved static data), mapped here: plain loads and stores reach its large buffers.
 //
 // docs/memory.md, "Generations".  Cost: attaching maps 64 GiB of address space once a peer and generation
-// (about 20 us, 4 KiB of page tables); `map` is a range check, two loads and, once the peer has forked, a
-// look at one bit a page.
+// (about 20 us, 4 KiB of page tables); `map` is a range check, two loads, a bit a 2 MiB (peer_tables.hpp)
+// and, once the peer has forked, a look at one bit a page.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include "memory/count.hpp"
 #include "memory/heap.hpp"
 #include "memory/mapped_file.hpp"
+#include "memory/peer_tables.hpp"
 #include "memory/provider.hpp"
 
 #ifndef MADV_POPULATE_READ
@@ -34,6 +35,7 @@ struct Attachment {
     std::byte* mapped = nullptr;  // where `base` lies here
     std::byte* file = nullptr;    // the whole file; nullptr: no such region
     std::size_t file_bytes = 0;
+    std::unique_ptr<PeerTables> tables = nullptr;
   };
   std::uint64_t generation = 0;
   Range ranges[HeapControl::kRegions];
@@ -107,7 +109,8 @@ bool SharedHeapPeer::try_map_region(const HeapRegion& region, Attachment::Range&
   // Too little static data for huge pages: one call now instead of faults during messages (16 us for 256
   // KiB).
   if (region.bytes < kHugeStaticBytesMin) madvise(mapped, region.bytes, MADV_POPULATE_READ);
-  range = {region.base, region.bytes, mapped, file, file_bytes};
+  range = {region.base, region.bytes, mapped,
+           file,        file_bytes,   std::make_unique<PeerTables>(file, file_bytes)};
   return true;
 }
 
@@ -141,8 +144,11 @@ bool SharedHeapPeer::try_attach() noexcept {
 }
 
 void SharedHeapPeer::unmap(Attachment& attachment) noexcept {
-  for (auto& range : attachment.ranges)
-    if (range.file) munmap(range.file, range.file_bytes);
+  for (auto& range : attachment.ranges) {
+    if (!range.file) continue;
+    range.tables->stop();
+    munmap(range.file, range.file_bytes);
+  }
 }
 
 /// Lets go of the old file but keeps its addresses readable and writable, because another thread may be in
@@ -150,6 +156,7 @@ void SharedHeapPeer::unmap(Attachment& attachment) noexcept {
 void SharedHeapPeer::retire(Attachment& attachment) noexcept {
   for (auto& range : attachment.ranges) {
     if (!range.file) continue;
+    range.tables->stop();
     mmap(range.file, range.file_bytes, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     madvise(range.file, range.file_bytes, MADV_DONTFORK);
@@ -184,6 +191,7 @@ Mapping SharedHeapPeer::map(std::uint64_t at, std::size_t bytes) noexcept {
     if (bytes > range.bytes - offset) break;
     if (i == HeapControl::kHeap && page.any_frozen && is_frozen(offset, bytes)) break;
     ++seen.mapped;
+    range.tables->touch(std::size_t(range.mapped - range.file) + offset, bytes);
     return {range.mapped + offset, present->generation};
   }
   ++seen.declined;
