@@ -9,6 +9,8 @@
 // wait: when the process has one thread, most forks are followed by exec.  The child then maps privately, and
 // the parent waits a few milliseconds for the child's exec or exit (the kernel releases a robust mutex then)
 // and freezes only when the child lives on.  A program whose children always live on is soon spared the wait.
+// Until it maps privately the child shares the parent's memory, so this needs handlers that were registered
+// before the program's: those of the preloaded allocator, not of the library's own arena.
 //
 // A child made without these handlers (raw clone) does not inherit the heap at all (MADV_DONTFORK): it gets
 // SIGSEGV instead of the parent's live memory.
@@ -121,12 +123,12 @@ void Arena::after_fork_in_parent() noexcept {
   const int saved_errno = errno;
   bool is_frozen = is_fork_watched_;
   if (fork_page_) {
-    ++counters_.waits;
     is_frozen = !child_left(*fork_page_);
+    if (is_frozen) freeze();  // before anything is written that the child may still see
     munmap(fork_page_, kPageBytes);
     fork_page_ = nullptr;
     patience_ = is_frozen ? patience_ - 1 : kPatience;
-    if (is_frozen) freeze();
+    ++counters_.waits;
   }
   if (is_frozen) has_left_ = !open_generation();
   set_fork_advice(MADV_DONTFORK);

@@ -31,7 +31,8 @@ IntVariable huge_bytes_max{
 IntVariable fork_wait_us{"HEAP_FORK_WAIT_US",
                          std::int64_t(kPreset.arena.fork_wait_us),
                          "us",
-                         "how long fork waits for the child to exec before shared blocks become private",
+                         "how long fork waits for the child to exec before shared blocks become private, "
+                         "where the allocator is preloaded",
                          0,
                          1000000};
 IntVariable static_moves{"HEAP_STATIC",
@@ -60,8 +61,9 @@ Heap open_own() noexcept {
   settings.address_bytes = std::size_t(address_bytes.get());
   settings.cache_bytes_max = std::size_t(cache_bytes_max.get());
   settings.collapse_bytes_max = std::size_t(huge_bytes_max.get());
-  settings.fork_wait_us =
-      has_sanitizer() ? 0 : std::uint32_t(fork_wait_us.get());  // they know no dead owners
+  // Never: handlers that the program registered before ours would run in the child while it shares memory
+  // with its parent.  The preloaded allocator's are the first.
+  settings.fork_wait_us = 0;
   if (own_arena.open(settings)) own_arena.watch_forks();
   return {&kHeapFaceOf<own_arena, why_not_malloc>, "built in"};
 }

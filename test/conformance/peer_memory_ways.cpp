@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -89,6 +90,24 @@ TEST(PeerMemory, PermissionLostLaterDeclinesTheOperation) {
   waitpid(child, &status, 0);
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "CMA does not work on this machine";
   EXPECT_EQ(status, 0);
+}
+
+/// Static data that a child writes in a fork handler which is older than the library's, as a program's may
+/// be.
+volatile int written_by_child = 0;
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] {
+  usleep(5000);  // longer than a fork would wait
+  written_by_child = 1;
+});
+
+TEST(PeerMemory, OlderForkHandlersOfTheChildWriteApart) {
+  published_address();  // moves static data
+  const pid_t child = fork();
+  if (child == 0) _exit(written_by_child ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(written_by_child, 0) << "the parent sees its child's write";
 }
 
 /// Sixteen real peers, read and written in turn in small pages: 8 MiB of page tables under a limit of 1 MiB.
