@@ -51,6 +51,8 @@ void Run::receive(Comm& comm, Plane plane, const Target& data, int from, int tag
   DUNLIN_ASSERT(from >= 0 && from < comm.target_size);
   if (!is_blocking || sends_ || receives_) return post_receive(comm, plane, data, from, tag);
   if (error != Err::ok) return;
+  Completion completion;
+  if (engine.protocol.try_receive_now(comm, plane, data, from, tag, completion)) [[likely]] return;
   ReceiveRequest request;
   request.comm = &comm;
   engine.protocol.receive_and_wait(request, comm, plane, data, from, tag);
