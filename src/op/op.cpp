@@ -1,4 +1,4 @@
-// Operators (op.hpp): the choice of a kernel, calls of a program's function, and the predefined handles.
+// Operators (op.hpp): what has no kernel, calls of a program's function, and the predefined handles.
 #include "op/op.hpp"
 
 #include <mpi.h>
@@ -22,26 +22,29 @@ using op::Operator;
 
 struct Predefined {
   MPI_Op handle;
-  Operator operation;
   const char* name;
 };
 
 const Predefined kPredefined[] = {
-    {MPI_SUM, Operator::sum, "MPI_SUM"},          {MPI_MIN, Operator::min, "MPI_MIN"},
-    {MPI_MAX, Operator::max, "MPI_MAX"},          {MPI_PROD, Operator::prod, "MPI_PROD"},
-    {MPI_BAND, Operator::band, "MPI_BAND"},       {MPI_BOR, Operator::bor, "MPI_BOR"},
-    {MPI_BXOR, Operator::bxor, "MPI_BXOR"},       {MPI_LAND, Operator::land, "MPI_LAND"},
-    {MPI_LOR, Operator::lor, "MPI_LOR"},          {MPI_LXOR, Operator::lxor, "MPI_LXOR"},
-    {MPI_MINLOC, Operator::minloc, "MPI_MINLOC"}, {MPI_MAXLOC, Operator::maxloc, "MPI_MAXLOC"},
-    {MPI_REPLACE, Operator::replace, "MPI_REPLACE"}, {MPI_NO_OP, Operator::no_op, "MPI_NO_OP"},
+    {MPI_SUM, "MPI_SUM"},         {MPI_MIN, "MPI_MIN"},       {MPI_MAX, "MPI_MAX"},
+    {MPI_PROD, "MPI_PROD"},       {MPI_BAND, "MPI_BAND"},     {MPI_BOR, "MPI_BOR"},
+    {MPI_BXOR, "MPI_BXOR"},       {MPI_LAND, "MPI_LAND"},     {MPI_LOR, "MPI_LOR"},
+    {MPI_LXOR, "MPI_LXOR"},       {MPI_MINLOC, "MPI_MINLOC"}, {MPI_MAXLOC, "MPI_MAXLOC"},
+    {MPI_REPLACE, "MPI_REPLACE"}, {MPI_NO_OP, "MPI_NO_OP"},
 };
 constexpr std::size_t kPredefinedOps = sizeof kPredefined / sizeof kPredefined[0];
+
+std::uintptr_t number_of(MPI_Op handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
+
+Operator operator_of(MPI_Op handle) noexcept {
+  return static_cast<Operator>(number_of(handle) - number_of(MPI_OP_NULL));
+}
 
 alignas(Op) std::byte storage[kPredefinedOps][sizeof(Op)];
 
 const char* name_of(Operator operation) noexcept {
   for (const Predefined& entry : kPredefined)
-    if (entry.operation == operation) return entry.name;
+    if (operator_of(entry.handle) == operation) return entry.name;
   return "a program's operator";
 }
 
@@ -53,46 +56,38 @@ void copy_elements(const void* from, void* to, std::int64_t count, const Datatyp
   if (from != to) copy(source_of(type, from, count), target_of(type, to, count));
 }
 
-const Kernel& kernel_of(Operator operation, const Datatype& type) noexcept {
-  const Kernel& kernel = op::kernels().at(operation, type.basic());
-  DUNLIN_ASSERT(kernel.two != nullptr);  // the caller has asked `check`
-  return kernel;
-}
-
 }  // namespace
 
 void init_predefined_ops() noexcept {
   static bool is_done = false;
   if (is_done) return;
   is_done = true;
+  op::fill_scalar_kernels(&op::kernels);
+  op::fill_best_kernels(&op::kernels);
   for (std::size_t i = 0; i < kPredefinedOps; ++i)
-    make_predefined(*new (storage[i]) Op(kPredefined[i].operation),
-                    reinterpret_cast<std::uintptr_t>(kPredefined[i].handle));
+    make_predefined(*new (storage[i]) Op(operator_of(kPredefined[i].handle)),
+                    number_of(kPredefined[i].handle));
+  const auto first_type = reinterpret_cast<std::uintptr_t>(MPI_DATATYPE_NULL);
+  for (std::uintptr_t i = 0; i < op::kTypeHandles; ++i)
+    if (const auto* type = from_handle<Datatype>(first_type + i)) op::kind_of_handle[i] = type->basic();
 }
 
-Err Op::check(const Datatype& type) const noexcept {
+Err Op::check_without_kernel(const Datatype& type) const noexcept {
   if (operation_ == Operator::user || is_copy(operation_)) return Err::ok;
-  if (op::kernels().at(operation_, type.basic()).two) return Err::ok;
   const char* name = type.name()[0] ? type.name() : "a derived datatype";
   return fail(Err::op, "%s is not defined for %s", name_of(operation_), name);
 }
 
-void Op::combine(const void* in, void* inout, std::int64_t count, const Datatype& type) const noexcept {
-  combine3(in, inout, inout, count, type);
-}
-
-void Op::combine3(const void* a, const void* b, void* out, std::int64_t count,
-                  const Datatype& type) const noexcept {
+void Op::combine3_without_kernel(const void* a, const void* b, void* out, std::int64_t count,
+                                 const Datatype& type) const noexcept {
+  DUNLIN_ASSERT(operation_ == Operator::user || is_copy(operation_));  // the caller has asked `check`
   DUNLIN_ASSERT(count >= 0);
   if (count == 0) return;
   if (is_copy(operation_)) {
     copy_elements(operation_ == Operator::replace ? a : b, out, count, type);
-  } else if (operation_ == Operator::user) {
+  } else {
     copy_elements(b, out, count, type);
     call_user(a, out, count, type);
-  } else {
-    const Kernel& kernel = kernel_of(operation_, type);
-    kernel.two(a, b, out, count * kernel.parts);
   }
 }
 
@@ -107,8 +102,9 @@ void Op::combine_k(std::span<const void* const> operands, void* out, std::int64_
     copy_elements(operands.back(), out, count, type);
     for (std::size_t i = operands.size() - 1; i > 0; --i) call_user(operands[i - 1], out, count, type);
   } else {
-    const Kernel& kernel = kernel_of(operation_, type);
-    kernel.many(operands.data(), static_cast<std::int64_t>(operands.size()), out, count * kernel.parts);
+    const Kernel& known = kernel(type);
+    DUNLIN_ASSERT(known.many != nullptr);  // the caller has asked `check`
+    known.many(operands.data(), static_cast<std::int64_t>(operands.size()), out, count);
   }
 }
 
@@ -132,15 +128,8 @@ void Op::call_user(const void* in, void* inout, std::int64_t count, const Dataty
 
 namespace op {
 
-const KernelTable& kernels() noexcept {
-  static const KernelTable table = [] {
-    KernelTable made{};
-    fill_scalar_kernels(&made);
-    fill_best_kernels(&made);
-    return made;
-  }();
-  return table;
-}
+KernelTable kernels{};
+Basic kind_of_handle[kTypeHandles]{};
 
 Err op_create(UserFunction function, bool is_commutative, Op** op) noexcept {
   *op = new Op(function, is_commutative);

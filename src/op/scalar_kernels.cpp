@@ -10,8 +10,8 @@ namespace dunlin::op {
 
 namespace {
 
-/// The loop over elements of any copyable type.
-template <class Operation, class Element>
+/// The loop over elements of any copyable type; `kParts` of them are one element of the kind.
+template <class Operation, class Element, std::int64_t kParts>
 struct ScalarKernel {
   static Element load(const void* from, std::int64_t i) noexcept {
     Element element;
@@ -24,10 +24,10 @@ struct ScalarKernel {
                 sizeof element);
   }
   static void two(const void* a, const void* b, void* out, std::int64_t n) noexcept {
-    for (std::int64_t i = 0; i < n; ++i) store(out, i, Operation::apply(load(a, i), load(b, i)));
+    for (std::int64_t i = 0; i < n * kParts; ++i) store(out, i, Operation::apply(load(a, i), load(b, i)));
   }
   static void many(const void* const* operands, std::int64_t k, void* out, std::int64_t n) noexcept {
-    for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t i = 0; i < n * kParts; ++i) {
       Element sum = load(operands[0], i);
       for (std::int64_t j = 1; j < k; ++j) sum = Operation::apply(sum, load(operands[j], i));
       store(out, i, sum);
@@ -35,10 +35,10 @@ struct ScalarKernel {
   }
 };
 
-template <class Operation, class Element>
-void set(KernelTable* table, Operator operation, Basic basic, std::int64_t parts = 1) noexcept {
-  using Kernels = ScalarKernel<Operation, Element>;
-  table->at(operation, basic) = {Kernels::two, Kernels::many, parts};
+template <class Operation, class Element, std::int64_t kParts = 1>
+void set(KernelTable* table, Operator operation, Basic basic) noexcept {
+  using Kernels = ScalarKernel<Operation, Element, kParts>;
+  table->at(operation, basic) = {Kernels::two, Kernels::many};
 }
 
 template <class Real>
@@ -88,7 +88,7 @@ void set_reals(KernelTable* table, Basic real, Basic complex) noexcept {
   set<Product, Real>(table, Operator::prod, real);
   set<Minimum, Real>(table, Operator::min, real);
   set<Maximum, Real>(table, Operator::max, real);
-  set<Sum, Real>(table, Operator::sum, complex, 2);
+  set<Sum, Real, 2>(table, Operator::sum, complex);
   set<ComplexProduct, Complex<Real>>(table, Operator::prod, complex);
 }
 

@@ -177,8 +177,9 @@ class Bindings:
         inside = self.inside(body, declaration)
         calls = {f.name: ", ".join(body.passed(p, f) for p in body.model.parameters) for f in (narrow, large)}
         if body.is_hot:
-            if narrow.name[4:] in RULES["hot"]["shortcut"]:
-                self.files[file]["headers"].add("protocol/shortcut.hpp")
+            shortcut = RULES["hot"]["shortcut"].get(narrow.name[4:])
+            if shortcut:                             # folder = namespace
+                self.files[file]["headers"].add(f"{shortcut.split('::')[0]}/shortcut.hpp")
             names = ", ".join(p.name for p in body.model.parameters)
             lines = self.hot_body(narrow.key, types, names, inside)
             return lines + [line for f in (narrow, large) for line in self.hot_call(f, narrow.key, calls[f.name])]

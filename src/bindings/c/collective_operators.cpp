@@ -3,6 +3,7 @@
 #include "bindings/c/check.hpp"  // first: it gives mpi.h's functions their visibility
 
 #include "op/functions.hpp"
+#include "op/shortcut.hpp"
 
 using namespace dunlin;
 using namespace dunlin::bindings;
@@ -61,9 +62,8 @@ extern "C" int PMPI_Op_free(MPI_Op* op) noexcept {
 }
 #pragma weak MPI_Op_free = PMPI_Op_free
 
-static int reduce_local_body(const char* call, const void* inbuf, void* inoutbuf, std::int64_t count,
-    MPI_Datatype datatype, MPI_Op op) noexcept {
-  BigLock::Guard guard;
+[[gnu::always_inline]] inline static int reduce_local_body(const char* call, const void* inbuf,
+    void* inoutbuf, std::int64_t count, MPI_Datatype datatype, MPI_Op op) noexcept {
   if (is_unusable()) [[unlikely]] return not_usable(call);
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
   if (is_missing(datatype_object)) [[unlikely]]
@@ -81,13 +81,34 @@ static int reduce_local_body(const char* call, const void* inbuf, void* inoutbuf
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
+[[gnu::noinline]] static int reduce_local_locked(const char* call, const void* inbuf, void* inoutbuf,
+    std::int64_t count, MPI_Datatype datatype, MPI_Op op) noexcept {
+  BigLock::Guard guard;
+  return reduce_local_body(call, inbuf, inoutbuf, count, datatype, op);
+}
+[[gnu::noinline]] static int reduce_local_general(const void* inbuf, void* inoutbuf, int count,
+    MPI_Datatype datatype, MPI_Op op) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return reduce_local_locked("MPI_Reduce_local", inbuf, inoutbuf, count, datatype, op);
+  return reduce_local_body("MPI_Reduce_local", inbuf, inoutbuf, count, datatype, op);
+}
 extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype,
     MPI_Op op) noexcept {
-  return reduce_local_body("MPI_Reduce_local", inbuf, inoutbuf, count, datatype, op);
+  if (!BigLock::is_needed() && op::try_reduce_local(inbuf, inoutbuf, count, datatype,
+      op)) [[likely]] return MPI_SUCCESS;
+  return reduce_local_general(inbuf, inoutbuf, count, datatype, op);
+}
+[[gnu::noinline]] static int reduce_local_c_general(const void* inbuf, void* inoutbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op) noexcept {
+  if (BigLock::is_needed()) [[unlikely]]
+    return reduce_local_locked("MPI_Reduce_local_c", inbuf, inoutbuf, count, datatype, op);
+  return reduce_local_body("MPI_Reduce_local_c", inbuf, inoutbuf, count, datatype, op);
 }
 extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype,
     MPI_Op op) noexcept {
-  return reduce_local_body("MPI_Reduce_local_c", inbuf, inoutbuf, count, datatype, op);
+  if (!BigLock::is_needed() && op::try_reduce_local(inbuf, inoutbuf, count, datatype,
+      op)) [[likely]] return MPI_SUCCESS;
+  return reduce_local_c_general(inbuf, inoutbuf, count, datatype, op);
 }
 #pragma weak MPI_Reduce_local = PMPI_Reduce_local
 #pragma weak MPI_Reduce_local_c = PMPI_Reduce_local_c

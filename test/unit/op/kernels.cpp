@@ -78,14 +78,13 @@ class Kernels : public testing::TestWithParam<const char*> {
       if (n > 0) std::memcpy(raw[k].data() + shift, values[k].data(), n * sizeof(T));
       operands.push_back(raw[k].data() + shift);
     }
-    const std::int64_t units = n * kernel.parts;
     std::vector<char> out(n * sizeof(T) + shift + 1, 'x');
-    kernel.two(operands[0], operands[1], out.data() + shift, units);
+    kernel.two(operands[0], operands[1], out.data() + shift, n);
     for (std::int64_t i = 0; i < n; ++i)
       expect_equal<T>(out.data() + shift, i, expected(values[0][i], values[1][i]));
     EXPECT_EQ(out.back(), 'x') << "written behind the end, n = " << n;
 
-    kernel.many(operands.data(), kOperands, out.data() + shift, units);
+    kernel.many(operands.data(), kOperands, out.data() + shift, n);
     for (std::int64_t i = 0; i < n; ++i) {
       T all = values[0][i];
       for (int k = 1; k < kOperands; ++k) all = expected(all, values[k][i]);
@@ -93,7 +92,7 @@ class Kernels : public testing::TestWithParam<const char*> {
     }
     EXPECT_EQ(out.back(), 'x') << "written behind the end, n = " << n;
 
-    kernel.two(operands[0], operands[1], raw[1].data() + shift, units);  // inout
+    kernel.two(operands[0], operands[1], raw[1].data() + shift, n);  // inout
     for (std::int64_t i = 0; i < n; ++i)
       expect_equal<T>(raw[1].data() + shift, i, expected(values[0][i], values[1][i]));
   }
@@ -176,6 +175,16 @@ TEST_P(Kernels, Integers) {
   check_integer<std::uint64_t>(Basic::u64);
   check_integer<long>(Basic::long_int);
   check_integer<unsigned long>(Basic::unsigned_long_int);
+}
+
+// Each cache has a loop of its own; they change at 32 KiB, 768 KiB and behind 6 MiB.
+TEST_P(Kernels, OperandsInEveryCache) {
+  const auto any = [](auto& random) { return static_cast<std::uint32_t>(random()); };
+  const Kernel& kernel = table_.at(Operator::sum, Basic::u32);
+  for (std::int64_t kib : {31, 32, 767, 768, 6144, 6145})
+    for (std::int64_t more : {0, 1, 15})
+      check_length<std::uint32_t>(kernel, kib * 256 + more, 64 + more, any,
+                                  [](std::uint32_t a, std::uint32_t b) { return a + b; });
 }
 
 TEST_P(Kernels, Integers128) {

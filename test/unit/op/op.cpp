@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "datatype/functions.hpp"
+#include "object/life.hpp"
 #include "op/functions.hpp"
+#include "op/shortcut.hpp"
 
 namespace {
 
@@ -152,6 +154,57 @@ TEST_F(Ops, ReduceLocalChecksTheType) {
   EXPECT_EQ(dunlin::op::reduce_local(&in, &inout, 1, predefined(MPI_INT), predefined(MPI_PROD)), Err::ok);
   EXPECT_EQ(inout, 20);
   EXPECT_EQ(dunlin::op::reduce_local(&in, &inout, 1, predefined(MPI_INT), predefined(MPI_MINLOC)), Err::op);
+}
+
+/// MPI_Reduce_local's shortcut between the first and the last call of MPI.
+class Shortcut : public Ops {
+ protected:
+  void SetUp() override {
+    Ops::SetUp();
+    dunlin::Life::users = 1;
+  }
+  void TearDown() override { dunlin::Life::users = 0; }
+};
+
+TEST_F(Shortcut, TakesEveryHandleThatHasAKernel) {
+  int taken = 0;
+  for (std::uintptr_t t = 0; t < 0x400; ++t)
+    for (std::uintptr_t o = 0; o < 0x50; ++o) {
+      const auto type_handle = reinterpret_cast<MPI_Datatype>(t);
+      const auto op_handle = reinterpret_cast<MPI_Op>(o);
+      const auto* type = dunlin::from_handle<Datatype>(type_handle);
+      const auto* op = dunlin::from_handle<Op>(op_handle);
+      const bool has_kernel = type && op && op->kernel(*type).two;
+      char in[1], inout[1];
+      const bool is_taken = dunlin::op::try_reduce_local(in, inout, 0, type_handle, op_handle);
+      EXPECT_EQ(is_taken, has_kernel) << t << " " << o;
+      if (!has_kernel) continue;
+      EXPECT_EQ(dunlin::op::kind_of_handle[t - 0x200], type->basic()) << type->name();
+      EXPECT_EQ(o - 0x20, static_cast<std::uintptr_t>(op->operation()));
+      ++taken;
+    }
+  EXPECT_GT(taken, 200);
+}
+
+TEST_F(Shortcut, DeclinesWhateverIsNotRight) {
+  const auto attempt = [](const void* in, void* inout, std::int64_t count) {
+    return dunlin::op::try_reduce_local(in, inout, count, MPI_INT, MPI_SUM);
+  };
+  const int in = 4;
+  int inout = 5;
+  EXPECT_FALSE(attempt(nullptr, &inout, 1));
+  EXPECT_FALSE(attempt(&in, nullptr, 1));
+  EXPECT_FALSE(attempt(MPI_IN_PLACE, &inout, 1));
+  EXPECT_FALSE(attempt(&in, MPI_IN_PLACE, 1));
+  EXPECT_FALSE(attempt(&in, &inout, -1));
+  dunlin::Life::users = 0;
+  EXPECT_FALSE(attempt(&in, &inout, 1));
+  EXPECT_EQ(inout, 5);
+  dunlin::Life::users = 1;
+  EXPECT_TRUE(attempt(&in, &inout, 0));
+  EXPECT_EQ(inout, 5);
+  EXPECT_TRUE(attempt(&in, &inout, 1));
+  EXPECT_EQ(inout, 9);
 }
 
 }  // namespace
