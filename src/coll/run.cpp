@@ -39,6 +39,16 @@ void Run::post_send(Comm& comm, Plane plane, const Source& data, int to, int tag
 void Run::post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept {
   DUNLIN_ASSERT(from >= 0 && from < comm.target_size);
   if (error != Err::ok) return;
+  if (is_blocking && !is_deferred_ && !receives_) {
+    is_deferred_ = true;
+    deferred_ = {&comm, plane, data, from, tag};
+    return;
+  }
+  if (is_deferred_) start_deferred();
+  start_receive(comm, plane, data, from, tag);
+}
+
+void Run::start_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept {
   Receive* receive = make(unused_receives_);
   if (!receive) return;
   receive->request.comm = &comm;
@@ -47,15 +57,24 @@ void Run::post_receive(Comm& comm, Plane plane, const Target& data, int from, in
   engine.protocol.receive(receive->request, comm, plane, data, from, tag);
 }
 
-void Run::receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept {
-  DUNLIN_ASSERT(from >= 0 && from < comm.target_size);
-  if (!is_blocking || sends_ || receives_) return post_receive(comm, plane, data, from, tag);
-  if (error != Err::ok) return;
+void Run::start_deferred() noexcept {
+  is_deferred_ = false;
+  start_receive(*deferred_.comm, deferred_.plane, deferred_.data, deferred_.from, deferred_.tag);
+}
+
+void Run::finish_deferred() noexcept {
+  const auto& [comm, plane, data, from, tag] = deferred_;
+  if (error != Err::ok) {
+    is_deferred_ = false;
+    return;
+  }
+  if (sends_) return start_deferred();
+  is_deferred_ = false;
   Completion completion;
-  if (engine.protocol.try_receive_now(comm, plane, data, from, tag, completion)) [[likely]] return;
+  if (engine.protocol.try_receive_now(*comm, plane, data, from, tag, completion)) [[likely]] return;
   ReceiveRequest request;
-  request.comm = &comm;
-  engine.protocol.receive_and_wait(request, comm, plane, data, from, tag);
+  request.comm = comm;
+  engine.protocol.receive_and_wait(request, *comm, plane, data, from, tag);
   set_error(request.completion.error);
 }
 
@@ -82,6 +101,7 @@ bool Run::sweep() noexcept {
 }
 
 void Run::wait() noexcept {
+  if (is_deferred_) finish_deferred();
   while (!is_quiet()) {
     if (error != Err::ok && !is_cancelled_) cancel_all();
     // Receives first: their source is the rank to look at; sends finish by the way.
@@ -121,6 +141,7 @@ Run::Progress Run::advance() noexcept {
 
 void Run::reset() noexcept {
   DUNLIN_ASSERT(!sends_ && !receives_);
+  DUNLIN_ASSERT(!is_deferred_);
   while (newest) {
     const std::coroutine_handle<> handle = newest->handle;
     newest = newest->older;

@@ -58,8 +58,6 @@ class Run {
   /// Starts messages; they are through when `is_quiet`.  Ranks are those of `comm`.
   void post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept;
   void post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
-  /// A receive with nothing else outstanding; in a blocking run it needs no queue.
-  void receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
   /// Whether all messages are through; notes their errors.
   bool is_quiet() noexcept { return (!sends_ && !receives_) || sweep(); }
   /// Waits in place until all messages are through.
@@ -80,6 +78,16 @@ class Run {
   using Send = Operation<protocol::SendRequest>;
   using Receive = Operation<protocol::ReceiveRequest>;
 
+  struct Deferred {
+    Comm* comm;
+    Plane plane;
+    Target data;
+    int from, tag;
+  };
+
+  void start_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
+  void start_deferred() noexcept;
+  void finish_deferred() noexcept;
   bool sweep() noexcept;
   void cancel_all() noexcept;
   template <class T>
@@ -87,6 +95,10 @@ class Run {
   template <class T>
   void sweep(Operation<T>*& list, Operation<T>*& unused) noexcept;
 
+  // Of a blocking run: its first receive, not announced to matching yet.  If it is still the only one when
+  // the run waits, it needs neither a request nor a queue.
+  bool is_deferred_ = false;
+  Deferred deferred_;
   Send* sends_ = nullptr;  // outstanding
   Receive* receives_ = nullptr;
   Send* unused_sends_ = nullptr;  // memory of finished ones

@@ -95,10 +95,11 @@ Task start_bcast(const Cx& cx, Block block, int root) noexcept {
   return bcast_binomial(cx, block, root);
 }
 
+// Gather and scatter of two ranks are one message: nothing to pack.
 Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
   const std::size_t bytes = in_place ? all[cx.rank].bytes() : mine.bytes();
   const int chosen = gather_choice.get();
-  const bool is_short = bytes < std::size_t(gather_long.get()) && !prefers_linear(cx);
+  const bool is_short = bytes < std::size_t(gather_long.get()) && cx.size > 2 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return gather_binomial(cx, mine, all, root, in_place);
   return gather_linear(cx, mine, all, root, in_place);
 }
@@ -106,7 +107,7 @@ Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place)
 Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
   const std::size_t bytes = in_place ? all[cx.rank].bytes() : mine.bytes();
   const int chosen = scatter_choice.get();
-  const bool is_short = bytes < std::size_t(gather_long.get()) && !prefers_linear(cx);
+  const bool is_short = bytes < std::size_t(gather_long.get()) && cx.size > 2 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return scatter_binomial(cx, all, mine, root, in_place);
   return scatter_linear(cx, all, mine, root, in_place);
 }
@@ -156,7 +157,9 @@ Task start_allreduce(const Cx& cx, Reduction r) noexcept {
 
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
   const int chosen = reduce_scatter_choice.get();
-  const std::int64_t divided_from = prefers_linear(cx) ? linear_bytes.get() + 1 : reduce_scatter_long.get();
+  // Up to four ranks, exchanging parts takes no more steps than a reduce and a scatter.
+  const std::int64_t long_from = cx.size <= 4 ? 0 : reduce_scatter_long.get();
+  const std::int64_t divided_from = prefers_linear(cx) ? linear_bytes.get() + 1 : long_from;
   const bool is_long = chosen == 0 ? r.bytes() >= std::size_t(divided_from) : chosen == 2;
   if (r.op->is_commutative() && is_long) return reduce_scatter_pairwise(cx, r, parts);
   return reduce_scatter_by_reduce(cx, r, parts);

@@ -45,12 +45,12 @@ struct Cx {
     return all();
   }
   Step recv(const Target& data, int from) const noexcept {
-    run->receive(*comm, plane, data, target(from), tag);
+    post_recv(data, from);
     return all();
   }
   Step sendrecv(const Source& data, int to, const Target& room, int from) const noexcept {
     post_send(data, to);
-    run->receive(*comm, plane, room, target(from), tag);
+    post_recv(room, from);
     return all();
   }
 

@@ -1,5 +1,5 @@
-// Reduce-scatter of long messages: in round k a rank sends the part of the one k behind it, and reduces what
-// the one k before it sends for its own part.  Commutative.
+// Reduce-scatter of long messages, or of few ranks: in round k a rank sends the part of the one k behind it,
+// and reduces what the one k before it sends for its own part.  Commutative.
 //
 // Cost: (p-1) * alpha + (p-1)/p * n beta + (p-1)/p * n gamma; scratch for one part.
 // Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.3.
