@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "base/assert.hpp"
 #include "coll/block.hpp"
 #include "coll/run.hpp"
 #include "object/comm.hpp"
@@ -23,6 +24,11 @@ struct Cx {
   int rank = 0;          // mine in the group
   int size = 0;          // of the group (inter-communicator: of the local group)
 
+  /// A rank of the group from one that is less than a group's size off; a division would take longer.
+  int wrapped(int member) const noexcept {
+    DUNLIN_ASSERT(member > -size && member < 2 * size);
+    return member < 0 ? member + size : member < size ? member : member - size;
+  }
   int remote_size() const noexcept { return comm->target_size; }  // inter-communicator only
   /// The collective's context inside the local group of an inter-communicator.  The tag is the same:
   /// `local_comm` serves nothing else.

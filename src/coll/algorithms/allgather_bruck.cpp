@@ -20,11 +20,10 @@ Task allgather_bruck(Cx cx, Blocks all) {
     const std::size_t moved = std::size_t(std::min(have, cx.size - have)) * bytes;
     const Block out = Block::of_bytes(packed, moved);
     const Block in = Block::of_bytes(packed + std::size_t(have) * bytes, moved);
-    co_await cx.sendrecv(out.source(), (cx.rank - have + cx.size) % cx.size, in.target(),
-                         (cx.rank + have) % cx.size);
+    co_await cx.sendrecv(out.source(), cx.wrapped(cx.rank - have), in.target(), cx.wrapped(cx.rank + have));
   }
   for (int i = 1; i < cx.size; ++i)
-    copy(Block::of_bytes(packed + std::size_t(i) * bytes, bytes), all[(cx.rank + i) % cx.size]);
+    copy(Block::of_bytes(packed + std::size_t(i) * bytes, bytes), all[cx.wrapped(cx.rank + i)]);
   co_return Err::ok;
 }
 

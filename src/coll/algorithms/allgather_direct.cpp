@@ -11,7 +11,7 @@ Task allgather_direct(Cx cx, Blocks all) {
   constexpr int kBunch = 32;
   const Block mine = all[cx.rank];
   for (int step = 1; step < cx.size; ++step) {
-    const int to = (cx.rank + step) % cx.size, from = (cx.rank - step + cx.size) % cx.size;
+    const int to = cx.wrapped(cx.rank + step), from = cx.wrapped(cx.rank - step);
     const Block in = all[from];
     if (in.bytes() > 0) cx.post_recv(in.target(), from);
     if (mine.bytes() > 0) cx.post_send(mine.source(), to);

@@ -7,10 +7,10 @@
 namespace dunlin::coll {
 
 Task allgather_ring(Cx cx, Blocks all) {
-  const int right = (cx.rank + 1) % cx.size, left = (cx.rank - 1 + cx.size) % cx.size;
+  const int right = cx.wrapped(cx.rank + 1), left = cx.wrapped(cx.rank - 1);
   for (int step = 0; step < cx.size - 1; ++step) {
-    const Block out = all[(cx.rank - step + cx.size) % cx.size];
-    const Block in = all[(cx.rank - step - 1 + cx.size) % cx.size];
+    const Block out = all[cx.wrapped(cx.rank - step)];
+    const Block in = all[cx.wrapped(cx.rank - step - 1)];
     if (out.bytes() > 0) cx.post_send(out.source(), right);
     if (in.bytes() > 0) cx.post_recv(in.target(), left);
     co_await cx.all();

@@ -16,7 +16,7 @@ Task alltoall_bruck(Cx cx, Blocks send, Blocks recv) {
   std::byte* in = cx.take(std::size_t(cx.size + 1) / 2 * bytes);
   if (!held || !out || !in) co_return Err::no_mem;
   for (int i = 0; i < cx.size; ++i)
-    copy(send[(cx.rank + i) % cx.size], Block::of_bytes(held + std::size_t(i) * bytes, bytes));
+    copy(send[cx.wrapped(cx.rank + i)], Block::of_bytes(held + std::size_t(i) * bytes, bytes));
   for (int distance = 1; distance < cx.size; distance *= 2) {
     std::size_t moved = 0;
     for (int i = distance; i < cx.size; ++i)
@@ -25,8 +25,8 @@ Task alltoall_bruck(Cx cx, Blocks send, Blocks recv) {
         moved += bytes;
       }
     const Block away = Block::of_bytes(out, moved), here = Block::of_bytes(in, moved);
-    co_await cx.sendrecv(away.source(), (cx.rank + distance) % cx.size, here.target(),
-                         (cx.rank - distance + cx.size) % cx.size);
+    co_await cx.sendrecv(away.source(), cx.wrapped(cx.rank + distance), here.target(),
+                         cx.wrapped(cx.rank - distance));
     moved = 0;
     for (int i = distance; i < cx.size; ++i)
       if (i & distance) {
@@ -35,7 +35,7 @@ Task alltoall_bruck(Cx cx, Blocks send, Blocks recv) {
       }
   }
   for (int i = 0; i < cx.size; ++i)
-    copy(Block::of_bytes(held + std::size_t(i) * bytes, bytes), recv[(cx.rank - i + cx.size) % cx.size]);
+    copy(Block::of_bytes(held + std::size_t(i) * bytes, bytes), recv[cx.wrapped(cx.rank - i)]);
   co_return Err::ok;
 }
 

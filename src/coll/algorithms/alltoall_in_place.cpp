@@ -14,7 +14,7 @@ Task alltoall_in_place(Cx cx, Blocks blocks) {
   std::byte* packed = cx.take(bytes_max);
   if (!packed) co_return Err::no_mem;
   for (int round = 0; round < cx.size; ++round) {
-    const int peer = (round - cx.rank + cx.size) % cx.size;
+    const int peer = cx.wrapped(round - cx.rank);
     const Block swapped = blocks[peer];
     if (peer == cx.rank || swapped.bytes() == 0) continue;
     const Block out = Block::of_bytes(packed, swapped.bytes());

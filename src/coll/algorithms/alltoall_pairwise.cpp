@@ -12,7 +12,7 @@ Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv) {
   constexpr int kBunch = 16;
   copy(send[cx.rank], recv[cx.rank]);
   for (int step = 1; step < cx.size; ++step) {
-    const int to = (cx.rank + step) % cx.size, from = (cx.rank - step + cx.size) % cx.size;
+    const int to = cx.wrapped(cx.rank + step), from = cx.wrapped(cx.rank - step);
     const Block out = send[to], in = recv[from];
     if (in.bytes() > 0) cx.post_recv(in.target(), from);
     if (out.bytes() > 0) cx.post_send(out.source(), to);

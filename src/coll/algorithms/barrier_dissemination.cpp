@@ -10,8 +10,8 @@ namespace dunlin::coll {
 
 Task barrier_dissemination(Cx cx) {
   for (int distance = 1; distance < cx.size; distance *= 2) {
-    const int to = (cx.rank + distance) % cx.size;
-    const int from = (cx.rank - distance + cx.size) % cx.size;
+    const int to = cx.wrapped(cx.rank + distance);
+    const int from = cx.wrapped(cx.rank - distance);
     co_await cx.sendrecv(Source{}, to, Target{}, from);
   }
   co_return Err::ok;

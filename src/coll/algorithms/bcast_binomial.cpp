@@ -8,15 +8,15 @@
 namespace dunlin::coll {
 
 Task bcast_binomial(Cx cx, Block block, int root) {
-  const int place = (cx.rank - root + cx.size) % cx.size;  // distance from the root
+  const int place = cx.wrapped(cx.rank - root);  // distance from the root
   int bit = 1;
   for (; bit < cx.size; bit *= 2)
     if (place & bit) {
-      co_await cx.recv(block.target(), (place - bit + root) % cx.size);
+      co_await cx.recv(block.target(), cx.wrapped(place - bit + root));
       break;
     }
   for (bit /= 2; bit > 0; bit /= 2)
-    if (place + bit < cx.size) cx.post_send(block.source(), (place + bit + root) % cx.size);
+    if (place + bit < cx.size) cx.post_send(block.source(), cx.wrapped(place + bit + root));
   co_await cx.all();
   co_return Err::ok;
 }

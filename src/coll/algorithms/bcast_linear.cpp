@@ -11,7 +11,7 @@ Task bcast_linear(Cx cx, Block block, int root) {
     co_await cx.recv(block.target(), root);
     co_return Err::ok;
   }
-  for (int step = 1; step < cx.size; ++step) cx.post_send(block.source(), (root + step) % cx.size);
+  for (int step = 1; step < cx.size; ++step) cx.post_send(block.source(), cx.wrapped(root + step));
   co_await cx.all();
   co_return Err::ok;
 }

@@ -23,18 +23,18 @@ struct Pieces {
 };
 
 Task scatter_pieces(Cx cx, Pieces pieces, int root) {
-  const int place = (cx.rank - root + cx.size) % cx.size;
+  const int place = cx.wrapped(cx.rank - root);
   int bit = 1;
   for (; bit < cx.size; bit *= 2)
     if (place & bit) {
       const Block mine = pieces.range(place, std::min(place + bit, cx.size));
-      if (mine.count > 0) co_await cx.recv(mine.target(), (place - bit + root) % cx.size);
+      if (mine.count > 0) co_await cx.recv(mine.target(), cx.wrapped(place - bit + root));
       break;
     }
   for (bit /= 2; bit > 0; bit /= 2) {
     if (place + bit >= cx.size) continue;
     const Block theirs = pieces.range(place + bit, std::min(place + 2 * bit, cx.size));
-    if (theirs.count > 0) cx.post_send(theirs.source(), (place + bit + root) % cx.size);
+    if (theirs.count > 0) cx.post_send(theirs.source(), cx.wrapped(place + bit + root));
   }
   co_await cx.all();
   co_return Err::ok;
@@ -52,11 +52,11 @@ Task bcast_scatter_allgather(Cx cx, Block block, int root) {
   }
   co_await scatter_pieces(cx, pieces, root);
 
-  const int place = (cx.rank - root + cx.size) % cx.size;
-  const int right = (cx.rank + 1) % cx.size, left = (cx.rank - 1 + cx.size) % cx.size;
+  const int place = cx.wrapped(cx.rank - root);
+  const int right = cx.wrapped(cx.rank + 1), left = cx.wrapped(cx.rank - 1);
   for (int step = 0; step < cx.size - 1; ++step) {
-    const int sent = (place - step + cx.size) % cx.size;
-    const int received = (place - step - 1 + cx.size) % cx.size;
+    const int sent = cx.wrapped(place - step);
+    const int received = cx.wrapped(place - step - 1);
     const Block out = pieces.range(sent, sent + 1), in = pieces.range(received, received + 1);
     if (out.count > 0) cx.post_send(out.source(), right);
     if (in.count > 0) cx.post_recv(in.target(), left);

@@ -11,7 +11,7 @@
 namespace dunlin::coll {
 
 Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place) {
-  const int place = (cx.rank - root + cx.size) % cx.size;
+  const int place = cx.wrapped(cx.rank - root);
   const bool is_root = place == 0;
   if (is_root && in_place) mine = all[cx.rank];
   const std::size_t bytes = mine.bytes();
@@ -29,15 +29,15 @@ Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place) {
   for (int bit = 1; bit < subtree; bit *= 2) {
     const int count = std::min(bit, subtree - bit);
     const Block theirs = Block::of_bytes(packed + std::size_t(bit) * bytes, std::size_t(count) * bytes);
-    co_await cx.recv(theirs.target(), (place + bit + root) % cx.size);
+    co_await cx.recv(theirs.target(), cx.wrapped(place + bit + root));
   }
   if (!is_root) {
     const Block out = is_leaf ? mine : Block::of_bytes(packed, std::size_t(subtree) * bytes);
-    co_await cx.send(out.source(), ((place & (place - 1)) + root) % cx.size);
+    co_await cx.send(out.source(), cx.wrapped((place & (place - 1)) + root));
     co_return Err::ok;
   }
   for (int from = in_place ? 1 : 0; from < cx.size; ++from)
-    copy(Block::of_bytes(packed + std::size_t(from) * bytes, bytes), all[(from + root) % cx.size]);
+    copy(Block::of_bytes(packed + std::size_t(from) * bytes, bytes), all[cx.wrapped(from + root)]);
   co_return Err::ok;
 }
 

@@ -10,13 +10,13 @@ namespace dunlin::coll {
 
 Task reduce_binomial(Cx cx, Reduction r, int root) {
   const int top = r.op->is_commutative() ? root : 0;
-  const int place = (cx.rank - top + cx.size) % cx.size;
+  const int place = cx.wrapped(cx.rank - top);
   std::byte* value = nullptr;  // what this rank has reduced so far; nullptr: only its own operand
   std::byte* other = nullptr;
   for (int bit = 1; bit < cx.size; bit *= 2) {
     if (place & bit) {
       const Block out = r.block(value ? value : r.mine);
-      co_await cx.send(out.source(), (place - bit + top) % cx.size);
+      co_await cx.send(out.source(), cx.wrapped(place - bit + top));
       break;
     }
     if (place + bit >= cx.size) continue;
@@ -27,7 +27,7 @@ Task reduce_binomial(Cx cx, Reduction r, int root) {
       if (value != r.mine) copy(r.block(r.mine), r.block(value));
     }
     const Block in = r.block(other);
-    co_await cx.recv(in.target(), (place + bit + top) % cx.size);
+    co_await cx.recv(in.target(), cx.wrapped(place + bit + top));
     r.fold(value, other, false);
   }
   if (top != root && cx.rank == top) {

@@ -18,7 +18,7 @@ Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts) {
   const Block sum{value, mine.count, r.type}, in{other, mine.count, r.type};
   copy(mine, sum);
   for (int step = 1; step < cx.size; ++step) {
-    const int to = (cx.rank + step) % cx.size, from = (cx.rank - step + cx.size) % cx.size;
+    const int to = cx.wrapped(cx.rank + step), from = cx.wrapped(cx.rank - step);
     const Block out = parts[to];
     if (out.bytes() > 0) cx.post_send(out.source(), to);
     if (in.bytes() > 0) cx.post_recv(in.target(), from);

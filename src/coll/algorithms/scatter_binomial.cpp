@@ -9,7 +9,7 @@
 namespace dunlin::coll {
 
 Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place) {
-  const int place = (cx.rank - root + cx.size) % cx.size;
+  const int place = cx.wrapped(cx.rank - root);
   const bool is_root = place == 0;
   const std::size_t bytes = is_root ? all[cx.rank].bytes() : mine.bytes();
   int subtree = 1;  // ranks, with this one
@@ -18,7 +18,7 @@ Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place) {
   subtree = std::min(subtree, cx.size - place);
 
   if (subtree == 1 && !is_root) {
-    co_await cx.recv(mine.target(), ((place & (place - 1)) + root) % cx.size);
+    co_await cx.recv(mine.target(), cx.wrapped((place & (place - 1)) + root));
     co_return Err::ok;
   }
   std::byte* packed = cx.take(std::size_t(subtree) * bytes);
@@ -26,14 +26,14 @@ Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place) {
   const Block whole = Block::of_bytes(packed, std::size_t(subtree) * bytes);
   if (is_root)
     for (int to = 0; to < cx.size; ++to)
-      copy(all[(to + root) % cx.size], Block::of_bytes(packed + std::size_t(to) * bytes, bytes));
+      copy(all[cx.wrapped(to + root)], Block::of_bytes(packed + std::size_t(to) * bytes, bytes));
   else
-    co_await cx.recv(whole.target(), ((place & (place - 1)) + root) % cx.size);
+    co_await cx.recv(whole.target(), cx.wrapped((place & (place - 1)) + root));
   for (; bit > 0; bit /= 2) {
     if (bit >= subtree) continue;
     const int count = std::min(bit, subtree - bit);
     const Block theirs = Block::of_bytes(packed + std::size_t(bit) * bytes, std::size_t(count) * bytes);
-    cx.post_send(theirs.source(), (place + bit + root) % cx.size);
+    cx.post_send(theirs.source(), cx.wrapped(place + bit + root));
   }
   if (!(is_root && in_place)) copy(Block::of_bytes(packed, bytes), mine);
   co_await cx.all();

@@ -12,7 +12,7 @@ Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place) {
     co_return Err::ok;
   }
   for (int step = 1; step < cx.size; ++step) {
-    const int to = (root + step) % cx.size;
+    const int to = cx.wrapped(root + step);
     const Block theirs = all[to];
     if (theirs.bytes() > 0) cx.post_send(theirs.source(), to);
     if (step % kBunch == 0) co_await cx.all();
