@@ -24,9 +24,9 @@ struct Cx {
   int rank = 0;          // mine in the group
   int size = 0;          // of the group (inter-communicator: of the local group)
 
-  /// A rank of the group from one that is less than a group's size off; a division would take longer.
+  /// A rank of the group from one that is at most a group's size off; a division would take longer.
   int wrapped(int member) const noexcept {
-    DUNLIN_ASSERT(member > -size && member < 2 * size);
+    DUNLIN_ASSERT(member >= -size && member < 2 * size);
     return member < 0 ? member + size : member < size ? member : member - size;
   }
   int remote_size() const noexcept { return comm->target_size; }  // inter-communicator only
