@@ -55,6 +55,7 @@ class Arena {
   bool try_resize(void* block, std::size_t bytes) noexcept;
   std::size_t usable_bytes(const void* block) const noexcept;
 
+  std::uintptr_t begin() const noexcept { return reinterpret_cast<std::uintptr_t>(base_); }
   bool owns(const void* address) const noexcept {
     return std::size_t(static_cast<const std::byte*>(address) - base_) < bytes_;
   }

@@ -2,8 +2,9 @@
 // node's other ranks can map them; everything else is the C library's.  A program may link it too.
 // docs/memory.md.
 //
-// hot path: a small malloc costs three instructions more than without this library, a small free five; what
-// large blocks need is out of line, so that nothing is saved or restored on the way to the C library.
+// hot path: a small malloc costs three instructions more than without this library, and so does a small free;
+// what they need lies in one cache line, and what large blocks need is out of line, so that nothing is saved
+// or restored on the way to the C library.
 //
 // Order at start: the first call of any function, which may be long before main and inside the loader, finds
 // the next allocator and opens the arena; the constructor then registers the fork handlers, which may itself
@@ -48,12 +49,22 @@ void first_release(void* block) noexcept;
 std::size_t first_usable_bytes(void* block) noexcept;
 
 constinit Arena arena;
-constinit NextAllocator next = {first_allocate,         first_allocate_zeroed, first_reallocate,
-                                first_allocate_aligned, first_release,         first_usable_bytes};
-// SIZE_MAX until our constructor runs, and for good where the arena steps aside.  What libraries allocate in
-// their constructors before ours (the C++ library's 72 KiB for exceptions, in every process) is never sent
-// and is not worth a huge page.
-constinit std::size_t block_bytes_min = SIZE_MAX;
+/// What every call looks at.
+struct alignas(64) Gate {
+  NextAllocator next;
+  // SIZE_MAX until our constructor runs, and for good where the arena steps aside.  What libraries allocate
+  // in their constructors before ours (the C++ library's 72 KiB for exceptions, in every process) is never
+  // sent and is not worth a huge page.
+  std::size_t block_bytes_min;
+  // The arena's first address; above all where there is none.  The C library's small blocks lie below it,
+  // those of the first heap anyway, and others because the kernel maps downwards.
+  std::uintptr_t arena_begin;
+};
+static_assert(sizeof(Gate) == 64);
+constinit Gate gate = {{first_allocate, first_allocate_zeroed, first_reallocate, first_allocate_aligned,
+                        first_release, first_usable_bytes},
+                       SIZE_MAX,
+                       UINTPTR_MAX};
 constinit std::size_t block_bytes_min_wanted = SIZE_MAX;
 // Neither in the C library's per-thread caches (to 1032 bytes) nor in its bins of one size (to 1008).
 constexpr std::size_t kJoiningBytes = 2048;
@@ -63,15 +74,16 @@ constinit bool moves_static_data = false;
 /// Runs once, in the first thread, before any other exists.  While it runs (dlsym may allocate) the C library
 /// serves.
 void start() noexcept {
-  next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_free, nullptr};
+  gate.next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_free, nullptr};
   const int saved_errno = errno;
   const NextAllocator found = find_next_allocator();
   const HeapSettings settings = read_heap_settings(environ);
   aside = settings.is_shared ? why_step_aside(found, reinterpret_cast<const void*>(&malloc), environ)
                              : "DUNLIN_HEAP=private switches it off";
   if (!*aside && !arena.open(settings.arena)) aside = arena.why_not();
-  next = found;
+  gate.next = found;
   if (!*aside) {
+    gate.arena_begin = arena.begin();
     block_bytes_min_wanted = settings.block_bytes_min > kPageBytes ? settings.block_bytes_min : kPageBytes;
     moves_static_data = settings.moves_static_data;
   }
@@ -104,9 +116,9 @@ std::size_t first_usable_bytes(void* block) noexcept {
 }
 
 [[gnu::constructor]] void watch() noexcept {
-  if (next.allocate == first_allocate) start();
+  if (gate.next.allocate == first_allocate) start();
   if (!arena.is_open()) return;
-  block_bytes_min = block_bytes_min_wanted;
+  gate.block_bytes_min = block_bytes_min_wanted;
   arena.watch_forks();
   const char* why = "";
   if (moves_static_data) arena.adopt_static(&why);
@@ -117,31 +129,38 @@ std::size_t first_usable_bytes(void* block) noexcept {
 /// (Python's json with every object from malloc: 20 % slower).
 void* take_from_arena(std::size_t bytes, std::size_t alignment, bool zeroed) noexcept {
   void* block = arena.allocate(bytes, alignment, zeroed);
-  if (block) next.release(next.allocate(kJoiningBytes));
+  if (block) gate.next.release(gate.next.allocate(kJoiningBytes));
   return block;
 }
 [[gnu::noinline]] void* allocate_large(std::size_t bytes) noexcept {
   void* block = take_from_arena(bytes, 1, false);
-  return block ? block : next.allocate(bytes);
+  return block ? block : gate.next.allocate(bytes);
 }
 [[gnu::noinline]] void* allocate_large_zeroed(std::size_t bytes) noexcept {
   void* block = take_from_arena(bytes, 1, true);
-  return block ? block : next.allocate_zeroed(1, bytes);
+  return block ? block : gate.next.allocate_zeroed(1, bytes);
+}
+
+[[gnu::noinline]] void release_high(void* block) noexcept {
+  if (arena.owns(block))
+    arena.release(block);
+  else
+    gate.next.release(block);
 }
 
 /// Moves a block to where its new size belongs.  nullptr: short of memory, the block is unchanged.
 [[gnu::noinline]] void* move_block(void* block, std::size_t bytes) noexcept {
   const bool is_ours = arena.owns(block);
-  const std::size_t held = is_ours ? arena.usable_bytes(block) : next.usable_bytes(block);
+  const std::size_t held = is_ours ? arena.usable_bytes(block) : gate.next.usable_bytes(block);
   void* moved = nullptr;
-  if (bytes >= block_bytes_min && is_ours && bytes > held) {
+  if (bytes >= gate.block_bytes_min && is_ours && bytes > held) {
     // A block that grows will grow again: put it where free pages follow it.
     moved = take_from_arena(bytes + bytes / 2, 1, false);
     if (moved) arena.try_resize(moved, bytes);
   }
-  if (!moved && bytes >= block_bytes_min) moved = take_from_arena(bytes, 1, false);
-  if (!moved && !is_ours) return next.reallocate(block, bytes);
-  if (!moved) moved = next.allocate(bytes);
+  if (!moved && bytes >= gate.block_bytes_min) moved = take_from_arena(bytes, 1, false);
+  if (!moved && !is_ours) return gate.next.reallocate(block, bytes);
+  if (!moved) moved = gate.next.allocate(bytes);
   if (!moved) return nullptr;
   memcpy(moved, block, held < bytes ? held : bytes);
   free(block);
@@ -157,34 +176,33 @@ using namespace dunlin::memory;
 #define DUNLIN_EXPORT extern "C" [[gnu::visibility("default")]]
 
 DUNLIN_EXPORT void* malloc(std::size_t bytes) noexcept {
-  if (bytes >= block_bytes_min) [[unlikely]]
+  if (bytes >= gate.block_bytes_min) [[unlikely]]
     return allocate_large(bytes);
-  return next.allocate(bytes);
+  return gate.next.allocate(bytes);
 }
 
 DUNLIN_EXPORT void free(void* block) noexcept {
-  if (arena.owns(block)) [[unlikely]]
-    arena.release(block);
-  else
-    next.release(block);
+  if (reinterpret_cast<std::uintptr_t>(block) >= gate.arena_begin) [[unlikely]]
+    return release_high(block);
+  gate.next.release(block);
 }
 
 DUNLIN_EXPORT void* calloc(std::size_t count, std::size_t each) noexcept {
   std::size_t bytes = 0;
-  if (!__builtin_mul_overflow(count, each, &bytes) && bytes >= block_bytes_min) [[unlikely]]
+  if (!__builtin_mul_overflow(count, each, &bytes) && bytes >= gate.block_bytes_min) [[unlikely]]
     return allocate_large_zeroed(bytes);
-  return next.allocate_zeroed(count, each);  // sets ENOMEM on overflow
+  return gate.next.allocate_zeroed(count, each);  // sets ENOMEM on overflow
 }
 
 DUNLIN_EXPORT void* realloc(void* block, std::size_t bytes) noexcept {
   if (!block) return malloc(bytes);
   const bool is_ours = arena.owns(block);
-  if (!is_ours && bytes < block_bytes_min) return next.reallocate(block, bytes);
+  if (!is_ours && bytes < gate.block_bytes_min) return gate.next.reallocate(block, bytes);
   if (bytes == 0) {
     free(block);
     return nullptr;
   }
-  if (is_ours && bytes >= block_bytes_min && arena.try_resize(block, bytes)) return block;
+  if (is_ours && bytes >= gate.block_bytes_min && arena.try_resize(block, bytes)) return block;
   return move_block(block, bytes);
 }
 
@@ -199,9 +217,9 @@ DUNLIN_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t eac
 
 DUNLIN_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   const bool is_power = alignment && (alignment & (alignment - 1)) == 0;
-  if (bytes >= block_bytes_min && is_power) [[unlikely]]
+  if (bytes >= gate.block_bytes_min && is_power) [[unlikely]]
     if (void* block = take_from_arena(bytes, alignment, false)) return block;
-  return next.allocate_aligned(alignment, bytes);
+  return gate.next.allocate_aligned(alignment, bytes);
 }
 
 DUNLIN_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
@@ -231,7 +249,7 @@ DUNLIN_EXPORT void* pvalloc(std::size_t bytes) noexcept {
 
 DUNLIN_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
   if (!block) return 0;
-  return arena.owns(block) ? arena.usable_bytes(block) : next.usable_bytes(block);
+  return arena.owns(block) ? arena.usable_bytes(block) : gate.next.usable_bytes(block);
 }
 
 // C23; newer C libraries have them, and would take a block of ours for one of theirs.
