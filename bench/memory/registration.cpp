@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/variable.hpp"
+#include "bench/memory/mapper.hpp"
 #include "bench/memory/processes.hpp"
 #include "memory/copy.hpp"
 #include "memory/registration_cache.hpp"
@@ -19,23 +20,6 @@ using namespace dunlin::memory;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kFileBytes = 256 * kMiB;
 constexpr int kTransfers = 200;
-
-/// Maps ranges of a file, as an attachment of XPMEM does with a process.
-class Mapper final : public Registrar {
- public:
-  explicit Mapper(int file) : file_(file) {}
-  bool try_register(std::uint64_t begin, std::uint64_t end, std::uint64_t& handle) noexcept override {
-    void* mapped = mmap(nullptr, end - begin, PROT_READ, MAP_SHARED, file_, off_t(begin));
-    handle = reinterpret_cast<std::uint64_t>(mapped);
-    return mapped != MAP_FAILED;
-  }
-  void unregister(std::uint64_t begin, std::uint64_t end, std::uint64_t handle) noexcept override {
-    munmap(reinterpret_cast<void*>(handle), end - begin);
-  }
-
- private:
-  int file_;
-};
 
 /// The steps of reaching a peer's memory for the first time and of one transfer from it, in us.
 struct Steps {
@@ -57,7 +41,7 @@ Steps steps_without_cache(int file, std::size_t buffers, std::size_t bytes) {
     const int got = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (got < 0) std::abort();
     const double is_got = bench::now_us();
-    Mapper mapper(got);
+    bench::Mapper mapper(got, kFileBytes);
     std::uint64_t handle = 0;
     if (!mapper.try_register(at, at + bytes, handle)) std::abort();
     const double is_attached = bench::now_us();
@@ -79,7 +63,7 @@ Steps steps_without_cache(int file, std::size_t buffers, std::size_t bytes) {
 
 /// With the cache: what was mapped once is found.
 Steps steps_with_cache(int file, std::size_t buffers, std::size_t bytes) {
-  Mapper mapper(file);
+  bench::Mapper mapper(file, kFileBytes);
   RegistrationCache cache(mapper, {.ranges_max = buffers + 1, .linger = 0});
   std::vector<std::byte> here(bytes);
   Steps steps;
