@@ -64,10 +64,9 @@ struct Result {
   double hit_share, us;
 };
 
-Result measure(const Pattern& pattern, std::size_t capacity, RegistrationCache::Order order, int file,
-               std::uint64_t accesses) {
+Result measure(const Pattern& pattern, std::size_t capacity, int file, std::uint64_t accesses) {
   bench::Mapper mapper(file, kFileBytes);
-  RegistrationCache cache(mapper, {.ranges_max = capacity, .linger = 0, .order = order});
+  RegistrationCache cache(mapper, {.ranges_max = capacity, .linger = 0});
   std::mt19937_64 random(1);
   double spent_us = 0;
   for (std::uint64_t i = 0; i < accesses; ++i) {
@@ -92,12 +91,10 @@ int main(int count, char** arguments) {
   void* whole = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (whole == MAP_FAILED) return 1;
   std::memset(whole, 1, kFileBytes);
-  std::printf("capacity  pattern        fifo: found    us     lru: found    us\n");
+  std::printf("capacity  pattern          found      us\n");
   for (const std::size_t capacity : {16, 128, 1024})
     for (const Named& each : kPatterns) {
-      const Result fifo = measure(each.pattern, capacity, RegistrationCache::Order::fifo, file, accesses);
-      const Result lru = measure(each.pattern, capacity, RegistrationCache::Order::lru, file, accesses);
-      std::printf("%8zu  %-12s  %9.1f %%  %6.3f  %9.1f %%  %6.3f\n", capacity, each.name,
-                  100 * fifo.hit_share, fifo.us, 100 * lru.hit_share, lru.us);
+      const Result seen = measure(each.pattern, capacity, file, accesses);
+      std::printf("%8zu  %-12s  %5.1f %%  %6.3f\n", capacity, each.name, 100 * seen.hit_share, seen.us);
     }
 }

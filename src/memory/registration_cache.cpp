@@ -35,7 +35,7 @@ Registration* RegistrationCache::acquire(std::uint64_t at, std::size_t bytes) no
   if (first != tree_.end() && first->second->begin <= begin && first->second->end >= end) {
     ++counters_.hits;
     Registration* found = first->second.get();
-    if (limits_.order == Order::lru) order_.splice(order_.end(), order_, found->position);
+    order_.splice(order_.end(), order_, found->position);
     ++found->holders;
     return found;
   }

@@ -8,6 +8,8 @@
 // union, which replaces them; so ranges stay disjoint, and a buffer that is used in growing parts ends as one
 // range.
 //
+// Too many ranges: the one unused longest goes first (docs/decisions/0010-lru.md).
+//
 // Release is lazy: a range that is evicted, replaced or invalidated is not found any more, but is given back
 // only when nobody holds it and `linger` more ranges have followed it, because a transfer may be using a
 // pointer from it.
@@ -46,18 +48,16 @@ struct Registration {
   std::uint64_t handle;  // the registrar's
   std::uint32_t holders;
   bool can_be_found;
-  std::list<Registration*>::iterator position;  // in the order of eviction, while it can be found
+  std::list<Registration*>::iterator position;  // in `order_`, while it can be found
 };
 
 class RegistrationCache {
  public:
-  enum class Order : std::uint8_t { fifo, lru };
   struct Limits {
     std::size_t ranges_max = 1024;
     std::uint64_t bytes_max = std::uint64_t{64} << 30;
     std::size_t linger = 16;
     std::uint64_t granule = 4096;  // ranges begin and end at multiples of it
-    Order order = Order::fifo;
   };
   struct Counters {
     std::uint64_t hits, misses, evictions, merges, invalidations, refusals;
@@ -94,7 +94,7 @@ class RegistrationCache {
   const Limits limits_;
   mutable std::mutex lock_;
   Tree tree_;
-  std::list<Registration*> order_;                     // the next to be evicted first
+  std::list<Registration*> order_;                     // the one unused longest first
   std::deque<std::unique_ptr<Registration>> leaving_;  // not found any more, not yet given back; oldest first
   std::uint64_t bytes_ = 0;
   Counters counters_ = {};

@@ -21,13 +21,10 @@ namespace {
 
 IntVariable cache_ranges{"XPMEM_CACHE_RANGES", 1024, "",
                          "attachments of one peer that are kept for the next transfer", 1};
-WordVariable cache_order{"XPMEM_CACHE_ORDER", "fifo", "fifo|lru",
-                         "which attachment goes first when there are too many"};
 
 RegistrationCache::Limits cache_limits() noexcept {
   RegistrationCache::Limits limits;
   limits.ranges_max = std::size_t(cache_ranges.get());
-  limits.order = cache_order.index() == 1 ? RegistrationCache::Order::lru : RegistrationCache::Order::fifo;
   return limits;
 }
 

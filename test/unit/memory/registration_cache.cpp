@@ -29,9 +29,8 @@ class Recorder final : public Registrar {
   bool refuse = false;
 };
 
-RegistrationCache::Limits limits(std::size_t ranges, std::size_t linger = 0,
-                                 RegistrationCache::Order order = RegistrationCache::Order::fifo) {
-  return {.ranges_max = ranges, .bytes_max = UINT64_MAX, .linger = linger, .granule = 4096, .order = order};
+RegistrationCache::Limits limits(std::size_t ranges, std::size_t linger = 0) {
+  return {.ranges_max = ranges, .bytes_max = UINT64_MAX, .linger = linger, .granule = 4096};
 }
 /// Acquires and releases; the range's handle.
 std::uint64_t touch(RegistrationCache& cache, std::uint64_t at, std::size_t bytes) {
@@ -74,19 +73,16 @@ TEST(RegistrationCache, NeighboursStayApart) {
   EXPECT_EQ(cache.ranges(), 2u);
 }
 
-TEST(RegistrationCache, EvictsTheOldestOrTheLeastUsed) {
-  for (const auto order : {RegistrationCache::Order::fifo, RegistrationCache::Order::lru}) {
-    Recorder recorder;
-    RegistrationCache cache(recorder, limits(2, 0, order));
-    const std::uint64_t a = touch(cache, 0x10000, 1);
-    const std::uint64_t b = touch(cache, 0x20000, 1);
-    touch(cache, 0x10000, 1);
-    touch(cache, 0x30000, 1);
-    EXPECT_EQ(cache.counters().evictions, 1u);
-    const bool is_fifo = order == RegistrationCache::Order::fifo;
-    EXPECT_EQ(recorder.alive.count({a, 0x10000, 0x11000}), is_fifo ? 0u : 1u);
-    EXPECT_EQ(recorder.alive.count({b, 0x20000, 0x21000}), is_fifo ? 1u : 0u);
-  }
+TEST(RegistrationCache, EvictsWhatWasUnusedLongest) {
+  Recorder recorder;
+  RegistrationCache cache(recorder, limits(2));
+  const std::uint64_t a = touch(cache, 0x10000, 1);
+  const std::uint64_t b = touch(cache, 0x20000, 1);
+  touch(cache, 0x10000, 1);
+  touch(cache, 0x30000, 1);
+  EXPECT_EQ(cache.counters().evictions, 1u);
+  EXPECT_EQ(recorder.alive.count({a, 0x10000, 0x11000}), 1u);
+  EXPECT_EQ(recorder.alive.count({b, 0x20000, 0x21000}), 0u);
 }
 
 TEST(RegistrationCache, HeldRangesLiveOn) {
@@ -139,7 +135,7 @@ TEST(RegistrationCache, RandomHistoryAgainstAModel) {
   std::mt19937_64 random(seed);
   Recorder recorder;
   {
-    RegistrationCache cache(recorder, limits(40, 5, RegistrationCache::Order::lru));
+    RegistrationCache cache(recorder, limits(40, 5));
     std::vector<Registration*> held;
     for (int step = 0; step < 20000; ++step) {
       const std::uint64_t at = random() % (1 << 22);
