@@ -98,8 +98,8 @@ Err take_share(Shape* shape, const Share& share, std::int64_t stride) noexcept {
   std::vector<Placed> members;
   if (whole > 0) {
     Placed blocks{first_bytes, *shape};
-    if (Err e = repeat_shape(*shape, share.block, stride, &blocks.shape); e != Err::ok) return e;
-    if (Err e = repeat_shape(blocks.shape, whole, round_bytes, &blocks.shape); e != Err::ok) return e;
+    const Dimension loops[] = {{share.block, stride}, {whole, round_bytes}};
+    if (Err e = repeat_shape(*shape, loops, &blocks.shape); e != Err::ok) return e;
     members.push_back(std::move(blocks));
   }
   if (rest > 0) {

@@ -57,10 +57,8 @@ Err check_count(const char* name, std::int64_t count) noexcept {
 
 Err vector_shape(std::int64_t count, std::int64_t block_length, std::int64_t stride, const Datatype& old_type,
                  Shape* result) noexcept {
-  Shape block;
-  const Shape old_shape = shape_of(old_type);
-  if (Err e = repeat_shape(old_shape, block_length, old_shape.extent(), &block); e != Err::ok) return e;
-  return repeat_shape(block, count, stride, result);
+  const Dimension loops[] = {{block_length, old_type.extent()}, {count, stride}};
+  return repeat_shape(shape_of(old_type), loops, result);
 }
 
 /// `unit` bytes is what one step of a displacement means.

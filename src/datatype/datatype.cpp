@@ -2,11 +2,9 @@
 // target_of.
 #include "datatype/datatype.hpp"
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "base/assert.hpp"
 #include "datatype/recipe.hpp"
@@ -31,8 +29,8 @@ Datatype::Datatype(const datatype::Shape& shape, datatype::Recipe* recipe) noexc
   is_contiguous_ = size_ == 0 || (is_run_ && extent_ == size_ && shape.layout->strided.offset == 0);
   layout_ = datatype::LayoutRef(shape.layout).detach();
   signature_ = datatype::SignatureRef(shape.signature).detach();
-  static std::atomic<std::uint64_t> types_made{0};
-  serial_ = types_made.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only uniqueness matters
+  static std::uint64_t types_made = 0;  // under base/big_lock.hpp
+  serial_ = ++types_made;
 }
 
 Datatype::Datatype(const datatype::Shape& shape, Basic basic, const char* name) noexcept
@@ -56,8 +54,9 @@ Datatype::Datatype(const datatype::Shape& shape, Basic basic, const char* name) 
 namespace {
 
 // Old types whose last reference was dropped while a newer one is being destroyed.  They are destroyed in a
-// loop by the outermost destructor, because a program may nest types deeper than the stack is.
-thread_local std::vector<Ref<Datatype>>* dropped = nullptr;
+// loop by the outermost destructor, because a program may nest types deeper than the stack is.  Under
+// base/big_lock.hpp.
+PoolVector<Ref<Datatype>>* dropped = nullptr;
 
 }  // namespace
 
@@ -72,7 +71,7 @@ Datatype::~Datatype() {
     delete recipe_;
     return;
   }
-  std::vector<Ref<Datatype>> types = std::move(recipe_->types);
+  PoolVector<Ref<Datatype>> types = std::move(recipe_->types);
   delete recipe_;
   dropped = &types;
   while (!types.empty()) {

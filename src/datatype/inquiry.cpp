@@ -69,7 +69,7 @@ Err check_room(const char* name, std::int64_t room, std::size_t needed) noexcept
 
 Err type_get_envelope(const Datatype& type, bool large, std::int64_t* integers, std::int64_t* addresses,
                       std::int64_t* large_counts, std::int64_t* types, int* combiner) noexcept {
-  static const Recipe kNamed{MPI_COMBINER_NAMED, false, {}, {}, {}, {}};
+  static const Recipe kNamed{{}, MPI_COMBINER_NAMED, false, {}, {}, {}, {}};
   const Recipe& recipe = type.recipe() ? *type.recipe() : kNamed;
   if (Err e = check_form(recipe, large); e != Err::ok) return e;
   *integers = static_cast<std::int64_t>(recipe.integers.size());

@@ -144,6 +144,22 @@ std::vector<Part> splice(std::vector<Part> parts) noexcept {
   return spliced;
 }
 
+/// `loop` around a layout, at least two copies.
+LayoutRef repeated(const LayoutRef& layout, const Dimension& loop) noexcept {
+  if (layout->form == Layout::Form::strided) {
+    Strided strided = layout->strided;
+    if (strided.try_repeat(loop.count, loop.stride)) return make_strided(strided);
+  }
+  auto* repeat = new Layout;
+  repeat->form = Layout::Form::repeat;
+  repeat->bytes = layout->bytes * loop.count;
+  repeat->runs = saturated_product(layout->runs, loop.count);
+  repeat->depth = layout->depth + 1;
+  repeat->dimension = loop;
+  repeat->parts.push_back({0, 0, layout});
+  return adopt(repeat);
+}
+
 /// All parts are one layout at one distance: `stride` apart.
 bool are_equally_spaced(const std::vector<Part>& parts, std::int64_t* stride) noexcept {
   *stride = parts.size() > 1 ? parts[1].offset - parts[0].offset : 0;
@@ -179,22 +195,20 @@ LayoutRef make_run(std::int64_t offset, std::int64_t bytes) noexcept {
   return make_strided(strided);
 }
 
-LayoutRef make_repeat(const LayoutRef& layout, std::int64_t count, std::int64_t stride) noexcept {
-  DUNLIN_ASSERT(count >= 0);
-  if (count == 0 || layout->bytes == 0) return make_run(0, 0);
-  if (count == 1) return layout;
-  if (layout->form == Layout::Form::strided) {
-    Strided strided = layout->strided;
-    if (strided.try_repeat(count, stride)) return make_strided(strided);
+LayoutRef make_repeat(const LayoutRef& layout, std::span<const Dimension> loops) noexcept {
+  if (layout->bytes == 0) return make_run(0, 0);
+  Strided strided = layout->strided;
+  bool is_strided = layout->form == Layout::Form::strided;
+  for (const Dimension& loop : loops) {
+    DUNLIN_ASSERT(loop.count >= 0);
+    if (loop.count == 0) return make_run(0, 0);
+    is_strided = is_strided && strided.try_repeat(loop.count, loop.stride);
   }
-  auto* repeat = new Layout;
-  repeat->form = Layout::Form::repeat;
-  repeat->bytes = layout->bytes * count;
-  repeat->runs = saturated_product(layout->runs, count);
-  repeat->depth = layout->depth + 1;
-  repeat->dimension = {count, stride};
-  repeat->parts.push_back({0, 0, layout});
-  return adopt(repeat);
+  if (is_strided) return strided == layout->strided ? layout : make_strided(strided);
+  LayoutRef made = layout;
+  for (const Dimension& loop : loops)
+    if (loop.count > 1) made = repeated(made, loop);
+  return made;
 }
 
 LayoutRef make_blocks(std::vector<Block> blocks) noexcept {
@@ -232,7 +246,7 @@ LayoutRef make_sequence(std::vector<Part> parts) noexcept {
   std::int64_t stride;
   const auto n = static_cast<std::int64_t>(parts.size());
   if (are_equally_spaced(parts, &stride))
-    return make_repeat(shifted(parts[0].layout, parts[0].offset), n, stride);
+    return make_repeat(shifted(parts[0].layout, parts[0].offset), {{Dimension{n, stride}}});
 
   std::int64_t runs = 0;
   bool are_all_runs = true;

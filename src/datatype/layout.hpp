@@ -5,15 +5,14 @@
 // nested strides over one block), irregular ones as a list of blocks; only what is neither is a tree of
 // `repeat` and `sequence`. Walked by datatype/walk.hpp; described in docs/datatypes.md.
 //
-// Thread safety: immutable once built; the reference count is atomic.
+// Thread safety: see datatype/shared_part.hpp.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "object/object.hpp"
+#include "datatype/shared_part.hpp"
 
 namespace dunlin::datatype {
 
@@ -53,7 +52,7 @@ struct Part {
   LayoutRef layout;
 };
 
-struct Layout {
+struct Layout : SharedPart<Layout> {
   enum class Form : std::uint8_t {
     strided,   // `strided`
     indexed,   // `offsets`, all of strided.block bytes
@@ -78,22 +77,12 @@ struct Layout {
     return (form == Form::blocks || form == Form::indexed) && runs <= kRecordRunsMax;
   }
   static constexpr std::int64_t kRecordRunsMax = 64;
-
-  // relaxed: whoever adds a reference already holds one.
-  void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() const noexcept {
-    // acq_rel: the destroyer must see everything that other holders did before they let go.
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
- private:
-  mutable std::atomic<int> references_{1};
 };
 
 /// One run of `bytes` at `offset`.
 LayoutRef make_run(std::int64_t offset, std::int64_t bytes) noexcept;
-/// `count` copies, `stride` bytes apart.
-LayoutRef make_repeat(const LayoutRef& layout, std::int64_t count, std::int64_t stride) noexcept;
+/// Copies in nested loops, the innermost first; `stride` bytes apart.
+LayoutRef make_repeat(const LayoutRef& layout, std::span<const Dimension> loops) noexcept;
 /// Blocks in the given order; positions are filled in here, neighbours that touch are joined where that pays.
 LayoutRef make_blocks(std::vector<Block> blocks) noexcept;
 /// Parts one behind the other in packed order; positions are filled in here.

@@ -5,19 +5,18 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "datatype/datatype.hpp"
 
 namespace dunlin::datatype {
 
-struct Recipe {
-  int combiner = 0;                         // MPI_COMBINER_...
-  bool is_large = false;                    // made by a `_c` constructor with large counts
-  std::vector<int> integers;                // in the standard's order
-  std::vector<std::int64_t> addresses;      // in the standard's order
-  std::vector<std::int64_t> large_counts;   // in the standard's order
-  std::vector<Ref<Datatype>> types;         // old types
+struct Recipe : Pooled {
+  int combiner = 0;                       // MPI_COMBINER_...
+  bool is_large = false;                  // made by a `_c` constructor with large counts
+  PoolVector<int> integers;               // in the standard's order
+  PoolVector<std::int64_t> addresses;     // in the standard's order
+  PoolVector<std::int64_t> large_counts;  // in the standard's order
+  PoolVector<Ref<Datatype>> types;        // old types
 };
 
 }  // namespace dunlin::datatype

@@ -95,14 +95,15 @@ Shape shape_of(const Datatype& type) noexcept {
   return shape;
 }
 
-Err repeat_shape(const Shape& shape, std::int64_t count, std::int64_t stride, Shape* result) noexcept {
-  DUNLIN_ASSERT(count >= 0);
-  Collector collector;
-  collector.include(shape, 0, count, stride);
-  Shape made;
-  if (Err e = collector.store(&made); e != Err::ok) return e;
-  made.layout = make_repeat(shape.layout, count, stride);
-  made.signature = repeat_signature(shape.signature, count);
+Err repeat_shape(const Shape& shape, std::span<const Dimension> loops, Shape* result) noexcept {
+  Shape made = shape;
+  for (const Dimension& loop : loops) {
+    Collector collector;
+    collector.include(made, 0, loop.count, loop.stride);
+    if (Err e = collector.store(&made); e != Err::ok) return e;
+  }
+  made.layout = make_repeat(shape.layout, loops);
+  made.signature = repeat_signature(shape.signature, shape.size > 0 ? made.size / shape.size : 0);
   *result = std::move(made);
   return Err::ok;
 }
@@ -113,7 +114,7 @@ Err place_shapes(const std::vector<Placed>& members, Shape* result) noexcept {
   Shape made;
   if (Err e = collector.store(&made); e != Err::ok) return e;
   std::vector<Part> parts;
-  std::vector<SignatureEntry> entries;
+  PoolVector<SignatureEntry> entries;
   parts.reserve(members.size());
   entries.reserve(members.size());
   for (const Placed& member : members) {
@@ -161,10 +162,13 @@ Err place_blocks(const Shape& element, std::vector<Block> blocks, Shape* result)
 
 Err finish_shape(Shape* shape) noexcept {
   if (shape->has_explicit_bounds) return Err::ok;
-  const Wide extent = Wide{shape->upper_bound} - shape->lower_bound;
-  const Wide rounded = (extent + shape->alignment - 1) / shape->alignment * shape->alignment;
-  if (!is_in_range(shape->lower_bound + rounded)) return out_of_range();
-  shape->upper_bound = static_cast<std::int64_t>(shape->lower_bound + rounded);
+  DUNLIN_ASSERT(shape->lower_bound <= shape->upper_bound);
+  // Both bounds are within 2^62 bytes of zero, so that the extent and the alignment fit into 64 bits.
+  const auto extent = static_cast<std::uint64_t>(shape->upper_bound - shape->lower_bound);
+  const auto alignment = static_cast<std::uint64_t>(shape->alignment);
+  const std::uint64_t rounded = (extent + alignment - 1) / alignment * alignment;
+  if (!is_in_range(shape->lower_bound + Wide{rounded})) return out_of_range();
+  shape->upper_bound = shape->lower_bound + static_cast<std::int64_t>(rounded);
   return Err::ok;
 }
 

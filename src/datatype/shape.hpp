@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/err.hpp"
@@ -39,8 +40,13 @@ struct Placed {
 Shape empty_shape() noexcept;
 Shape shape_of(const Datatype& type) noexcept;
 
-/// `count` copies, `stride` bytes apart (the new bounds are rounded to the alignment by `finish`).
-Err repeat_shape(const Shape& shape, std::int64_t count, std::int64_t stride, Shape* result) noexcept;
+/// Copies in nested loops, the innermost first, `stride` bytes apart (the new bounds are rounded to the
+/// alignment by `finish_shape`).
+Err repeat_shape(const Shape& shape, std::span<const Dimension> loops, Shape* result) noexcept;
+inline Err repeat_shape(const Shape& shape, std::int64_t count, std::int64_t stride, Shape* result) noexcept {
+  const Dimension loop{count, stride};
+  return repeat_shape(shape, {&loop, 1}, result);
+}
 /// Shapes one behind the other in packed order.
 Err place_shapes(const std::vector<Placed>& members, Shape* result) noexcept;
 /// The same further on.

@@ -30,7 +30,7 @@ std::int64_t entry_external_bytes(const SignatureEntry& entry) noexcept {
   return entry.count * (entry.type ? external_bytes_of(*entry.type) : entry.inner->external_bytes);
 }
 
-SignatureRef make(std::vector<SignatureEntry> entries) noexcept {
+SignatureRef make(PoolVector<SignatureEntry> entries) noexcept {
   auto* signature = new Signature;
   signature->entries = std::move(entries);
   for (const SignatureEntry& entry : signature->entries) {
@@ -43,7 +43,7 @@ SignatureRef make(std::vector<SignatureEntry> entries) noexcept {
 }
 
 /// Appends, joining with the entry before where both are of one type.
-void append(std::vector<SignatureEntry>* entries, const SignatureEntry& entry) noexcept {
+void append(PoolVector<SignatureEntry>* entries, const SignatureEntry& entry) noexcept {
   if (!entries->empty()) {
     SignatureEntry& last = entries->back();
     if (last.type == entry.type && last.inner.get() == entry.inner.get()) {
@@ -57,14 +57,14 @@ void append(std::vector<SignatureEntry>* entries, const SignatureEntry& entry) n
 }  // namespace
 
 SignatureRef make_signature(const Datatype* type, std::int64_t count) noexcept {
-  std::vector<SignatureEntry> entries;
+  PoolVector<SignatureEntry> entries;
   if (type && count > 0) entries.push_back({type, count, {}});
   return make(std::move(entries));
 }
 
 SignatureRef repeat_signature(const SignatureRef& signature, std::int64_t count) noexcept {
   if (count == 1) return signature;
-  std::vector<SignatureEntry> entries;
+  PoolVector<SignatureEntry> entries;
   if (count > 0 && signature->entries.size() == 1) {
     entries = signature->entries;
     entries[0].count *= count;
@@ -74,8 +74,8 @@ SignatureRef repeat_signature(const SignatureRef& signature, std::int64_t count)
   return make(std::move(entries));
 }
 
-SignatureRef sequence_signature(std::vector<SignatureEntry> members) noexcept {
-  std::vector<SignatureEntry> entries;
+SignatureRef sequence_signature(PoolVector<SignatureEntry> members) noexcept {
+  PoolVector<SignatureEntry> entries;
   for (SignatureEntry& member : members) {
     DUNLIN_ASSERT(member.type == nullptr && member.count == 1);
     const Signature& inner = *member.inner;

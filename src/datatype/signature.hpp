@@ -1,15 +1,13 @@
 // Which predefined elements a type holds, in packed order, without displacements: what MPI_Get_elements
 // counts, external32 converts and accumulate reduces.
 //
-// Built bottom up like the layout (datatype/layout.hpp).  Thread safety: immutable once built.
+// Built bottom up like the layout (datatype/layout.hpp).  Thread safety: see datatype/shared_part.hpp.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <vector>
 
 #include "datatype/basic.hpp"
-#include "object/object.hpp"
+#include "datatype/shared_part.hpp"
 
 namespace dunlin {
 class Datatype;
@@ -27,33 +25,23 @@ struct SignatureEntry {
   SignatureRef inner;
 };
 
-struct Signature {
+struct Signature : SharedPart<Signature> {
   std::int64_t bytes = 0;           // packed, native
   std::int64_t external_bytes = 0;  // packed, external32
   std::int64_t elements = 0;        // as MPI_Get_elements counts; a pair counts as two
   int depth = 0;                    // nested `inner` below
-  std::vector<SignatureEntry> entries;
+  PoolVector<SignatureEntry> entries;
 
   /// The one predefined type that all elements have, or nullptr.
   const Datatype* uniform_type() const noexcept {
     return entries.size() == 1 ? entries[0].type : nullptr;
   }
-
-  // relaxed: whoever adds a reference already holds one.
-  void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() const noexcept {
-    // acq_rel: the destroyer must see everything that other holders did before they let go.
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
- private:
-  mutable std::atomic<int> references_{1};
 };
 
 /// `count` elements of a predefined type; none when `type` is nullptr.
 SignatureRef make_signature(const Datatype* type, std::int64_t count) noexcept;
 SignatureRef repeat_signature(const SignatureRef& signature, std::int64_t count) noexcept;
-SignatureRef sequence_signature(std::vector<SignatureEntry> entries) noexcept;
+SignatureRef sequence_signature(PoolVector<SignatureEntry> entries) noexcept;
 
 /// Elements in the first `bytes` packed bytes of many such types in a row; -1 when `bytes` ends inside an
 /// element.

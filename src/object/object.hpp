@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/assert.hpp"
 
@@ -59,7 +60,35 @@ class ObjectPool {
   static inline Free* free_[kSteps] = {};
 };
 
-class Object {
+/// A class whose objects come and go with MPI's: their memory comes from the pools.
+struct Pooled {
+  [[gnu::returns_nonnull]] static void* operator new(std::size_t bytes) noexcept {
+    return ObjectPool::take(bytes);
+  }
+  static void operator delete(void* memory, std::size_t bytes) noexcept {
+    ObjectPool::give_back(memory, bytes);
+  }
+  static void* operator new(std::size_t, void* place) noexcept {
+    return place;
+  }  // predefined objects, static storage
+  static void operator delete(void*, void*) noexcept {}
+};
+
+/// The same for the few elements of vectors that come and go with such objects.
+template <class T>
+struct PoolAllocator {
+  using value_type = T;
+  PoolAllocator() = default;
+  template <class U>
+  PoolAllocator(const PoolAllocator<U>&) noexcept {}
+  T* allocate(std::size_t n) noexcept { return static_cast<T*>(ObjectPool::take(n * sizeof(T))); }
+  void deallocate(T* memory, std::size_t n) noexcept { ObjectPool::give_back(memory, n * sizeof(T)); }
+  bool operator==(const PoolAllocator&) const = default;
+};
+template <class T>
+using PoolVector = std::vector<T, PoolAllocator<T>>;
+
+class Object : public Pooled {
  public:
   explicit Object(Kind kind) noexcept : kind_(kind) {}
   Object(const Object&) = delete;
@@ -79,15 +108,6 @@ class Object {
   std::uintptr_t handle_value() const noexcept {
     return predefined_handle_ ? predefined_handle_ : reinterpret_cast<std::uintptr_t>(this);
   }
-
-  static void* operator new(std::size_t bytes) noexcept { return ObjectPool::take(bytes); }
-  static void operator delete(void* memory, std::size_t bytes) noexcept {
-    ObjectPool::give_back(memory, bytes);
-  }
-  static void* operator new(std::size_t, void* place) noexcept {
-    return place;
-  }  // predefined objects, static storage
-  static void operator delete(void*, void*) noexcept {}
 
   /// The stable int of MPI_Xxx_toint: the handle itself for predefined objects, else an index from 4096 up.
   int to_int() noexcept;
