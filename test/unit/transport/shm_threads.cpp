@@ -55,7 +55,7 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int me
     }
   });
   RingReader reader(place);
-  std::vector<std::byte> data(bytes_max);
+  std::vector<std::byte> data(bytes_max), taken(bytes_max);
   for (int message = 0; message < messages; ++message) {
     const auto deliver = [&](const Envelope& envelope, const Payload& payload) {
       ASSERT_EQ(envelope.source, message);
@@ -66,13 +66,13 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int me
     const bool takes = kind == MessageKind::eager && message % 3 != 0;
     const auto try_take = [&] {
       const auto room = std::int64_t(bytes_max);
-      std::int64_t bytes = reader.try_take(std::uint64_t(message), message, -message, data.data(), room);
+      std::int64_t bytes = reader.try_take(std::uint64_t(message), message, -message, taken.data(), room);
       if (bytes == RingReader::kOther)
-        bytes = reader.try_take_any(std::uint64_t(message), message, -message, data.data(), room);
+        bytes = reader.try_take_any(std::uint64_t(message), message, -message, taken.data(), room);
       EXPECT_NE(bytes, RingReader::kOther);
       if (bytes < 0) return false;
       deliver({std::uint64_t(message), message, -message, std::uint32_t(bytes)},
-              RunPayload(data.data(), std::size_t(bytes)));
+              RunPayload(taken.data(), std::size_t(bytes)));
       return true;
     };
     while (takes ? !try_take() : !reader.try_read(deliver)) std::this_thread::yield();
