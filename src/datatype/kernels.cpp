@@ -44,15 +44,17 @@ void copy_grid_long(std::byte* to, Grid to_grid, const std::byte* from, Grid fro
 
 // Columns whose blocks fall into few sets of the first-level cache, as strides of whole KiB make them,
 // move at a set pace.  A core that runs ahead asks for more lines of a set than it has ways; they push each
-// other out, and those that were written have to be carried down each time.  Every beat is a multiplication,
-// three cycles on all current processors.  Measured on one VCPU of an AMD EPYC 9005, ns for a block of 8
-// bytes, 1024 blocks, at full speed and paced:
+// other out, and those that were written have to be carried down each time.  Every beat is an addition that
+// the next block waits for, one cycle on all current processors.  Measured on one VCPU of an AMD EPYC 9005,
+// ns for a block of 8 bytes, 1024 blocks, at full speed and paced:
 //   stride       1024         2048         8192
-//   written    2.1  1.6     5.0  2.2     7.0  3.6
-//   read                    1.4  1.0     3.7  2.1
-//   both       4.1  2.8     7.0  3.9    11.1  5.8
-// One beat fewer is enough for most numbers of blocks, and none at all for the others.  The loss begins at
-// about 64 blocks a set; from kPacedBlocksMax on the lines lie in no near cache.
+//   written    3.6  1.3     5.7  1.8     7.8  3.4
+//   read       1.0  0.9     1.6  1.4     4.0  2.1
+//   both       5.6  2.9     6.6  3.7    11.6  6.1
+// Two beats more or fewer cost a tenth when reading; when writing, two fewer cost up to the double.
+// Bounding how many blocks are under way instead, by making a block wait for the one 4 to 16 before it, or
+// prefetching 4 to 64 blocks ahead, gained nothing.  The loss begins at about 64 blocks a set; from
+// kPacedBlocksMax on the lines lie in no near cache.
 constexpr std::int64_t kPacedBlocksPerSet = 64, kPacedBlocksMax = 16384;
 
 [[gnu::noinline]] std::int64_t beats(std::int64_t block, std::int64_t to_stride, std::int64_t from_stride,
@@ -67,19 +69,22 @@ constexpr std::int64_t kPacedBlocksPerSet = 64, kPacedBlocksMax = 16384;
     if (!is_crowded || step < kSetBytes / 4) return std::int64_t{0};
     return step == kSetBytes ? beats.one_set : step == kSetBytes / 2 ? beats.two_sets : beats.four_sets;
   };
-  return n > kPacedBlocksMax ? 0 : of(to_stride, {5, 3, 2}) + of(from_stride, {2, 1, 0});
+  return n > kPacedBlocksMax ? 0 : of(to_stride, {13, 6, 4}) + of(from_stride, {7, 2, 2});
 }
 
 template <std::int64_t kBlock>
 void copy_grid_paced(std::byte* to, Grid to_grid, const std::byte* from, Grid from_grid, std::int64_t columns,
                      std::int64_t rows, std::int64_t) noexcept {
   const std::int64_t wait = beats(kBlock, to_grid.stride[0], from_grid.stride[0], columns * rows);
-  std::int64_t one = 1;
-  __asm__("" : "+r"(one));  // the compiler must not know
+  std::int64_t nothing = 0;
+  __asm__("" : "+r"(nothing));  // the compiler must not know
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t i = 0; i < columns; ++i) {
       std::memcpy(to + i * to_grid.stride[0], from + i * from_grid.stride[0], kBlock);
-      for (std::int64_t beat = 0; beat < wait; ++beat) i *= one;
+      for (std::int64_t beat = 0; beat < wait; ++beat) {
+        i += nothing;
+        __asm__("" : "+r"(i));  // nor make one addition of all
+      }
     }
     to += to_grid.stride[1];
     from += from_grid.stride[1];

@@ -67,7 +67,8 @@ TEST(Kernels, OnlyCrowdedColumnsArePaced) {
   EXPECT_TRUE(is_paced(-8192, 8, 64));
   EXPECT_TRUE(is_paced(1024, 8, 256));
   EXPECT_FALSE(is_paced(8, 8192, 63));
-  EXPECT_FALSE(is_paced(8, 1024, 4096));  // reading four sets at full speed is best
+  EXPECT_TRUE(is_paced(8, 1024, 4096));
+  EXPECT_FALSE(is_paced(8, 512, 4096));  // eight sets are enough
   EXPECT_FALSE(is_paced(8, 8, 4096));
   EXPECT_FALSE(is_paced(8 * 1025, 8, 1024));
 }
