@@ -38,10 +38,9 @@ void copy_message(bench::Process& self, dunlin::memory::PeerMemory& peer, std::b
   static dunlin::memory::SourceHistory history;
   const dunlin::memory::WhileWaiting nothing{[](void*) noexcept {}, nullptr};
   const bool has_arrived =
-      is_shared ? try_receive_shared(peer, self.board().address[2], from, buffer, bytes, history, nothing) ==
-                      dunlin::memory::SharedReceive::arrived
-                : peer.try_read({&to, 1}, {&source, 1});
-  if (!has_arrived) std::abort();
+      is_shared && try_receive_shared(peer, self.board().address[2], from, buffer, bytes, history, false,
+                                      nothing) == dunlin::memory::SharedReceive::arrived;
+  if (!has_arrived && !peer.try_read({&to, 1}, {&source, 1})) std::abort();
   done.store(1, std::memory_order_release);
 }
 

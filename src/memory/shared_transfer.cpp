@@ -148,7 +148,8 @@ class Receiving {
 }  // namespace
 
 SharedReceive try_receive_shared(PeerMemory& sender, std::uint64_t at, std::uint64_t from, std::byte* to,
-                                 std::size_t bytes, SourceHistory& history, WhileWaiting meanwhile) noexcept {
+                                 std::size_t bytes, SourceHistory& history, bool is_asked,
+                                 WhileWaiting meanwhile) noexcept {
   const std::size_t chunk_bytes = shared_copy_chunk_bytes(bytes);
   if (at == 0 || chunk_bytes == 0) return SharedReceive::declined;
   const Mapping state = sender.map(at, sizeof(SharedTransfer));
@@ -157,22 +158,23 @@ SharedReceive try_receive_shared(PeerMemory& sender, std::uint64_t at, std::uint
   auto& transfer = *reinterpret_cast<SharedTransfer*>(state.at);
   Receiving receiving(transfer, to, source.at, bytes, chunk_bytes);
   const bool can_be_helped = is_shared(to, bytes);
-  ShareWay way = history.choose(from, bytes, source.at);
+  ShareWay way = history.choose(from, bytes, source.at, is_asked);
   if (!can_be_helped && way == ShareWay::sender) way = ShareWay::both;
   // A look takes time in which the sender may begin.  Where both copy it must not: it could take the lines
   // that the next look expects here.
-  if (way != ShareWay::sender) history.learn(from, bytes, source.at);
+  if (way != ShareWay::sender) history.learn(from, bytes, source.at, is_asked);
+  if (way == ShareWay::channel) return SharedReceive::through_channel;
   if (can_be_helped) receiving.publish(way);
   if (way == ShareWay::sender)
-    history.learn(from, bytes, source.at);
+    history.learn(from, bytes, source.at, is_asked);
   else
     receiving.copy(hint_of(way));
-  if (!receiving.await_sender(sender, state, meanwhile)) return SharedReceive::lost;
+  if (!receiving.await_sender(sender, state, meanwhile)) return SharedReceive::through_channel;
   const bool is_source_valid = sender.is_still_valid(source);
   if (is_source_valid && transfer.is_spoilt.load(std::memory_order_relaxed) == 0)
     return SharedReceive::arrived;
   // Where only our own memory changed its backing, every write has been counted and no more will come.
-  return is_source_valid ? SharedReceive::declined : SharedReceive::lost;
+  return is_source_valid ? SharedReceive::declined : SharedReceive::through_channel;
 }
 
 }  // namespace dunlin::memory

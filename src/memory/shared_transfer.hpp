@@ -14,7 +14,7 @@
 //             4. The sender claims from its own view of the counter.  A fork of the sender parts that view
 //             from the receiver's, so that it may still write chunks that the receiver took as its own: then
 //             the receiver trusts only what the sender sends through the channel, after its last write
-//             (`lost`).
+//             (`through_channel`).
 #pragma once
 
 #include <atomic>
@@ -59,8 +59,9 @@ bool help_transfer(SharedTransfer& transfer, PeerMemory& receiver, const std::by
 
 enum class SharedReceive : std::uint8_t {
   arrived,
-  declined,  // nothing was begun: another way may be taken
-  lost,      // the sender forked and may still write: only data through the channel is safe now
+  declined,         // nothing was begun: another way may be taken
+  through_channel,  // the sender forked and may still write: only data through the channel is safe now; or
+                    // that is faster
 };
 
 /// What a waiting receiver does meanwhile (it helps those whose sender it is).
@@ -70,10 +71,11 @@ struct WhileWaiting {
 };
 
 /// Copies `bytes` from the sender's address `from` to `to`, together with the sender when it helps.
-/// `transfer` is the address that came with the offer; `history` knows the sender's buffers, and learns.
+/// `transfer` is the address that came with the offer; `history` knows the sender's buffers, and learns, soon
+/// where `is_asked`.
 /// Waits, at the end, for what the sender is copying, which takes microseconds while the sender runs.
 SharedReceive try_receive_shared(PeerMemory& sender, std::uint64_t transfer, std::uint64_t from,
-                                 std::byte* to, std::size_t bytes, SourceHistory& history,
+                                 std::byte* to, std::size_t bytes, SourceHistory& history, bool is_asked,
                                  WhileWaiting meanwhile) noexcept;
 
 }  // namespace dunlin::memory

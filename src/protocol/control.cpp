@@ -23,12 +23,22 @@ void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
     case ControlKind::done:
       peer.learn(Verdict(control.b));
       [[fallthrough]];
-    case ControlKind::matched: return finish(*send, Err::ok);
-    case ControlKind::want_data: return data_wanted(*send, control);
-    case ControlKind::chunk: return chunk_arrived(control, envelope, payload);
-    case ControlKind::hold: peer.is_held_back = true; return peer.update_eager_bytes_max_now();
-    case ControlKind::resume: peer.is_held_back = false; return peer.update_eager_bytes_max_now();
-    case ControlKind::cancel: return cancel_wanted(peer, control);
+    case ControlKind::matched:
+      return finish(*send, Err::ok);
+    case ControlKind::want_data:
+      return data_wanted(*send, control);
+    case ControlKind::chunk:
+      return chunk_arrived(control, envelope, payload);
+    case ControlKind::piece:
+      return piece_arrived(peer, envelope, payload);
+    case ControlKind::hold:
+      peer.is_held_back = true;
+      return peer.update_eager_bytes_max_now();
+    case ControlKind::resume:
+      peer.is_held_back = false;
+      return peer.update_eager_bytes_max_now();
+    case ControlKind::cancel:
+      return cancel_wanted(peer, control);
     case ControlKind::cancelled:
       if (control.b == 0) return;  // matched in the meantime: the send completes as any other
       send->completion.is_cancelled = true;
@@ -37,7 +47,6 @@ void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
 }
 
 void Protocol::data_wanted(SendRequest& request, const Control& control) noexcept {
-  Peer& peer = *request.peer;
   DUNLIN_ASSERT(request.stage == SendRequest::Stage::offered);
   DUNLIN_ASSERT(control.c <= request.data.bytes);
   request.stage = SendRequest::Stage::streaming;
@@ -45,10 +54,7 @@ void Protocol::data_wanted(SendRequest& request, const Control& control) noexcep
   request.receiver_cookie = control.b;
   request.wanted = control.c;
   request.streamed = 0;
-  request.next_stream = nullptr;
-  (peer.last_stream ? peer.last_stream->next_stream : peer.first_stream) = &request;
-  peer.last_stream = &request;
-  mark_busy(peer);  // flushed by the next poll, not here: we are inside the transport's
+  stream(request);  // flushed by the next poll, not here: we are inside the transport's
 }
 
 void Protocol::chunk_arrived(const Control& control, const transport::Envelope& envelope,
@@ -63,8 +69,10 @@ void Protocol::chunk_arrived(const Control& control, const transport::Envelope& 
 
 void Protocol::cancel_wanted(Peer& peer, const Control& control) noexcept {
   for (match::Unexpected* each = matcher_.first_arrived(); each; each = each->next_arrived) {
-    if (each->peer != peer.index || each->kind == transport::MessageKind::eager) continue;
-    std::uint64_t cookie;  // the first word of both an Offer and a synchronous message
+    const bool has_cookie = each->kind == transport::MessageKind::eager_synchronous ||
+                            each->kind == transport::MessageKind::rendezvous;
+    if (each->peer != peer.index || !has_cookie) continue;
+    std::uint64_t cookie;  // the first word of both
     std::memcpy(&cookie, each->payload().data(), sizeof cookie);
     if (cookie != control.a) continue;
     matcher_.remove(*each);

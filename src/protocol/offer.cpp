@@ -60,15 +60,18 @@ void Protocol::withdraw_offer(SendRequest& request) noexcept {
 bool Protocol::help_receivers() noexcept {
   bool moved = false;
   for (SendRequest* each = shared_sends_; each; each = each->next_shared) {
-    if (!memory::has_begun(*each->shared)) [[likely]] continue;
+    if (!memory::has_begun(*each->shared)) [[likely]]
+      continue;
     memory::PeerMemory* receiver = memory_of(*each->peer);
     moved |= receiver && memory::help_transfer(*each->shared, *receiver, each->data.address);
   }
   return moved;
 }
 
-/// Reads the sender's memory directly; false when nobody can, and then nothing counts as received.
-bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
+/// Reads the sender's memory directly; false when nobody can, or the channel is faster, and then nothing
+/// counts as received.  `is_choice`: the sender might as well have pushed, and is to hear what is faster.
+bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes,
+                        bool is_choice) noexcept {
   if (peer.index == me_) {
     copy(reinterpret_cast<const SendRequest*>(offer.cookie)->data, request.data);
     return true;
@@ -83,11 +86,12 @@ bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer,
     const memory::WhileWaiting help{
         [](void* self) noexcept { static_cast<Protocol*>(self)->help_receivers(); }, this};
     const memory::SharedReceive received = memory::try_receive_shared(
-        *sender, offer.shared, offer.address, request.data.address, bytes, peer.sources, help);
+        *sender, offer.shared, offer.address, request.data.address, bytes, peer.sources, is_choice, help);
     if (received == memory::SharedReceive::arrived) return true;
-    if (received == memory::SharedReceive::lost) return false;
+    if (received == memory::SharedReceive::through_channel) return false;
   }
   if (const memory::Mapping mapping = sender->map(offer.address, bytes)) {
+    if (is_contiguous && is_choice) peer.sources.learn(offer.address, bytes, mapping.at, true);
     if (is_contiguous)
       memory::copy(request.data.address, mapping.at, bytes, memory::hint_for(bytes));
     else

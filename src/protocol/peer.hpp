@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "memory/peer_memory.hpp"
 #include "memory/source_history.hpp"
@@ -52,36 +53,46 @@ class OutgoingQueue {
   Outgoing* last_ = nullptr;
 };
 
+/// A message that comes in pieces (pieces.cpp), on its way into a receive, or into memory until one asks.
+struct Arriving {
+  ReceiveRequest* request;
+  match::Unexpected* kept;
+  std::uint64_t bytes;     // of the message
+  std::uint64_t position;  // bytes that have come
+};
+
 struct Peer {
   transport::Channel* channel = nullptr;
-  int index = 0;                            // peer index
+  int index = 0;  // peer index
   // Only for a peer on this node: direct ways to and from the pair's rings, for messages of one line.
-  transport::shm::Channel* shm = nullptr;         // the same as `channel`
-  transport::shm::RingReader* incoming = nullptr; // nullptr until it has sent enough to have a ring
-  std::uint64_t short_bytes_end_now = 0;    // hot path: messages below this may go by `shm`; 0 as -1 below
-  std::int64_t eager_bytes_max = 0;         // what the channel and the setting allow
-  std::int64_t copied_bytes_max = 0;        // the same where the peer cannot read the buffer in place
-  std::int64_t eager_bytes_max_now = 0;     // hot path: always eager; -1 while sends wait or are held back
-  // Messages from kReadBytesMin to eager_bytes_max may go either way; the receiver says what is faster.
-  std::uint32_t copies_left = 0;            // so many more are pushed before one is offered again
-  std::uint32_t copies_next = kCopiesMin;   // how many the next time that an offer turns out slow
-  std::uint32_t pulls = 0;                  // as receiver: offers of that size so far; every eighth is timed
-  bool is_held_back = false;                // it holds too much of ours unexpected: offer, do not push
-  bool has_told_hold = false;               // we told it to hold back
+  transport::shm::Channel* shm = nullptr;          // the same as `channel`
+  transport::shm::RingReader* incoming = nullptr;  // nullptr until it has sent enough to have a ring
+  std::uint64_t short_bytes_end_now = 0;  // hot path: messages below this may go by `shm`; 0 as -1 below
+  std::int64_t eager_bytes_max = 0;       // what the channel and the setting allow
+  std::int64_t copied_bytes_max = 0;      // the same where the peer cannot read the buffer in place
+  std::int64_t piece_bytes_max = 0;       // longer ones go in pieces
+  std::int64_t long_piece_bytes_max = 0;  // pieces of messages longer than four such pieces
+  std::int64_t eager_bytes_max_now = 0;   // hot path: always eager; -1 while sends wait or are held back
+  // Messages from kReadBytesMin to copied_bytes_max may go either way; the receiver says what is faster.
+  std::uint32_t copies_left = 0;           // so many more are pushed before one is offered again
+  std::uint32_t copies_next = kCopiesMin;  // how many the next time that an offer turns out slow
+  bool is_held_back = false;               // it holds too much of ours unexpected: offer, do not push
+  bool has_told_hold = false;              // we told it to hold back
 
   // Messages and control messages that found no room.  While there are any, everything queues behind them,
   // so that no message overtakes another, nor what this rank had to say before it (that a message has been
   // received: MPI_Bsend relies on it).  Data that the peer asked for is apart: it names its receive.
   OutgoingQueue outgoing;
-  SendRequest* first_stream = nullptr;      // data asked for through the channel
+  SendRequest* first_stream = nullptr;  // data asked for through the channel, or in pieces
   SendRequest* last_stream = nullptr;
+  std::vector<Arriving> arriving;  // from it, oldest first; rarely more than one
   Peer* next_busy = nullptr;
   bool is_busy = false;
 
-  std::unique_ptr<memory::PeerMemory> memory;   // direct access to its memory, or nullptr
-  bool is_memory_known = false;             // `memory` was asked for
-  memory::SourceHistory sources;            // its send buffers that both sides copied
-  PeerLayouts layouts;                      // of its types that are not contiguous
+  std::unique_ptr<memory::PeerMemory> memory;  // direct access to its memory, or nullptr
+  bool is_memory_known = false;                // `memory` was asked for
+  memory::SourceHistory sources;               // its send buffers that we have read
+  PeerLayouts layouts;                         // of its types that are not contiguous
 
   static constexpr std::int64_t kReadBytesMin = 8 << 10;
   static constexpr std::uint32_t kCopiesMin = 64, kCopiesMax = 4096;

@@ -19,6 +19,13 @@ IntVariable eager_bytes{
     "read the buffer in place; larger ones go by rendezvous",
     0};
 
+IntVariable piece_bytes{
+    "PIECE_BYTES", 16 << 10, "bytes",
+    "data that goes through a channel goes in pieces of this size, or twice it, so that both sides copy "
+    "at the same time",
+    64};
+constexpr std::int64_t kEagerBytesLimit = std::int64_t{1} << 30;
+
 std::span<const std::byte> bytes_of(const auto& value) noexcept {
   return std::as_bytes(std::span(&value, 1));
 }
@@ -51,9 +58,11 @@ Peer& Protocol::peer_of(int index) noexcept {
         "no transport reaches rank %d from rank %d; are they on the same machine? (dunlin-info --transport)",
         index, me_);
   DUNLIN_ASSERT(peer->channel->bytes_max() >= sizeof(Control) + 8);
-  const auto channel_bytes_max = std::int64_t(peer->channel->bytes_max() - sizeof(std::uint64_t));
-  peer->eager_bytes_max = std::min(channel_bytes_max, eager_bytes.get());
-  peer->copied_bytes_max = std::min(channel_bytes_max, 4 * eager_bytes.get());
+  peer->eager_bytes_max = std::min(eager_bytes.get(), kEagerBytesLimit);
+  peer->copied_bytes_max = std::min(4 * eager_bytes.get(), kEagerBytesLimit);
+  const auto channel_bytes_max = std::int64_t(peer->channel->bytes_max() - sizeof(Control));
+  peer->piece_bytes_max = std::min(channel_bytes_max, piece_bytes.get());
+  peer->long_piece_bytes_max = std::min(channel_bytes_max, 2 * piece_bytes.get());
   peer->update_eager_bytes_max_now();
   return *peer;
 }
@@ -95,8 +104,8 @@ bool Protocol::is_eager(Peer& peer, const Source& data) noexcept {
   if (bytes > peer.copied_bytes_max) return false;
   const memory::PeerMemory* const memory = memory_of(peer);
   if (!memory || !memory->can_map() || !memory::is_shared(data.address, data.bytes)) return true;
-  if (bytes > peer.eager_bytes_max) return false;
-  if (engine_.is_oversubscribed()) return true;  // a handshake costs two switches
+  // Where ranks share cores, a handshake costs two switches.
+  if (engine_.is_oversubscribed()) return bytes <= peer.eager_bytes_max;
   if (peer.copies_left == 0) return false;
   --peer.copies_left;
   return true;
@@ -112,6 +121,7 @@ transport::Sent Protocol::try_start(SendRequest& request) noexcept {
   const auto before = request.stage;
   transport::Sent sent;
   if (is_small && !peer.is_held_back && request.mode != Mode::synchronous) {
+    if (std::int64_t(data.bytes) > peer.piece_bytes_max) return try_start_pieces(request);
     envelope.kind = transport::MessageKind::eager;
     envelope.bytes = std::uint32_t(data.bytes);
     sent = peer.try_send(envelope, {}, data);
@@ -119,7 +129,7 @@ transport::Sent Protocol::try_start(SendRequest& request) noexcept {
     return sent;
   }
   request.stage = SendRequest::Stage::offered;
-  if (is_small && !peer.is_held_back) {
+  if (is_small && !peer.is_held_back && std::int64_t(data.bytes) <= peer.piece_bytes_max) {
     const auto cookie = reinterpret_cast<std::uint64_t>(&request);
     envelope.kind = transport::MessageKind::eager_synchronous;
     envelope.bytes = std::uint32_t(data.bytes + sizeof cookie);
@@ -186,6 +196,21 @@ bool Protocol::try_flush(Peer& peer) noexcept {
     moved = true;
   }
   peer.update_eager_bytes_max_now();
+  moved |= flush_streams(peer);
+  return moved;
+}
+
+/// Data that goes through the channel.
+void Protocol::stream(SendRequest& request) noexcept {
+  Peer& peer = *request.peer;
+  request.next_stream = nullptr;
+  (peer.last_stream ? peer.last_stream->next_stream : peer.first_stream) = &request;
+  peer.last_stream = &request;
+  mark_busy(peer);
+}
+
+bool Protocol::flush_streams(Peer& peer) noexcept {
+  bool moved = false;
   while (SendRequest* first = peer.first_stream) {
     const std::uint64_t before = first->streamed;
     const transport::Sent sent = try_stream(peer, *first);
@@ -201,10 +226,15 @@ bool Protocol::try_flush(Peer& peer) noexcept {
 
 /// Sends chunks until all wanted bytes are out (`yes`) or there is no room (`full`).
 transport::Sent Protocol::try_stream(Peer& peer, SendRequest& request) noexcept {
-  const std::size_t chunk_max = peer.channel->bytes_max() - sizeof(Control);
+  // Larger ones for larger messages: each waits once for its lines to come (docs/shm.md, "Pieces").
+  const auto piece_max =
+      std::size_t(request.wanted / 4 > std::uint64_t(peer.piece_bytes_max) ? peer.long_piece_bytes_max
+                                                                           : peer.piece_bytes_max);
   while (request.streamed < request.wanted) {
-    const std::size_t bytes = std::min<std::size_t>(chunk_max, request.wanted - request.streamed);
-    const Control control{.kind = ControlKind::chunk, .a = request.receiver_cookie, .b = request.streamed};
+    const std::size_t bytes = std::min(piece_max, request.wanted - request.streamed);
+    const Control control{.kind = request.receiver_cookie ? ControlKind::chunk : ControlKind::piece,
+                          .a = request.receiver_cookie,
+                          .b = request.streamed};
     transport::Envelope envelope;
     envelope.kind = transport::MessageKind::control;
     envelope.bytes = std::uint32_t(sizeof control + bytes);

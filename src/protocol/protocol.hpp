@@ -23,7 +23,9 @@
 #include "protocol/requests.hpp"
 #include "transport/transport.hpp"
 
-namespace dunlin::progress { class Engine; }
+namespace dunlin::progress {
+class Engine;
+}
 
 namespace dunlin::protocol {
 
@@ -37,15 +39,18 @@ class Protocol final : public transport::Inbox {
   /// hot path: a standard-mode send that needs no request.  True when the buffer may be reused already.
   bool try_send_now(Comm& comm, Plane plane, const Source& data, int dest, int tag) noexcept {
     Peer* peer = peers_[std::size_t(comm.target_members[dest])];
-    if (!peer) [[unlikely]] peer = &peer_of(comm.target_members[dest]);
+    if (!peer) [[unlikely]]
+      peer = &peer_of(comm.target_members[dest]);
     const transport::Envelope envelope{comm.context_of(plane), comm.rank, tag, std::uint32_t(data.bytes),
                                        transport::MessageKind::eager};
     // Both limits let nothing through while sends are pending or held back.
     if (data.bytes < peer->short_bytes_end_now && data.is_contiguous()) [[likely]]
-      if (peer->shm->try_send_short(envelope, data.address)) [[likely]] return true;
+      if (peer->shm->try_send_short(envelope, data.address)) [[likely]]
+        return true;
     if (std::int64_t(data.bytes) > peer->eager_bytes_max_now)
       if (peer->eager_bytes_max_now < 0 || !is_eager(*peer, data)) return false;
     if (!data.is_contiguous() && peer->shm && is_scattered(data)) return false;
+    if (std::int64_t(data.bytes) > peer->piece_bytes_max) return false;
     return peer->try_send(envelope, {}, data) == transport::Sent::yes;
   }
 
@@ -65,7 +70,8 @@ class Protocol final : public transport::Inbox {
     if (source < 0 || tag < 0 || !data.is_contiguous()) return false;
     if (!matcher_.is_free({comm.context_of(plane), source, tag})) return false;
     Peer* const peer = peers_[std::size_t(comm.target_members[source])];
-    if (!peer || !peer->incoming) [[unlikely]] return false;
+    if (!peer || !peer->incoming) [[unlikely]]
+      return false;
     for (int polls = polls_direct_;; transport::shm::Hardware::pause()) {
       std::int64_t bytes = peer->incoming->try_take(comm.context_of(plane), source, tag, data.address,
                                                     std::int64_t(data.bytes));
@@ -100,7 +106,8 @@ class Protocol final : public transport::Inbox {
 
   /// Tries pending sends and streams again, and helps receivers to copy; answers whether anything moved.
   bool flush() noexcept {
-    if (shared_sends_ && help_receivers()) [[unlikely]] return true;
+    if (shared_sends_ && help_receivers()) [[unlikely]]
+      return true;
     return busy_peers_ && flush_busy();
   }
   /// Whether everything handed over has left this process (finalize waits for it).
@@ -132,6 +139,8 @@ class Protocol final : public transport::Inbox {
   void withdraw_offer(SendRequest& request) noexcept;
   memory::PeerMemory* memory_of(Peer& peer) noexcept;
   bool try_flush(Peer& peer) noexcept;
+  void stream(SendRequest& request) noexcept;
+  bool flush_streams(Peer& peer) noexcept;
   transport::Sent try_stream(Peer& peer, SendRequest& request) noexcept;
   void mark_busy(Peer& peer) noexcept;
   void finish(SendRequest& request, Err error) noexcept;
@@ -140,11 +149,22 @@ class Protocol final : public transport::Inbox {
              int tag) noexcept;
   void deliver_kept(ReceiveRequest& request, match::Unexpected& message) noexcept;
   void accept(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
-              const transport::Payload& payload, bool was_kept = false) noexcept;
+              const transport::Payload& payload, const match::Unexpected* kept = nullptr) noexcept;
+  std::size_t fit(ReceiveRequest& request, std::uint64_t bytes) noexcept;
   void place(ReceiveRequest& request, const transport::Payload& payload, std::size_t head, std::size_t offset,
              std::size_t bytes) noexcept;
   void accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer, bool was_kept) noexcept;
-  bool try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept;
+  static Verdict verdict_on(const Peer& peer, const Offer& offer, bool was_kept) noexcept;
+  bool try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes,
+                bool is_choice) noexcept;
+
+  transport::Sent try_start_pieces(SendRequest& request) noexcept;
+  bool try_follow_pieces(ReceiveRequest& request, Peer& peer, const transport::Envelope& envelope,
+                         const transport::Payload& payload, const match::Unexpected* kept) noexcept;
+  void piece_arrived(Peer& peer, const transport::Envelope& envelope,
+                     const transport::Payload& payload) noexcept;
+  void add_piece(Arriving& message, const transport::Payload& payload, std::size_t head,
+                 std::size_t bytes) noexcept;
 
   void keep_unexpected(int peer, const transport::Envelope& envelope,
                        const transport::Payload& payload) noexcept;
@@ -165,12 +185,12 @@ class Protocol final : public transport::Inbox {
   ConnectMemory connect_memory_ = nullptr;
   const int me_;
   match::Matcher matcher_;
-  std::vector<Peer*> peers_;                 // by peer index; made at first contact, owned
-  Peer* busy_peers_ = nullptr;               // with something pending
-  SendRequest* shared_sends_ = nullptr;      // offered, and this side may help to copy
-  std::vector<Peer*> told_to_hold_;          // senders that offer instead of pushing because of us
-  std::uint64_t unexpected_bytes_ = 0;       // memory of unexpected messages
-  std::vector<std::byte> scratch_;           // for data that is contiguous neither here nor there
+  std::vector<Peer*> peers_;             // by peer index; made at first contact, owned
+  Peer* busy_peers_ = nullptr;           // with something pending
+  SendRequest* shared_sends_ = nullptr;  // offered, and this side may help to copy
+  std::vector<Peer*> told_to_hold_;      // senders that offer instead of pushing because of us
+  std::uint64_t unexpected_bytes_ = 0;   // memory of unexpected messages
+  std::vector<std::byte> scratch_;       // for data that is contiguous neither here nor there
 };
 
 }  // namespace dunlin::protocol

@@ -6,7 +6,6 @@
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "datatype/cursor.hpp"
-#include "os/clock.hpp"
 #include "progress/engine.hpp"
 #include "protocol/protocol.hpp"
 
@@ -76,7 +75,8 @@ void Protocol::receive_and_wait(ReceiveRequest& request, Comm& comm, Plane plane
       deliver_kept(request, *message);
       return engine_.wait(request, from);
     }
-  if (!matcher_.try_await(request)) [[unlikely]] matcher_.post(request);
+  if (!matcher_.try_await(request)) [[unlikely]]
+    matcher_.post(request);
   engine_.wait(request, from);
 }
 
@@ -96,16 +96,20 @@ void Protocol::receive_matched(ReceiveRequest& request, Comm& comm, match::Unexp
 
 std::uint64_t Protocol::message_bytes(match::Unexpected& message) noexcept {
   switch (message.kind) {
-    case transport::MessageKind::rendezvous: return header_of<Offer>(Kept(message.payload())).bytes;
-    case transport::MessageKind::eager_synchronous: return message.bytes - sizeof(std::uint64_t);
-    default: return message.bytes;
+    case transport::MessageKind::rendezvous:
+      return header_of<Offer>(Kept(message.payload())).bytes;
+    case transport::MessageKind::eager_synchronous:
+    case transport::MessageKind::eager_pieces:
+      return message.bytes - sizeof(std::uint64_t);
+    default:
+      return message.bytes;
   }
 }
 
 void Protocol::deliver_kept(ReceiveRequest& request, match::Unexpected& message) noexcept {
   const transport::Envelope envelope{message.key.context, message.key.source, message.key.tag, message.bytes,
                                      message.kind};
-  accept(request, message.peer, envelope, Kept(message.payload()), true);
+  accept(request, message.peer, envelope, Kept(message.payload()), &message);
   forget(message);
 }
 
@@ -114,7 +118,8 @@ bool Protocol::try_arrive_short(std::uint64_t context, std::uint64_t source_and_
                                 std::size_t bytes) noexcept {
   const match::Key key{context, std::int32_t(source_and_tag), std::int32_t(source_and_tag >> 32)};
   auto* const request = static_cast<ReceiveRequest*>(matcher_.first_of_run(key));
-  if (!request || !request->data.is_contiguous() || bytes > request->data.bytes) [[unlikely]] return false;
+  if (!request || !request->data.is_contiguous() || bytes > request->data.bytes) [[unlikely]]
+    return false;
   matcher_.take_first_of_run();
   request->completion.source = key.source;
   request->completion.tag = key.tag;
@@ -130,7 +135,8 @@ void Protocol::arrived(int peer, const transport::Envelope& envelope,
   if (envelope.kind == transport::MessageKind::control) [[unlikely]]
     return control_arrived(peer_of(peer), envelope, payload);
   match::Posted* posted = matcher_.take({envelope.context, envelope.source, envelope.tag});
-  if (!posted) [[unlikely]] return keep_unexpected(peer, envelope, payload);
+  if (!posted) [[unlikely]]
+    return keep_unexpected(peer, envelope, payload);
   auto& request = static_cast<ReceiveRequest&>(*posted);
   if (envelope.kind == transport::MessageKind::eager && request.data.is_contiguous() &&
       envelope.bytes <= request.data.bytes) [[likely]] {
@@ -148,25 +154,30 @@ void Protocol::arrived(int peer, const transport::Envelope& envelope,
 
 /// Delivers a matched message of any kind into any buffer.
 void Protocol::accept(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
-                      const transport::Payload& payload, bool was_kept) noexcept {
+                      const transport::Payload& payload, const match::Unexpected* kept) noexcept {
   request.is_matched = true;
   request.completion.source = envelope.source;
   request.completion.tag = envelope.tag;
   if (envelope.kind == transport::MessageKind::rendezvous)
-    return accept_offer(request, peer_of(peer), header_of<Offer>(payload), was_kept);
-  std::size_t head = 0;
-  if (envelope.kind == transport::MessageKind::eager_synchronous) {
-    head = sizeof(std::uint64_t);
+    return accept_offer(request, peer_of(peer), header_of<Offer>(payload), kept != nullptr);
+  if (envelope.kind == transport::MessageKind::eager_pieces &&
+      try_follow_pieces(request, peer_of(peer), envelope, payload, kept))
+    return;
+  const std::size_t head = envelope.kind == transport::MessageKind::eager ? 0 : sizeof(std::uint64_t);
+  if (envelope.kind == transport::MessageKind::eager_synchronous)
     send_control(peer_of(peer), {.kind = ControlKind::matched, .a = header_of<std::uint64_t>(payload)});
-  }
-  std::size_t bytes = envelope.bytes - head;
+  place(request, payload, head, 0, fit(request, envelope.bytes - head));
+  request.finish();
+}
+
+/// How many of a message's `bytes` the receive has room for; its completion says so.
+std::size_t Protocol::fit(ReceiveRequest& request, std::uint64_t bytes) noexcept {
   if (bytes > request.data.bytes) {
     request.completion.error = truncated(bytes, request.data.bytes);
     bytes = request.data.bytes;
   }
   request.completion.bytes = bytes;
-  place(request, payload, head, 0, bytes);
-  request.finish();
+  return bytes;
 }
 
 /// Copies `bytes` of the payload, from `head` on, to packed position `offset` of the receive buffer.
@@ -178,7 +189,9 @@ void Protocol::place(ReceiveRequest& request, const transport::Payload& payload,
     return;
   }
   const std::byte* from = payload.first.data() + head;
-  if (payload.first.size() < head + bytes) {  // in several runs: through scratch
+  if (head == payload.first.size() && bytes <= payload.second.size()) {
+    from = payload.second.data();
+  } else if (payload.first.size() < head + bytes) {  // in several runs: through scratch
     if (scratch_.size() < bytes) scratch_.resize(bytes);
     payload.copy_to(scratch_.data(), head, bytes);
     from = scratch_.data();
@@ -188,50 +201,57 @@ void Protocol::place(ReceiveRequest& request, const transport::Payload& payload,
   cursor.unpack(from, bytes);
 }
 
-/// Takes the data of an offer.  What might as well have been pushed (Protocol::is_eager) is timed now and
-/// then: above 2 ns a line the sender had just written it, and copying by the sender is faster.  (.4 to 1
-/// where data is unchanged, 2.6 fresh and near, 9 fresh and far; 2 CPUs of an AMD Zen 5.)
+/// Takes the data of an offer.  Where it might as well have been pushed (Protocol::is_eager), the sender
+/// hears what is faster.
 void Protocol::accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer, bool was_kept) noexcept {
-  constexpr std::uint32_t kPullsPerTiming = 8;
-  constexpr std::int64_t kClockNs = 40, kBytesPerNs = 32;
   const bool is_choice =
-      offer.bytes != 0 && offer.layout() == 0 && std::int64_t(offer.bytes) <= peer.eager_bytes_max;
-  // Not the first, whose lines have left our cache while the sender pushed.
-  const bool is_timed = is_choice && ++peer.pulls % kPullsPerTiming == 0;
-  const std::int64_t start_ns = is_timed ? os::now_ns() : 0;
-  std::size_t bytes = offer.bytes;
-  if (bytes > request.data.bytes) {
-    request.completion.error = truncated(bytes, request.data.bytes);
-    bytes = request.data.bytes;
-  }
-  request.completion.bytes = bytes;
-  if (bytes == 0 || try_pull(request, peer, offer, bytes)) {
-    Verdict verdict = Verdict::none;
-    if (is_timed)
-      verdict = os::now_ns() - start_ns > kClockNs + std::int64_t(bytes) / kBytesPerNs ? Verdict::push_instead
-                                                                                       : Verdict::go_on;
-    if (is_choice && was_kept) verdict = Verdict::push_instead;  // a blocking send waits for us
+      offer.bytes != 0 && offer.layout() == 0 && std::int64_t(offer.bytes) <= peer.copied_bytes_max;
+  const std::size_t bytes = fit(request, offer.bytes);
+  if (bytes == 0 || try_pull(request, peer, offer, bytes, is_choice)) {
+    const Verdict verdict = is_choice ? verdict_on(peer, offer, was_kept) : Verdict::none;
     send_control(peer, {.kind = ControlKind::done, .a = offer.cookie, .b = std::uint64_t(verdict)});
     return request.finish();
   }
   request.streamed = 0;
   request.expected = bytes;
-  send_control(peer, {.kind = ControlKind::want_data, .a = offer.cookie,
-                      .b = reinterpret_cast<std::uint64_t>(&request), .c = bytes});
+  send_control(peer, {.kind = ControlKind::want_data,
+                      .a = offer.cookie,
+                      .b = reinterpret_cast<std::uint64_t>(&request),
+                      .c = bytes});
+}
+
+Verdict Protocol::verdict_on(const Peer& peer, const Offer& offer, bool was_kept) noexcept {
+  // A blocking send waits for a late receiver.
+  if (was_kept && std::int64_t(offer.bytes) <= peer.eager_bytes_max) return Verdict::push_instead;
+  switch (peer.sources.freshness()) {
+    case memory::Freshness::fresh:
+      return Verdict::push_instead;
+    case memory::Freshness::old:
+      return Verdict::go_on;
+    case memory::Freshness::unknown:
+      break;
+  }
+  return Verdict::none;
 }
 
 void Protocol::keep_unexpected(int peer, const transport::Envelope& envelope,
                                const transport::Payload& payload) noexcept {
+  const bool is_in_pieces = envelope.kind == transport::MessageKind::eager_pieces;
+  const std::uint64_t head = is_in_pieces ? sizeof(std::uint64_t) : 0;
+  const std::uint64_t bytes = is_in_pieces ? head + header_of<std::uint64_t>(payload) : envelope.bytes;
   match::Unexpected* message =
-      match::Matcher::create({envelope.context, envelope.source, envelope.tag}, envelope.bytes);
+      match::Matcher::create({envelope.context, envelope.source, envelope.tag}, std::uint32_t(bytes));
   if (!message)
-    log::die("out of memory for an unexpected message of %u bytes from rank %d", envelope.bytes, peer);
+    log::die("out of memory for an unexpected message of %llu bytes from rank %d",
+             static_cast<unsigned long long>(bytes), peer);
   message->peer = peer;
   message->kind = envelope.kind;
   if (envelope.bytes > 0) payload.copy_to(message->payload().data(), 0, envelope.bytes);
   matcher_.add(*message);
-  unexpected_bytes_ += sizeof *message + envelope.bytes;
-  if (unexpected_bytes_ <= std::uint64_t(unexpected_bytes_max.get())) [[likely]] return;
+  if (is_in_pieces) peer_of(peer).arriving.push_back({nullptr, message, bytes - head, envelope.bytes - head});
+  unexpected_bytes_ += sizeof *message + bytes;
+  if (unexpected_bytes_ <= std::uint64_t(unexpected_bytes_max.get())) [[likely]]
+    return;
   Peer& sender = peer_of(peer);
   if (sender.has_told_hold) return;
   sender.has_told_hold = true;

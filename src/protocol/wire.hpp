@@ -11,12 +11,12 @@ namespace dunlin::protocol {
 
 /// Payload of a rendezvous envelope.
 struct Offer {
-  std::uint64_t cookie;    // the sender's SendRequest
-  std::uint64_t bytes;     // of the message, packed
-  std::uint64_t address;   // of the data, or of the buffer of `layout`; 0 without layout: only by the channel
-  std::uint64_t exposed;   // memory::expose's cookie, 0 when none is needed
-  std::uint64_t shared;    // the sender's memory::SharedTransfer, so that both sides may copy; 0: none
-                           // With bit 0 set it is the PublishedLayout (layouts.hpp) of a buffer with gaps.
+  std::uint64_t cookie;   // the sender's SendRequest
+  std::uint64_t bytes;    // of the message, packed
+  std::uint64_t address;  // of the data, or of the buffer of `layout`; 0 without layout: only by the channel
+  std::uint64_t exposed;  // memory::expose's cookie, 0 when none is needed
+  std::uint64_t shared;   // the sender's memory::SharedTransfer, so that both sides may copy; 0: none
+                          // With bit 0 set it is the PublishedLayout (layouts.hpp) of a buffer with gaps.
   std::uint64_t layout() const noexcept { return shared & 1 ? shared - 1 : 0; }
 };
 
@@ -25,6 +25,7 @@ enum class ControlKind : std::uint32_t {
   done,       // a: sender's cookie, b: Verdict on the way it came.  The receiver has read all it wants
   want_data,  // a: sender's cookie, b: receiver's cookie, c: bytes wanted.  Send it through the channel
   chunk,      // a: receiver's cookie, b: offset in the packed message.  The data follows in the same payload
+  piece,      // the next bytes of the oldest message that comes in pieces follow in the same payload
   hold,       // offer instead of pushing: too much of yours is unexpected here
   resume,     // push again
   cancel,     // a: sender's cookie.  Forget the unmatched message

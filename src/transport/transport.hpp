@@ -24,6 +24,8 @@ enum class MessageKind : std::uint8_t {
   eager = 0,          // payload is the whole message
   eager_synchronous,  // payload starts with the sender's 8-byte cookie, which the receiver returns once
                       // matched
+  eager_pieces,       // payload starts with the message's length in 8 bytes and its first piece; the others
+                      // follow
   rendezvous,         // payload is protocol::RendezvousHeader; data follows after the match
   control,  // payload starts with a protocol::Control word: acknowledgements, chunks, credits, cancels
 };
@@ -33,7 +35,7 @@ struct Envelope {
   std::uint64_t context = 0;  // see Comm::context
   std::int32_t source = 0;    // rank of the sender in the communicator (for control: unused)
   std::int32_t tag = 0;
-  std::uint32_t bytes = 0;    // of payload that travels with this envelope; below 2^24
+  std::uint32_t bytes = 0;  // of payload that travels with this envelope; below 2^24
   MessageKind kind = MessageKind::eager;
 };
 
@@ -52,6 +54,8 @@ class Payload {
   virtual void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept = 0;
   /// The payload's first run, for reading small headers in place.
   std::span<const std::byte> first;
+  /// The run that follows, when the two are all.
+  std::span<const std::byte> second;
 
  protected:
   ~Payload() = default;

@@ -20,12 +20,14 @@ constexpr int kNamings = 4;
 
 class Settings {
  public:
-  Settings(std::uint64_t eager_bytes, std::uint64_t unexpected_bytes) {
+  Settings(std::uint64_t eager_bytes, std::uint64_t unexpected_bytes, std::uint64_t piece_bytes = 16384) {
+    setenv("DUNLIN_PIECE_BYTES", std::to_string(piece_bytes).c_str(), 1);
     setenv("DUNLIN_EAGER_BYTES", std::to_string(eager_bytes).c_str(), 1);
     setenv("DUNLIN_UNEXPECTED_BYTES", std::to_string(unexpected_bytes).c_str(), 1);
     Variable::read_all_again();
   }
   ~Settings() {
+    unsetenv("DUNLIN_PIECE_BYTES");
     unsetenv("DUNLIN_EAGER_BYTES");
     unsetenv("DUNLIN_UNEXPECTED_BYTES");
     Variable::read_all_again();
@@ -189,11 +191,54 @@ TEST(SimulatedPointToPoint, EverythingArrivesOnceAndInOrder) {
     SCOPED_TRACE("DUNLIN_TEST_SEED=" + std::to_string(seed));
     std::mt19937_64 dice(seed);
     constexpr std::uint64_t kEager[] = {1, 64, 1000, 16384}, kUnexpected[] = {0, 200, 5000, 1 << 30};
-    const Settings settings(kEager[dice() % 4], kUnexpected[dice() % 4]);
+    constexpr std::uint64_t kPiece[] = {64, 600, 5000, 16384};
+    const Settings settings(kEager[dice() % 4], kUnexpected[dice() % 4], kPiece[dice() % 4]);
     World world(int(1 + dice() % 9), weather_of(seed));
     Traffic(world, seed).run();
     world.settle();
     EXPECT_EQ(world.network().under_way(), 0u);
+  }
+}
+
+TEST(SimulatedPointToPoint, AMessageInPiecesMeetsItsReceiveHalfWay) {
+  constexpr std::size_t kValues = 1000;
+  const Settings settings(16384, 1 << 30, 512);
+  const Datatype& type = predefined(MPI_INT64_T);
+  for (const std::size_t room : {kValues, kValues / 2, std::size_t{0}}) {
+    SCOPED_TRACE(room);
+    transport::sim::Weather weather;
+    weather.messages_max = 3;  // the rest of the pieces waits for room
+    World world(2, weather);
+    protocol::Protocol& receiver = world.engine(1).protocol;
+    std::vector<std::int64_t> sent(kValues), received(kValues, -1), last(1, -1);
+    for (std::size_t i = 0; i < kValues; ++i) sent[i] = std::int64_t(i);
+    std::vector<Request*> requests;
+    const auto send = [&](std::size_t values, int tag) {
+      ASSERT_EQ(pt2pt::isend(sent.data(), std::int64_t(values), type, 1, tag, world.comm(0),
+                             &requests.emplace_back()),
+                Err::ok);
+    };
+    const auto receive = [&](std::vector<std::int64_t>& to, std::size_t values, int tag) {
+      ASSERT_EQ(pt2pt::irecv(to.data(), std::int64_t(values), type, 0, tag, world.comm(1),
+                             &requests.emplace_back()),
+                Err::ok);
+    };
+    send(kValues, 0);
+    send(1, 1);
+    while (!receiver.matcher().first_arrived()) world.engine(1).poll();
+    match::Unexpected* const found = receiver.probe(world.comm(1), Plane::point_to_point, 0, 0);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(receiver.message_bytes(*found), kValues * 8) << "of the whole message";
+    EXPECT_FALSE(requests[0]->is_complete) << "most of it has not left";
+    receive(received, room, 0);
+    EXPECT_FALSE(requests.back()->is_complete);
+    receive(last, 1, 1);
+    world.finish(requests);
+    EXPECT_EQ(requests[2]->completion.error, room < kValues ? Err::truncate : Err::ok);
+    EXPECT_EQ(requests[2]->completion.bytes, room * 8);
+    for (std::size_t i = 0; i < kValues; ++i) ASSERT_EQ(received[i], i < room ? std::int64_t(i) : -1) << i;
+    EXPECT_EQ(last[0], 0);
+    for (Request* each : requests) give_back(each);
   }
 }
 
@@ -270,8 +315,7 @@ TEST(SimulatedPointToPoint, AReceivedMessageLeavesItsBufferBeforeTheReceiversNex
     World world(2, weather_of(seed));
     std::vector<std::byte> buffer(kValues * sizeof(std::int64_t) + MPI_BSEND_OVERHEAD);
     ASSERT_EQ(pt2pt::comm_attach_buffer(world.comm(0), buffer.data(), std::int64_t(buffer.size())), Err::ok);
-    for (int rank = 0; rank < 2; ++rank)
-      world.engine(rank).protocol.set_connect_memory(&SameMemory::connect);
+    for (int rank = 0; rank < 2; ++rank) world.engine(rank).protocol.set_connect_memory(&SameMemory::connect);
     progress::Engine::set_of_process(&world.engine(0));  // flushing waits there
     Fibers fibers(world, [&](int rank) {
       const Datatype& type = predefined(MPI_INT64_T);

@@ -9,7 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("COPY_SHARE_BYTES_MIN", "COPY_SHARE_CHUNK_BYTES", "COPY_STREAM_BYTES_MIN", "COPY_SLOW_LINES_NS")
+NAMES = ("COPY_SHARE_BYTES_MIN", "COPY_SHARE_CHUNK_BYTES", "COPY_STREAM_BYTES_MIN", "COPY_NEAR_LINES_NS",
+         "COPY_SLOW_LINES_NS")
 SKIPPED = 77
 
 
@@ -32,12 +33,12 @@ def main():
         found = dict(line.split("=") for line in path.read_text().splitlines() if not line.startswith("#"))
         assert tuple(found) == NAMES, found
         assert 8 << 10 <= int(found[NAMES[0]]) <= 256 << 10, found
-        assert int(found[NAMES[3]]) > 0, found
+        assert 0 < int(found[NAMES[3]]) < int(found[NAMES[4]]), found
 
         path.write_text(f"{NAMES[0]}=49152\n")
         _, said = say("--transport")
         assert f"DUNLIN_{NAMES[0]} = 49152 bytes, from the measurement of this machine" in said, said
-        assert f"DUNLIN_{NAMES[3]} = 120 ns, from the built-in default" in said, said
+        assert f"DUNLIN_{NAMES[4]} = 120 ns, from the built-in default" in said, said
         assert str(path) in said, said
         _, said = say("--transport", **{f"DUNLIN_{NAMES[0]}": "40000"})
         assert f"DUNLIN_{NAMES[0]} = 40000 bytes, from the environment" in said, said

@@ -48,7 +48,13 @@ class OwnMemory final : public PeerMemory {
 class SharedTransferTest : public testing::Test {
  protected:
   static constexpr std::size_t kBytes = (std::size_t{1} << 20) + 12345;
+  static void set_limits(const char* near_ns, const char* slow_ns) {
+    setenv("DUNLIN_COPY_NEAR_LINES_NS", near_ns, 1);
+    setenv("DUNLIN_COPY_SLOW_LINES_NS", slow_ns, 1);
+    Variable::read_all_again();
+  }
   void SetUp() override {
+    set_limits("0", "0");  // whatever the machine does
     from_ = static_cast<std::byte*>(allocate(kBytes));
     to_ = static_cast<std::byte*>(allocate(kBytes));
     if (!is_shared(from_, kBytes)) GTEST_SKIP() << "no shared heap here";
@@ -61,11 +67,14 @@ class SharedTransferTest : public testing::Test {
     if (transfer_) close_transfer(transfer_);
     release(from_);
     release(to_);
+    unsetenv("DUNLIN_COPY_NEAR_LINES_NS");
+    unsetenv("DUNLIN_COPY_SLOW_LINES_NS");
+    Variable::read_all_again();
   }
   SharedReceive receive_any(PeerMemory& sender, std::byte* to) {
     return try_receive_shared(
         sender, reinterpret_cast<std::uint64_t>(transfer_), reinterpret_cast<std::uint64_t>(from_), to,
-        kBytes, history_,
+        kBytes, history_, false,
         {[](void* self) noexcept { static_cast<SharedTransferTest*>(self)->wait(); }, this});
   }
   void wait() noexcept {
@@ -110,9 +119,7 @@ TEST_F(SharedTransferTest, ReceiverAloneFinishes) {
   EXPECT_FALSE(help_transfer(*transfer_, receiver_, from_)) << "nothing left";
 }
 
-TEST_F(SharedTransferTest, BothSidesCopy) {
-  receive_beside_the_sender();
-}
+TEST_F(SharedTransferTest, BothSidesCopy) { receive_beside_the_sender(); }
 
 TEST_F(SharedTransferTest, ForkOfTheReceiverSpoilsTheSendersShare) {
   transfer_->bytes = kBytes;
@@ -127,7 +134,7 @@ TEST_F(SharedTransferTest, ForkOfTheReceiverSpoilsTheSendersShare) {
 TEST_F(SharedTransferTest, ForkOfTheSenderIsNoticed) {
   OwnMemory changing;
   changing.forks_after_map = true;
-  EXPECT_EQ(receive_any(changing, to_), SharedReceive::lost);
+  EXPECT_EQ(receive_any(changing, to_), SharedReceive::through_channel);
 }
 
 TEST_F(SharedTransferTest, UnmappedMemoryIsDeclined) {
@@ -176,28 +183,24 @@ TEST_F(SharedTransferTest, TheReceiverWaitsForEveryClaimedChunk) {
 
 TEST_F(SharedTransferTest, AfterAForkInTheMiddleOnlyTheChannelIsSafe) {
   transfer_->copy.claimed = 1;
-  std::thread receiver([&] { EXPECT_EQ(receive_any(sender_, to_), SharedReceive::lost); });
+  std::thread receiver([&] { EXPECT_EQ(receive_any(sender_, to_), SharedReceive::through_channel); });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   sender_.generation += 2;  // its count will never be seen, its last write may come at any time
   receiver.join();
 }
 
-// Buffers that are written anew by a distant core, played by a limit that any or no reading exceeds.
+// Buffers that are written anew by a near or a distant core, played by limits that any or no reading exceeds.
 
 class FreshDataTest : public SharedTransferTest {
  protected:
   void SetUp() override {
-    set_limit("1");
+    setenv("DUNLIN_COPY_PUSH_NEAR_BYTES_MAX", "4M", 1);
     SharedTransferTest::SetUp();
+    set_limits("1", "0");
   }
   void TearDown() override {
+    unsetenv("DUNLIN_COPY_PUSH_NEAR_BYTES_MAX");
     SharedTransferTest::TearDown();
-    unsetenv("DUNLIN_COPY_SLOW_LINES_NS");
-    Variable::read_all_again();
-  }
-  static void set_limit(const char* ns) {
-    setenv("DUNLIN_COPY_SLOW_LINES_NS", ns, 1);
-    Variable::read_all_again();
   }
   /// Receives until the receiver has learnt what it can about the buffer.
   void learn() {
@@ -235,7 +238,7 @@ TEST_F(FreshDataTest, AreTakenByTheReceiverWhenTheSenderDoesNotCome) {
 
 TEST_F(FreshDataTest, AreForgottenWhenTheirLinesComeFast) {
   learn();
-  set_limit("1000000000");
+  set_limits("1000000000", "0");
   ASSERT_TRUE(receive(sender_));
   EXPECT_EQ(transfer_->way, ShareWay::sender);
   int rounds = 0;
@@ -247,12 +250,41 @@ TEST_F(FreshDataTest, AreForgottenWhenTheirLinesComeFast) {
   EXPECT_LE(rounds, 20) << "it looks again now and then";
 }
 
+TEST_F(FreshDataTest, OfADistantSenderAreBetterSentThroughTheChannel) {
+  set_limits("1", "1");
+  for (int round = 0; receive(sender_); ++round) {
+    ASSERT_LT(round, 10);
+    renew();
+  }
+  renew();
+  EXPECT_EQ(receive_any(sender_, to_), SharedReceive::through_channel);
+  EXPECT_EQ(transfer_->to.load(), 0u) << "the sender is not to copy";
+}
+
+TEST_F(FreshDataTest, AreKnownAtOnceWhereTheSenderAsks) {
+  SourceHistory history;
+  const auto look = [&] { history.learn(1, kBytes, from_, true); };
+  look();
+  EXPECT_EQ(history.freshness(), Freshness::old) << "a new buffer's lines say nothing";
+  for (int i = 0; i < 2; ++i) look();
+  EXPECT_EQ(history.freshness(), Freshness::fresh);
+  look();
+  EXPECT_EQ(history.freshness(), Freshness::unknown) << "the lines are here now: the next look tells";
+  look();
+  EXPECT_EQ(history.freshness(), Freshness::fresh);
+  set_limits("1000000000", "0");
+  look();
+  look();
+  EXPECT_EQ(history.freshness(), Freshness::old);
+}
+
 TEST_F(FreshDataTest, ABufferNeverSeenThatComesSlowlyGoesAroundTheCaches) {
+  set_limits("1", "1");
   EXPECT_TRUE(receive(sender_));
   EXPECT_EQ(transfer_->way, ShareWay::streaming);
   EXPECT_TRUE(has_arrived());
   renew();
-  set_limit("0");
+  set_limits("0", "0");
   history_ = {};
   EXPECT_TRUE(receive(sender_));
   EXPECT_EQ(transfer_->way, ShareWay::both) << "0 switches all of this off";

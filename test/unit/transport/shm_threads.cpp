@@ -45,8 +45,7 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int me
     for (int message = 0; message < messages; ++message) {
       const std::size_t bytes = bytes_of(message, bytes_max);
       for (std::size_t at = 0; at < bytes; ++at) data[at] = std::byte(message + int(at));
-      const Envelope envelope{std::uint64_t(message), message, -message, std::uint32_t(bytes),
-                              kind};
+      const Envelope envelope{std::uint64_t(message), message, -message, std::uint32_t(bytes), kind};
       if (bytes <= Line::kFirstBytes && writer.has_room()) {
         writer.write_short(envelope, data.data());
       } else {
