@@ -14,6 +14,11 @@ struct Barrier {
   Task start(const Cx& cx) const noexcept {
     return cx.comm->is_inter() ? barrier_inter(cx) : start_barrier(cx);
   }
+  bool try_as_pair(const Cx& cx, Err& error) const noexcept {
+    if (!cx.try_send_now(Source{}, 1 - cx.rank)) return false;
+    error = cx.receive_now(Target{}, 1 - cx.rank);
+    return true;
+  }
   Held held() const noexcept { return {}; }
 };
 
@@ -25,6 +30,12 @@ struct Bcast {
     if (cx.comm->is_inter()) return bcast_inter(cx, block, root);
     if (cx.size == 1 || block.bytes() == 0) return nothing(cx);
     return start_bcast(cx, block, root);
+  }
+  bool try_as_pair(const Cx& cx, Err& error) const noexcept {
+    if (block.bytes() == 0) return false;
+    if (cx.rank == root) return cx.try_send_now(block.source(), 1 - root);
+    error = cx.receive_now(block.target(), root);
+    return true;
   }
   Held held() const noexcept { return {{block.type}}; }
 };
@@ -42,6 +53,14 @@ struct Gather {
     if (is_varied) return gather_linear(cx, mine, all, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_gather(cx, mine, all, root, in_place);
+  }
+  bool try_as_pair(const Cx& cx, Err& error) const noexcept {
+    if (cx.rank != root) return mine.bytes() > 0 && cx.try_send_now(mine.source(), root);
+    const Block theirs = all[1 - root];
+    if (theirs.bytes() == 0) return false;
+    if (!in_place) copy(mine, all[root]);
+    error = cx.receive_now(theirs.target(), 1 - root);
+    return true;
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
@@ -63,6 +82,17 @@ struct Scatter {
     if (is_varied) return scatter_linear(cx, all, mine, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_scatter(cx, all, mine, root, in_place);
+  }
+  bool try_as_pair(const Cx& cx, Err& error) const noexcept {
+    if (cx.rank != root) {
+      if (mine.bytes() == 0) return false;
+      error = cx.receive_now(mine.target(), root);
+      return true;
+    }
+    const Block theirs = all[1 - root];
+    if (theirs.bytes() == 0 || !cx.try_send_now(theirs.source(), 1 - root)) return false;
+    if (!in_place) copy(all[root], mine);
+    return true;
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;

@@ -70,12 +70,16 @@ void Run::finish_deferred() noexcept {
   }
   if (sends_) return start_deferred();
   is_deferred_ = false;
+  set_error(receive_in_place(*comm, plane, data, from, tag));
+}
+
+Err receive_in_place(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept {
+  protocol::Protocol& protocol = comm.engine->protocol;
   Completion completion;
-  if (engine.protocol.try_receive_now(*comm, plane, data, from, tag, completion)) [[likely]] return;
+  if (protocol.try_receive_now(comm, plane, data, from, tag, completion)) [[likely]] return Err::ok;
   ReceiveRequest request;
-  request.comm = comm;
-  engine.protocol.receive_and_wait(request, *comm, plane, data, from, tag);
-  set_error(request.completion.error);
+  protocol.receive_and_wait(request, comm, plane, data, from, tag);
+  return request.completion.error;
 }
 
 template <class T>

@@ -106,6 +106,9 @@ class Run {
   bool is_cancelled_ = false;  // an error came: what can be taken back has been
 };
 
+/// Waits for one message, without a run.
+Err receive_in_place(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
+
 inline Frame::Frame(Run& run, std::coroutine_handle<> handle) noexcept
     : run(run), handle(handle), older(run.newest) {
   run.newest = this;

@@ -79,6 +79,7 @@ Task start_barrier(const Cx& cx) noexcept {
 }
 
 Task start_bcast(const Cx& cx, Block block, int root) noexcept {
+  if (cx.size == 2) return bcast_binomial(cx, block, root);  // one message: see try_as_pair
   switch (bcast_choice.get()) {
     case 1:
       return bcast_binomial(cx, block, root);

@@ -11,6 +11,7 @@
 #include "coll/block.hpp"
 #include "coll/run.hpp"
 #include "object/comm.hpp"
+#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 
@@ -58,6 +59,14 @@ struct Cx {
     post_send(data, to);
     post_recv(room, from);
     return all();
+  }
+
+  // Without a run, for `Arguments::try_as_pair` (coll/plan.hpp).
+  bool try_send_now(const Source& data, int to) const noexcept {
+    return comm->engine->protocol.try_send_now(*comm, plane, data, target(to), tag);
+  }
+  Err receive_now(const Target& data, int from) const noexcept {
+    return receive_in_place(*comm, plane, data, target(from), tag);
   }
 
   /// Scratch memory for the length of the run, 16-byte aligned; on nullptr the next step ends the run.
