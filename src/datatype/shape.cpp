@@ -29,6 +29,7 @@ struct Bounds {
 constexpr Wide kBytesMax = Wide{1} << 62;
 
 bool is_in_range(Wide value) noexcept { return value > -kBytesMax && value < kBytesMax; }
+bool is_in_range(std::int64_t value) noexcept { return value > -kBytesMax && value < kBytesMax; }
 
 Err out_of_range() noexcept {
   return fail(Err::value_too_large, "the datatype would span more than 2^62 bytes");
@@ -42,15 +43,15 @@ struct Collector {
   Bounds natural, explicit_bounds, true_bounds;
   std::int64_t alignment = 1;
 
-  void include(const Shape& shape, Wide offset) noexcept { include(shape, offset, 1, 0); }
-  void include(const Shape& shape, Wide offset, Wide count, Wide stride) noexcept {
+  void include(const Shape& shape, std::int64_t offset) noexcept { include(shape, offset, 1, 0); }
+  void include(const Shape& shape, std::int64_t offset, std::int64_t count, std::int64_t stride) noexcept {
     if (shape.is_empty || count == 0) return;
-    const Wide last = (count - 1) * stride;
+    const Wide last = Wide{count - 1} * stride;
     const Wide low = offset + std::min(Wide{0}, last), high = offset + std::max(Wide{0}, last);
     Bounds& bounds = shape.has_explicit_bounds ? explicit_bounds : natural;
     bounds.include(low + shape.lower_bound, high + shape.upper_bound);
     if (shape.size > 0) true_bounds.include(low + shape.true_lower_bound, high + shape.true_upper_bound);
-    size += count * shape.size;
+    size += Wide{count} * shape.size;
     alignment = std::max(alignment, shape.alignment);
   }
 
@@ -95,12 +96,38 @@ Shape shape_of(const Datatype& type) noexcept {
   return shape;
 }
 
+namespace {
+
+/// Size and bounds of the copies of one loop.
+Err repeat_bounds(const Dimension& loop, Shape* shape) noexcept {
+  if (loop.count == 1 || shape->is_empty) return Err::ok;
+  if (loop.count == 0) {
+    *shape = {};
+    return Err::ok;
+  }
+  std::int64_t last;  // bytes from the first copy to the last
+  if (__builtin_mul_overflow(loop.count - 1, loop.stride, &last) || !is_in_range(last) ||
+      __builtin_mul_overflow(loop.count, shape->size, &shape->size) || !is_in_range(shape->size))
+    return out_of_range();
+  // All terms are within 2^62 of zero, so that the sums fit into 64 bits.
+  const std::int64_t below = std::min<std::int64_t>(last, 0), above = std::max<std::int64_t>(last, 0);
+  shape->lower_bound += below;
+  shape->upper_bound += above;
+  if (!is_in_range(shape->lower_bound) || !is_in_range(shape->upper_bound)) return out_of_range();
+  if (shape->size == 0) return Err::ok;
+  shape->true_lower_bound += below;
+  shape->true_upper_bound += above;
+  return is_in_range(shape->true_lower_bound) && is_in_range(shape->true_upper_bound) ? Err::ok
+                                                                                     : out_of_range();
+}
+
+}  // namespace
+
 Err repeat_shape(const Shape& shape, std::span<const Dimension> loops, Shape* result) noexcept {
   Shape made = shape;
   for (const Dimension& loop : loops) {
-    Collector collector;
-    collector.include(made, 0, loop.count, loop.stride);
-    if (Err e = collector.store(&made); e != Err::ok) return e;
+    DUNLIN_ASSERT(loop.count >= 0);
+    if (Err e = repeat_bounds(loop, &made); e != Err::ok) return e;
   }
   made.layout = make_repeat(shape.layout, loops);
   made.signature = repeat_signature(shape.signature, shape.size > 0 ? made.size / shape.size : 0);
