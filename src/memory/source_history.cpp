@@ -1,4 +1,4 @@
-// hot path of large messages: a search among eight words; a probe is two readings of the clock and 64 lines.
+// hot path of large messages: a search among eight words; a look is two readings of the clock and 32 lines.
 #include "memory/source_history.hpp"
 
 #include <algorithm>
@@ -10,16 +10,17 @@
 namespace dunlin::memory {
 namespace {
 
-// Presets: AMD Zen 5, 2 virtual processors.  64 lines and two readings of the clock take 30 ns from the own
-// cache, 80 from a near core's, 140 to 220 from memory, 320 and more from a distant core's.
+// Presets: AMD Zen 5, 2 virtual processors.  A look takes 20 to 50 ns where the lines are in the own cache,
+// 60 to 140 in a near core's or the shared one, 160 and more (in 64 KiB; 450 in 1 MiB) in memory, 280 and
+// more in a distant core's.
 IntVariable near_lines_ns{
     "COPY_NEAR_LINES_NS", 55, "ns",
-    "4 KiB that take longer to read from a peer's buffer do not come from the own cache; "
+    "32 lines of a peer's buffer that take longer to read do not come from the own cache; "
     "0: never",
     0};
-IntVariable slow_lines_ns{"COPY_SLOW_LINES_NS", 120, "ns",
-                          "4 KiB that take longer to read from a peer's buffer come from a distant cache "
-                          "or from memory; 0: never",
+IntVariable slow_lines_ns{"COPY_SLOW_LINES_NS", 150, "ns",
+                          "32 lines of a peer's buffer that take longer to read come from a distant cache or "
+                          "from memory; 0: never",
                           0};
 IntVariable push_near_bytes_max{
     "COPY_PUSH_NEAR_BYTES_MAX", 256 << 10, "bytes",
@@ -37,6 +38,20 @@ constexpr std::uint32_t kUsesPerSecondLook = 16;  // two looks of half a microse
 /// Where lines of the `bytes` at `at` come from.
 Origin look_at(const std::byte* at, std::size_t bytes) noexcept {
   if (bytes < SourceHistory::kLookBytesMin) return Origin::own;
+  const std::int64_t took = SourceHistory::time_look_ns(at, bytes);
+  const auto is_above = [took](const IntVariable& limit) { return limit.get() != 0 && took > limit.get(); };
+  return is_above(slow_lines_ns) ? Origin::far : is_above(near_lines_ns) ? Origin::near : Origin::own;
+}
+
+/// Page faults of a new mapping are not to be taken for slow lines; they have to be taken anyway.
+void touch_pages(const std::byte* at, std::size_t bytes) noexcept {
+  constexpr std::size_t kStep = 64 << 10, kBesideLooks = 192;
+  for (std::size_t i = kBesideLooks; i < bytes; i += kStep) asm volatile("" : : "r"(at[i]));
+}
+
+}  // namespace
+
+std::int64_t SourceHistory::time_look_ns(const std::byte* at, std::size_t bytes) noexcept {
   // Far apart, so that nothing fetches them ahead; in the half that the receiver reads when both sides copy.
   const std::size_t span = bytes < shared_copy_bytes_min() ? bytes : bytes / 2;
   const std::size_t step = span / kLines / 64 * 64;
@@ -45,12 +60,8 @@ Origin look_at(const std::byte* at, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < kLines; ++i) sum += std::uint64_t(at[i * step]);
   // Nobody uses the sum: the compiler must not leave it out.
   asm volatile("" : : "r"(sum) : "memory");
-  const std::int64_t took = os::now_ns() - begin;
-  const auto is_above = [took](const IntVariable& limit) { return limit.get() != 0 && took > limit.get(); };
-  return is_above(slow_lines_ns) ? Origin::far : is_above(near_lines_ns) ? Origin::near : Origin::own;
+  return os::now_ns() - begin;
 }
-
-}  // namespace
 
 SourceHistory::Buffer& SourceHistory::find(std::uint64_t address) noexcept {
   auto* const end = buffers_ + kBuffers;
@@ -64,7 +75,10 @@ ShareWay SourceHistory::choose(std::uint64_t address, std::size_t bytes, const s
                                bool is_asked) noexcept {
   Buffer& buffer = find(address);
   if (hint_for(bytes) == CopyHint::off_cache) return ShareWay::streaming;
-  if (buffer.uses == 0) return look_at(at, bytes) == Origin::far ? ShareWay::streaming : ShareWay::both;
+  if (buffer.uses == 0) {
+    touch_pages(at, bytes);
+    return look_at(at, bytes) == Origin::far ? ShareWay::streaming : ShareWay::both;
+  }
   if (!buffer.is_fresh() || is_asked) return ShareWay::both;
   const bool is_far = buffer.origin == Origin::far;
   if (std::int64_t(bytes) > (is_far ? push_bytes_max : push_near_bytes_max).get()) return ShareWay::both;

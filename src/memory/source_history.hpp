@@ -54,6 +54,8 @@ class SourceHistory {
     return buffers_[0].has_lines ? Freshness::unknown : Freshness::fresh;
   }
 
+  /// How long it takes to read a few lines of the `bytes` at `at`, at least kLookBytesMin.
+  static std::int64_t time_look_ns(const std::byte* at, std::size_t bytes) noexcept;
   /// Shorter buffers are not looked at.
   static constexpr std::size_t kLookBytesMin = 8192;
 

@@ -38,12 +38,12 @@ def main():
         path.write_text(f"{NAMES[0]}=49152\n")
         _, said = say("--transport")
         assert f"DUNLIN_{NAMES[0]} = 49152 bytes, from the measurement of this machine" in said, said
-        assert f"DUNLIN_{NAMES[4]} = 120 ns, from the built-in default" in said, said
+        assert f"DUNLIN_{NAMES[4]} = 150 ns, from the built-in default" in said, said
         assert str(path) in said, said
         _, said = say("--transport", **{f"DUNLIN_{NAMES[0]}": "40000"})
         assert f"DUNLIN_{NAMES[0]} = 40000 bytes, from the environment" in said, said
         _, said = say("--transport", DUNLIN_MACHINE_FILE="none")
-        assert f"DUNLIN_{NAMES[0]} = 32768 bytes, from the built-in default" in said, said
+        assert f"DUNLIN_{NAMES[0]} = 65536 bytes, from the built-in default" in said, said
     return 0
 
 

@@ -171,36 +171,30 @@ std::size_t find_stream_bytes_min(Pair& pair) {
   return found;
 }
 
-/// Median time of reading 4 KiB, `step` bytes farther in the sender's buffer each time, up to `end`.
-std::size_t time_reading_ns(const Pair& pair, std::size_t step, std::size_t end) {
+constexpr std::size_t kLookBytes = 64 << 10;
+
+/// Median time of looks at the sender's buffer, each `step` bytes behind the last.
+std::size_t time_looks_ns(const Pair& pair, std::size_t step) {
   std::vector<std::int64_t> times;
-  std::byte scratch[4096];
-  for (std::size_t at = step; at + sizeof scratch < end; at += step) {
-    const std::int64_t begin = dunlin::os::now_ns();
-    copy(scratch, pair.from() + at, sizeof scratch);
-    asm volatile("" : : "r"(scratch) : "memory");
-    times.push_back(dunlin::os::now_ns() - begin);
-  }
+  for (std::size_t i = 0; i < kBytesMax / (kLookBytes + step); ++i)
+    times.push_back(SourceHistory::time_look_ns(pair.from() + i * step, kLookBytes));
   std::nth_element(times.begin(), times.begin() + long(times.size() / 2), times.end());
   return std::size_t(times[times.size() / 2]);
 }
 
-/// Nine fifths of what 4 KiB from the own cache take; those from a near core's take twice as long and more.
+/// Three halves of a look at the own cache; lines of a near core's take twice as long and more.
 std::size_t find_near_lines_ns(Pair& pair) {
-  constexpr std::size_t kStep = 5 << 10, kEnd = 128 << 10;  // fits the caches that are nobody else's
-  time_reading_ns(pair, kStep, kEnd);
-  const std::size_t own_ns = time_reading_ns(pair, kStep, kEnd);
-  std::printf("  4 KiB from the own cache %zu ns\n", own_ns);
-  return own_ns * 9 / 5;
+  const std::size_t own_ns = time_looks_ns(pair, 0);
+  std::printf("  32 lines from the own cache %zu ns\n", own_ns);
+  return own_ns * 3 / 2;
 }
 
-/// Three quarters of what 4 KiB from memory take: lines of a distant cache take as long or longer, those of
-/// a near one half of it.
+/// Two thirds of a look at memory: lines of a distant cache take as long or longer, those of a near one half
+/// of it.
 std::size_t find_slow_lines_ns(Pair& pair) {
-  constexpr std::size_t kStep = 68 << 10;  // far apart: fetched neither ahead nor by what came before
-  const std::size_t memory_ns = time_reading_ns(pair, kStep, kBytesMax);
-  std::printf("  4 KiB from memory %zu ns\n", memory_ns);
-  return memory_ns * 3 / 4;
+  const std::size_t memory_ns = time_looks_ns(pair, kLookBytes + 4096);
+  std::printf("  32 lines from memory %zu ns\n", memory_ns);
+  return memory_ns * 2 / 3;
 }
 
 }  // namespace
