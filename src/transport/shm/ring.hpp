@@ -240,12 +240,20 @@ class BasicRingWriter {
   Place place_{};
 };
 
-/// A payload in one run, in the first line of a message, in bulk or in a cell; or in two, a head in the line
-/// and the rest in bulk.
+/// A payload in one run: in the first line of a message, in bulk or in a cell.
 class RunPayload final : public Payload {
  public:
   RunPayload(const std::byte* data, std::size_t bytes) noexcept { first = {data, bytes}; }
-  RunPayload(std::span<const std::byte> head, const std::byte* data, std::size_t bytes) noexcept {
+  void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
+    DUNLIN_ASSERT(from + bytes <= first.size());
+    copy_from_bulk(to, first.data() + from, bytes);
+  }
+};
+
+/// A payload in two: a head in the line, and the rest in bulk.
+class HeadedPayload final : public Payload {
+ public:
+  HeadedPayload(std::span<const std::byte> head, const std::byte* data, std::size_t bytes) noexcept {
     first = head;
     second = {data, bytes};
   }
@@ -414,7 +422,10 @@ class BasicRingReader {
       const std::byte* const data = place_.bulk + (start & (place_.bulk_bytes - 1));
       const std::size_t bytes = envelope.bytes - head.size();
       DUNLIN_ASSERT(start >= bulk_position_);
-      deliver(envelope, head.empty() ? RunPayload(data, bytes) : RunPayload(head, data, bytes));
+      if (head.empty()) [[likely]]
+        deliver(envelope, RunPayload(data, bytes));
+      else
+        deliver(envelope, HeadedPayload(head, data, bytes));
       bulk_position_ = start + Place::record_of(bytes);
       finish(1);
       if (bulk_position_ - bulk_returned_ >= place_.bulk_bytes / 4) return_credits();
