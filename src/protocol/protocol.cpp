@@ -226,12 +226,13 @@ bool Protocol::flush_streams(Peer& peer) noexcept {
 
 /// Sends chunks until all wanted bytes are out (`yes`) or there is no room (`full`).
 transport::Sent Protocol::try_stream(Peer& peer, SendRequest& request) noexcept {
-  // Larger ones for larger messages: each waits once for its lines to come (docs/shm.md, "Pieces").
-  const auto piece_max =
-      std::size_t(request.wanted / 4 > std::uint64_t(peer.piece_bytes_max) ? peer.long_piece_bytes_max
-                                                                           : peer.piece_bytes_max);
+  // Longer pieces for longer messages: each waits once for its lines to come (docs/shm.md, "Pieces").  The
+  // first is short all the same: the receiver has nothing to do before it comes.
+  const bool is_long = request.wanted / 4 > std::uint64_t(peer.piece_bytes_max);
   while (request.streamed < request.wanted) {
-    const std::size_t bytes = std::min(piece_max, request.wanted - request.streamed);
+    const std::int64_t most =
+        is_long && request.streamed != 0 ? peer.long_piece_bytes_max : peer.piece_bytes_max;
+    const std::size_t bytes = std::min(std::uint64_t(most), request.wanted - request.streamed);
     const Control control{.kind = request.receiver_cookie ? ControlKind::chunk : ControlKind::piece,
                           .a = request.receiver_cookie,
                           .b = request.streamed};
