@@ -86,6 +86,9 @@ std::span<const std::byte> published_address() noexcept;
 /// node's list of processes; it need not do anything for the probe, but must be alive.
 std::unique_ptr<PeerMemory> connect(std::span<const std::byte> address) noexcept;
 
+/// Whether DUNLIN_SHM_COPY names the way.
+bool is_way_chosen() noexcept;
+
 /// Called by the owner before the address of a large buffer is sent to a peer: gives blocks of the shared
 /// heap huge pages that they lack (a peer's first pass is 20 times cheaper then), and declares the buffer to
 /// mechanisms that want it (KNEM).  Returns a cookie that travels with the address, or 0 when none is needed.

@@ -103,8 +103,10 @@ std::span<Provider* const> providers() noexcept {
   return all;
 }
 
+bool is_way_chosen() noexcept { return std::strcmp(shm_copy.get(), "auto") != 0; }
+
 bool is_enabled(const Provider& provider) noexcept {
-  return std::strcmp(shm_copy.get(), "auto") == 0 || std::strcmp(shm_copy.get(), provider.name()) == 0;
+  return !is_way_chosen() || std::strcmp(shm_copy.get(), provider.name()) == 0;
 }
 
 std::span<const std::byte> published_address() noexcept {

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "os/clock.hpp"
 #include "protocol/protocol.hpp"
 #include "progress/engine.hpp"
 
@@ -28,7 +29,7 @@ void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
     case ControlKind::want_data:
       return data_wanted(*send, control);
     case ControlKind::chunk:
-      return chunk_arrived(control, envelope, payload);
+      return chunk_arrived(peer, control, envelope, payload);
     case ControlKind::piece:
       return piece_arrived(peer, envelope, payload);
     case ControlKind::hold:
@@ -57,14 +58,17 @@ void Protocol::data_wanted(SendRequest& request, const Control& control) noexcep
   stream(request);  // flushed by the next poll, not here: we are inside the transport's
 }
 
-void Protocol::chunk_arrived(const Control& control, const transport::Envelope& envelope,
+void Protocol::chunk_arrived(Peer& peer, const Control& control, const transport::Envelope& envelope,
                              const transport::Payload& payload) noexcept {
   auto& request = *reinterpret_cast<ReceiveRequest*>(control.a);
   const std::size_t bytes = envelope.bytes - sizeof control;
   DUNLIN_ASSERT(request.streamed + bytes <= request.expected);
   place(request, payload, sizeof control, control.b, bytes);
   request.streamed += bytes;
-  if (request.streamed == request.expected) request.finish();
+  if (request.streamed != request.expected) return;
+  if (request.asked_ns != 0)
+    peer.unmapped.took(CopyContest::channel, request.expected, os::now_ns() - request.asked_ns);
+  request.finish();
 }
 
 void Protocol::cancel_wanted(Peer& peer, const Control& control) noexcept {

@@ -4,6 +4,7 @@
 #include "datatype/cursor.hpp"
 #include "memory/copy.hpp"
 #include "memory/shared_transfer.hpp"
+#include "os/clock.hpp"
 #include "progress/engine.hpp"
 #include "protocol/layouts.hpp"
 #include "protocol/protocol.hpp"
@@ -99,9 +100,17 @@ bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer,
     if (sender->is_still_valid(mapping)) return true;
   }
   if (!is_contiguous) return false;
+  // What the user has chosen is not compared with anything.
+  const std::int64_t start_ns = os::now_ns();
+  if (!memory::is_way_chosen() && peer.unmapped.next(bytes) == CopyContest::channel) {
+    request.asked_ns = start_ns;
+    return false;
+  }
   const memory::Piece to{request.data.address, bytes};
   const memory::RemotePiece from{offer.address, bytes};
-  return sender->try_read({&to, 1}, {&from, 1}, offer.exposed);
+  if (!sender->try_read({&to, 1}, {&from, 1}, offer.exposed)) return false;
+  peer.unmapped.took(CopyContest::kernel, bytes, os::now_ns() - start_ns);
+  return true;
 }
 
 }  // namespace dunlin::protocol

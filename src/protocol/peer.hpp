@@ -12,6 +12,7 @@
 
 #include "memory/peer_memory.hpp"
 #include "memory/source_history.hpp"
+#include "protocol/copy_contest.hpp"
 #include "protocol/layouts.hpp"
 #include "protocol/requests.hpp"
 #include "protocol/wire.hpp"
@@ -92,6 +93,7 @@ struct Peer {
   std::unique_ptr<memory::PeerMemory> memory;  // direct access to its memory, or nullptr
   bool is_memory_known = false;                // `memory` was asked for
   memory::SourceHistory sources;               // its send buffers that we have read
+  CopyContest unmapped;                        // how to take what of it cannot be mapped
   PeerLayouts layouts;                         // of its types that are not contiguous
 
   static constexpr std::int64_t kReadBytesMin = 8 << 10;

@@ -175,7 +175,7 @@ class Protocol final : public transport::Inbox {
   void control_arrived(Peer& peer, const transport::Envelope& envelope,
                        const transport::Payload& payload) noexcept;
   void data_wanted(SendRequest& request, const Control& control) noexcept;
-  void chunk_arrived(const Control& control, const transport::Envelope& envelope,
+  void chunk_arrived(Peer& peer, const Control& control, const transport::Envelope& envelope,
                      const transport::Payload& payload) noexcept;
   void cancel_wanted(Peer& peer, const Control& control) noexcept;
 

@@ -207,6 +207,7 @@ void Protocol::accept_offer(ReceiveRequest& request, Peer& peer, const Offer& of
   const bool is_choice =
       offer.bytes != 0 && offer.layout() == 0 && std::int64_t(offer.bytes) <= peer.copied_bytes_max;
   const std::size_t bytes = fit(request, offer.bytes);
+  request.asked_ns = 0;
   if (bytes == 0 || try_pull(request, peer, offer, bytes, is_choice)) {
     const Verdict verdict = is_choice ? verdict_on(peer, offer, was_kept) : Verdict::none;
     send_control(peer, {.kind = ControlKind::done, .a = offer.cookie, .b = std::uint64_t(verdict)});

@@ -12,7 +12,9 @@
 #include "object/request.hpp"
 #include "transport/transport.hpp"
 
-namespace dunlin::memory { struct SharedTransfer; }
+namespace dunlin::memory {
+struct SharedTransfer;
+}
 
 namespace dunlin::protocol {
 
@@ -44,7 +46,7 @@ class SendRequest : public Request, public Outgoing {
   SendRequest() noexcept : Outgoing(false) {}
 
   Source data;
-  Ref<Datatype> held_type;            // set where the program may free the type before the end
+  Ref<Datatype> held_type;  // set where the program may free the type before the end
   transport::Envelope envelope;
   Peer* peer = nullptr;
   Mode mode = Mode::standard;
@@ -54,7 +56,7 @@ class SendRequest : public Request, public Outgoing {
   std::uint64_t wanted = 0;           // bytes of `data` that the receiver has room for
   std::uint64_t receiver_cookie = 0;  // names the receive while streaming
   SendRequest* next_stream = nullptr;
-  std::uint64_t exposed = 0;          // memory::expose's cookie while offered
+  std::uint64_t exposed = 0;  // memory::expose's cookie while offered
   memory::SharedTransfer* shared =
       nullptr;  // while offered: the receiver's copy that this side may help with
   SendRequest* next_shared = nullptr;
@@ -71,10 +73,11 @@ class SendRequest : public Request, public Outgoing {
 class ReceiveRequest : public Request, public match::Posted {
  public:
   Target data;
-  Ref<Datatype> held_type;             // set where the program may free the type before the end
-  std::uint64_t streamed = 0;          // rendezvous through the channel: bytes that have come so far
-  std::uint64_t expected = 0;          // rendezvous through the channel: bytes that will come
-  bool is_matched = false;             // a message is being delivered: too late to cancel
+  Ref<Datatype> held_type;     // set where the program may free the type before the end
+  std::uint64_t streamed = 0;  // rendezvous through the channel: bytes that have come so far
+  std::uint64_t expected = 0;  // rendezvous through the channel: bytes that will come
+  std::int64_t asked_ns = 0;   // when, where the time it takes is to be compared; else 0
+  bool is_matched = false;     // a message is being delivered: too late to cancel
 
   Err cancel() noexcept override;
   void describe(char* text, int bytes_max) const noexcept override;
