@@ -5,7 +5,7 @@
 // needs no stack and no saved registers.  Document: Nemesis, posted-receive bypass (row N8 of
 // docs/sources.md).
 //
-// hot path: MPI_Send 79 and MPI_Recv 108 instructions with 8 bytes, callgrind (bench/instructions).
+// hot path: MPI_Send 78 and MPI_Recv 105 instructions with 8 bytes, callgrind (bench/instructions).
 // Thread safety: only where base/big_lock.hpp is not needed.
 #pragma once
 
