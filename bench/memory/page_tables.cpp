@@ -11,6 +11,7 @@
 #include "bench/memory/processes.hpp"
 #include "memory/mapped_file.hpp"
 #include "memory/peer_tables.hpp"
+#include "test/page_tables_kb.h"
 
 namespace {
 
@@ -18,17 +19,6 @@ using dunlin::memory::PeerTables;
 
 constexpr std::size_t kUnitBytes = std::size_t{2} << 20;
 constexpr std::size_t kFileBytes = std::size_t{64} << 30;
-
-/// Page tables of this process in kB, as the kernel counts them.
-unsigned long page_tables_kb() {
-  FILE* file = std::fopen("/proc/self/status", "r");
-  char line[256];
-  unsigned long kilobytes = 0;
-  while (file && std::fgets(line, sizeof line, file))
-    if (std::sscanf(line, "VmPTE: %lu kB", &kilobytes) == 1) break;
-  if (file) std::fclose(file);
-  return kilobytes;
-}
 
 struct Mapped {
   std::byte* at;
@@ -38,7 +28,7 @@ struct Mapped {
 void measure(std::size_t peers, std::size_t units, std::size_t limit_mib) {
   setenv("DUNLIN_HEAP_PEER_TABLES_BYTES_MAX", (std::to_string(limit_mib) + "m").c_str(), 1);
   dunlin::Variable::read_all_again();
-  const unsigned long idle_kb = page_tables_kb();
+  const long idle_kb = page_tables_kb();
   std::vector<Mapped> mapped(peers);
   for (Mapped& each : mapped) {
     const int file = memfd_create("peer", MFD_CLOEXEC);
@@ -48,8 +38,8 @@ void measure(std::size_t peers, std::size_t units, std::size_t limit_mib) {
     if (!each.at) std::abort();
     each.tables = std::make_unique<PeerTables>(each.at, kFileBytes);
   }
-  const unsigned long mapped_kb = page_tables_kb() - idle_kb;
-  unsigned long most_kb = 0;
+  const long mapped_kb = page_tables_kb() - idle_kb;
+  long most_kb = 0;
   std::vector<double> passes[2];
   double worst_us = 0;
   for (auto& pass : passes)
@@ -64,7 +54,7 @@ void measure(std::size_t peers, std::size_t units, std::size_t limit_mib) {
       pass.push_back((bench::now_us() - start) / double(units));
       most_kb = std::max(most_kb, page_tables_kb() - idle_kb);
     }
-  std::printf("%9zu %12lu %12lu %10.2f %10.2f %12.0f\n", limit_mib, mapped_kb, most_kb,
+  std::printf("%9zu %12ld %12ld %10.2f %10.2f %12.0f\n", limit_mib, mapped_kb, most_kb,
               bench::median(passes[0]), bench::median(passes[1]), worst_us);
   for (Mapped& each : mapped) {
     each.tables->stop();

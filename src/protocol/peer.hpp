@@ -69,7 +69,7 @@ struct Peer {
   transport::shm::Channel* shm = nullptr;          // the same as `channel`
   transport::shm::RingReader* incoming = nullptr;  // nullptr until it has sent enough to have a ring
   std::uint64_t short_bytes_end_now = 0;  // hot path: messages below this may go by `shm`; 0 as -1 below
-  std::int64_t eager_bytes_max = 0;       // what the channel and the setting allow
+  std::int64_t eager_bytes_max = 0;       // what the setting allows
   std::int64_t copied_bytes_max = 0;      // the same where the peer cannot read the buffer in place
   std::int64_t piece_bytes_max = 0;       // longer ones go in pieces
   std::int64_t long_piece_bytes_max = 0;  // pieces of messages longer than four such pieces

@@ -2,12 +2,13 @@
 // is overrun.
 //
 //   eager        payload goes with the envelope, up to Peer::eager_bytes_max
+//   in pieces    the first goes with the envelope, the others follow unasked: longer payload, up to
+//                Peer::copied_bytes_max, that the receiver cannot read in place or had better not
 //   rendezvous   the envelope offers address and length; the matching receiver reads the sender's memory
 //                (memory/peer_memory.hpp) or asks for the data through the channel in chunks
 //                (copy-in/copy-out)
-//   flow control a receiver that holds too much unexpected data tells senders to offer instead of pushing:
-//   held-back
-//                messages stay in their senders' buffers; nothing is ever dropped
+//   flow control a receiver that holds too much unexpected data tells senders to offer instead of pushing;
+//                held-back messages stay in their senders' buffers; nothing is ever dropped
 //
 // Called by pt2pt, coll and comm (down), by transports through `Inbox` (up).  Documents: Nemesis (N6-N8), OB1
 // (M2). Thread safety: all calls under base/big_lock.hpp.

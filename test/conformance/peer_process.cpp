@@ -114,6 +114,7 @@ void serve(int socket) {
   }
 }
 
+// Not a test: the peer of the tests, which start this program again with this name alone.
 TEST(PeerProcess, DISABLED_Serve) {
   use_fake_devices();
   const char* socket = std::getenv("PEER_SOCKET");

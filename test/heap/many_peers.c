@@ -8,21 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../page_tables_kb.h"
+
 enum { kUnits = 96, kUnitBytes = 2 << 20, kBytesMax = 300000, kAtOnce = 4 };
 
 /* Bounds, each rank: without a limit 4 kB a unit and peer; besides them the upper levels and control pages.
  */
 static const long slack_kb = 700;
-
-static long page_tables_kb(void) {
-  FILE* file = fopen("/proc/self/status", "r");
-  char line[256];
-  long kilobytes = 0;
-  while (file && fgets(line, sizeof line, file))
-    if (sscanf(line, "VmPTE: %ld kB", &kilobytes) == 1) break;
-  if (file) fclose(file);
-  return kilobytes;
-}
 
 static size_t bytes_of(int from, int unit) {
   return 8192 + (size_t)(from * 131 + unit * 7919) % (kBytesMax - 8192);

@@ -17,22 +17,14 @@
 
 #include "base/variable.hpp"
 #include "memory/mapped_file.hpp"
+#include "test/page_tables_kb.h"
 
 namespace dunlin::memory {
 namespace {
 
 constexpr std::size_t kUnit = std::size_t{2} << 20;
 
-/// Bytes of page tables of this process, as the kernel counts them.
-std::size_t page_tables() {
-  FILE* file = std::fopen("/proc/self/status", "r");
-  char line[256];
-  unsigned long kilobytes = 0;
-  while (file && std::fgets(line, sizeof line, file))
-    if (std::sscanf(line, "VmPTE: %lu kB", &kilobytes) == 1) break;
-  if (file) std::fclose(file);
-  return kilobytes << 10;
-}
+std::size_t page_tables() { return std::size_t(page_tables_kb()) << 10; }
 
 bool has_shadow() { return dlsym(RTLD_DEFAULT, "__tsan_init") || dlsym(RTLD_DEFAULT, "__asan_init"); }
 
