@@ -4,7 +4,10 @@
 //
 // hot path: a small malloc costs three instructions more than without this library, and so does a small free;
 // what they need lies in one cache line, and what large blocks need is out of line, so that nothing is saved
-// or restored on the way to the C library.
+// or restored on the way to the C library.  The jump there always has the same target, from the first call
+// on: the processor takes a jump that once went elsewhere for one that changes, and foretells it slower (0.2
+// ns more a jump on AMD Zen 5).  So the first call, and everything where another allocator lies below, goes
+// the way of large blocks.
 //
 // Order at start: the first call of any function, which may be long before main and inside the loader, finds
 // the next allocator and opens the arena; the constructor then registers the fork handlers, which may itself
@@ -25,11 +28,11 @@
 
 extern "C" {
 extern char** environ;
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-void __libc_free(void*);
+[[gnu::noplt]] void* __libc_malloc(std::size_t);
+[[gnu::noplt]] void* __libc_calloc(std::size_t, std::size_t);
+[[gnu::noplt]] void* __libc_realloc(void*, std::size_t);
+[[gnu::noplt]] void* __libc_memalign(std::size_t, std::size_t);
+[[gnu::noplt]] void __libc_free(void*);
 }
 
 namespace dunlin {
@@ -41,17 +44,10 @@ void assert_failed(const char* condition, const char*, int) noexcept {
 namespace dunlin::memory {
 namespace {
 
-void* first_allocate(std::size_t bytes) noexcept;
-void* first_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept;
-void* first_reallocate(void* block, std::size_t bytes) noexcept;
-void* first_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
-void first_release(void* block) noexcept;
-std::size_t first_usable_bytes(void* block) noexcept;
-
 constinit Arena arena;
-/// What every call looks at.
-struct alignas(64) Gate {
-  NextAllocator next;
+/// What every call looks at.  Both 0 until the first call has run, and for good where another allocator than
+/// the C library's lies below: every call then goes the way of large blocks.
+struct alignas(16) Gate {
   // SIZE_MAX until our constructor runs, and for good where the arena steps aside.  What libraries allocate
   // in their constructors before ours (the C++ library's 72 KiB for exceptions, in every process) is never
   // sent and is not worth a huge page.
@@ -60,11 +56,10 @@ struct alignas(64) Gate {
   // those of the first heap anyway, and others because the kernel maps downwards.
   std::uintptr_t arena_begin;
 };
-static_assert(sizeof(Gate) == 64);
-constinit Gate gate = {{first_allocate, first_allocate_zeroed, first_reallocate, first_allocate_aligned,
-                        first_release, first_usable_bytes},
-                       SIZE_MAX,
-                       UINTPTR_MAX};
+static_assert(sizeof(Gate) == 16);
+constinit Gate gate = {0, 0};
+/// The allocator below, the C library's or another: for everything but the short way to the C library's.
+constinit NextAllocator next = {};
 constinit std::size_t block_bytes_min_wanted = SIZE_MAX;
 // Neither in the C library's per-thread caches (to 1032 bytes) nor in its bins of one size (to 1008).
 constexpr std::size_t kJoiningBytes = 2048;
@@ -73,15 +68,17 @@ constinit bool moves_static_data = false;
 
 /// Runs once, in the first thread, before any other exists.  While it runs (dlsym may allocate) the C library
 /// serves.
-void start() noexcept {
-  gate.next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_free, nullptr};
+[[gnu::noinline]] void start() noexcept {
+  next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_free, nullptr};
+  gate = {SIZE_MAX, UINTPTR_MAX};
   const int saved_errno = errno;
   const NextAllocator found = find_next_allocator();
   const HeapSettings settings = read_heap_settings(environ);
   aside = settings.is_shared ? why_step_aside(found, reinterpret_cast<const void*>(&malloc), environ)
                              : "DUNLIN_HEAP=private switches it off";
   if (!*aside && !arena.open(settings.arena)) aside = arena.why_not();
-  gate.next = found;
+  next = found;
+  if (found.allocate != __libc_malloc) gate = {0, 0};
   if (!*aside) {
     gate.arena_begin = arena.begin();
     block_bytes_min_wanted = settings.block_bytes_min > kPageBytes ? settings.block_bytes_min : kPageBytes;
@@ -90,33 +87,14 @@ void start() noexcept {
   errno = saved_errno;
 }
 
-void* first_allocate(std::size_t bytes) noexcept {
-  start();
-  return malloc(bytes);
-}
-void* first_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
-  start();
-  return calloc(count, bytes);
-}
-void* first_reallocate(void* block, std::size_t bytes) noexcept {
-  start();
-  return realloc(block, bytes);
-}
-void* first_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
-  start();
-  return memalign(alignment, bytes);
-}
-void first_release(void* block) noexcept {
-  start();
-  free(block);
-}
-std::size_t first_usable_bytes(void* block) noexcept {
-  start();
-  return malloc_usable_size(block);
+/// Before anything but the short way to the C library.
+void start_once() noexcept {
+  if (!next.allocate) [[unlikely]]
+    start();
 }
 
 [[gnu::constructor]] void watch() noexcept {
-  if (gate.next.allocate == first_allocate) start();
+  start_once();
   if (!arena.is_open()) return;
   gate.block_bytes_min = block_bytes_min_wanted;
   arena.watch_forks();
@@ -128,43 +106,64 @@ std::size_t first_usable_bytes(void* block) noexcept {
 /// its freed small blocks.  Without that they stay scattered, and so do the small blocks that follow
 /// (Python's json with every object from malloc: 20 % slower).
 void* take_from_arena(std::size_t bytes, std::size_t alignment, bool zeroed) noexcept {
+  if (bytes < gate.block_bytes_min) return nullptr;
   void* block = arena.allocate(bytes, alignment, zeroed);
-  if (block) gate.next.release(gate.next.allocate(kJoiningBytes));
+  if (block) next.release(next.allocate(kJoiningBytes));
   return block;
 }
 [[gnu::noinline]] void* allocate_large(std::size_t bytes) noexcept {
+  start_once();
   void* block = take_from_arena(bytes, 1, false);
-  return block ? block : gate.next.allocate(bytes);
+  return block ? block : next.allocate(bytes);
 }
 [[gnu::noinline]] void* allocate_large_zeroed(std::size_t bytes) noexcept {
+  start_once();
   void* block = take_from_arena(bytes, 1, true);
-  return block ? block : gate.next.allocate_zeroed(1, bytes);
+  return block ? block : next.allocate_zeroed(1, bytes);
+}
+[[gnu::noinline]] void* allocate_large_aligned(std::size_t alignment, std::size_t bytes) noexcept {
+  start_once();
+  const bool is_power = alignment && (alignment & (alignment - 1)) == 0;
+  void* block = is_power ? take_from_arena(bytes, alignment, false) : nullptr;
+  return block ? block : next.allocate_aligned(alignment, bytes);
 }
 
 [[gnu::noinline]] void release_high(void* block) noexcept {
+  start_once();
   if (arena.owns(block))
     arena.release(block);
   else
-    gate.next.release(block);
+    next.release(block);
 }
 
 /// Moves a block to where its new size belongs.  nullptr: short of memory, the block is unchanged.
-[[gnu::noinline]] void* move_block(void* block, std::size_t bytes) noexcept {
+void* move_block(void* block, std::size_t bytes) noexcept {
   const bool is_ours = arena.owns(block);
-  const std::size_t held = is_ours ? arena.usable_bytes(block) : gate.next.usable_bytes(block);
+  const std::size_t held = is_ours ? arena.usable_bytes(block) : next.usable_bytes(block);
   void* moved = nullptr;
   if (bytes >= gate.block_bytes_min && is_ours && bytes > held) {
     // A block that grows will grow again: put it where free pages follow it.
     moved = take_from_arena(bytes + bytes / 2, 1, false);
     if (moved) arena.try_resize(moved, bytes);
   }
-  if (!moved && bytes >= gate.block_bytes_min) moved = take_from_arena(bytes, 1, false);
-  if (!moved && !is_ours) return gate.next.reallocate(block, bytes);
-  if (!moved) moved = gate.next.allocate(bytes);
+  if (!moved) moved = take_from_arena(bytes, 1, false);
+  if (!moved && !is_ours) return next.reallocate(block, bytes);
+  if (!moved) moved = next.allocate(bytes);
   if (!moved) return nullptr;
   memcpy(moved, block, held < bytes ? held : bytes);
   free(block);
   return moved;
+}
+[[gnu::noinline]] void* reallocate_large(void* block, std::size_t bytes) noexcept {
+  start_once();
+  const bool is_ours = arena.owns(block);
+  if (!is_ours && (bytes < gate.block_bytes_min || !arena.is_open())) return next.reallocate(block, bytes);
+  if (bytes == 0) {
+    free(block);
+    return nullptr;
+  }
+  if (is_ours && bytes >= gate.block_bytes_min && arena.try_resize(block, bytes)) return block;
+  return move_block(block, bytes);
 }
 
 const char* why_not_malloc() noexcept { return aside; }
@@ -178,32 +177,26 @@ using namespace dunlin::memory;
 DUNLIN_EXPORT void* malloc(std::size_t bytes) noexcept {
   if (bytes >= gate.block_bytes_min) [[unlikely]]
     return allocate_large(bytes);
-  return gate.next.allocate(bytes);
+  return __libc_malloc(bytes);
 }
 
 DUNLIN_EXPORT void free(void* block) noexcept {
   if (reinterpret_cast<std::uintptr_t>(block) >= gate.arena_begin) [[unlikely]]
     return release_high(block);
-  gate.next.release(block);
+  __libc_free(block);
 }
 
 DUNLIN_EXPORT void* calloc(std::size_t count, std::size_t each) noexcept {
   std::size_t bytes = 0;
   if (!__builtin_mul_overflow(count, each, &bytes) && bytes >= gate.block_bytes_min) [[unlikely]]
     return allocate_large_zeroed(bytes);
-  return gate.next.allocate_zeroed(count, each);  // sets ENOMEM on overflow
+  return __libc_calloc(count, each);  // sets ENOMEM on overflow
 }
 
 DUNLIN_EXPORT void* realloc(void* block, std::size_t bytes) noexcept {
   if (!block) return malloc(bytes);
-  const bool is_ours = arena.owns(block);
-  if (!is_ours && bytes < gate.block_bytes_min) return gate.next.reallocate(block, bytes);
-  if (bytes == 0) {
-    free(block);
-    return nullptr;
-  }
-  if (is_ours && bytes >= gate.block_bytes_min && arena.try_resize(block, bytes)) return block;
-  return move_block(block, bytes);
+  if (!arena.owns(block) && bytes < gate.block_bytes_min) return __libc_realloc(block, bytes);
+  return reallocate_large(block, bytes);
 }
 
 DUNLIN_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t each) noexcept {
@@ -216,10 +209,9 @@ DUNLIN_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t eac
 }
 
 DUNLIN_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  const bool is_power = alignment && (alignment & (alignment - 1)) == 0;
-  if (bytes >= gate.block_bytes_min && is_power) [[unlikely]]
-    if (void* block = take_from_arena(bytes, alignment, false)) return block;
-  return gate.next.allocate_aligned(alignment, bytes);
+  if (bytes >= gate.block_bytes_min) [[unlikely]]
+    return allocate_large_aligned(alignment, bytes);
+  return __libc_memalign(alignment, bytes);
 }
 
 DUNLIN_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
@@ -249,7 +241,8 @@ DUNLIN_EXPORT void* pvalloc(std::size_t bytes) noexcept {
 
 DUNLIN_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
   if (!block) return 0;
-  return arena.owns(block) ? arena.usable_bytes(block) : gate.next.usable_bytes(block);
+  start_once();
+  return arena.owns(block) ? arena.usable_bytes(block) : next.usable_bytes(block);
 }
 
 // C23; newer C libraries have them, and would take a block of ours for one of theirs.
