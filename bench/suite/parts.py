@@ -50,12 +50,14 @@ def parse_registration(text):
 
 
 def parse_heap_cost(text):
-    """load, with the C library, with the shared heap, ratio; the load's name ends with its unit"""
+    """load, with the C library, with the shared heap, ratio, from, to, pairs; the load's name ends with its unit"""
     for words in map(str.split, text.splitlines()):
-        name, _, unit = words[0].rpartition("_") if len(words) == 4 else ("", "", "")
+        name, _, unit = words[0].rpartition("_") if len(words) == 7 else ("", "", "")
         if unit in ("us", "ns", "ms"):
             yield sample("heap_cost", name, 0, words[1], unit, "C library")
             yield sample("heap_cost", name, 0, words[2], unit, "shared heap")
+            for column, value in zip(("ratio", "from", "to"), words[3:6]):
+                yield sample("heap_cost", f"{name}_ratio", 0, value, "times", column)
 
 
 def parse_kernels(text):

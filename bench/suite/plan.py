@@ -194,8 +194,10 @@ def mechanisms():
         "heap_cost",
         "Loads and programs under the C library's allocator and under the shared heap",
         "memory/heap_cost",
-        ("{build}", "1"),
+        ("{build}", "4"),
         part="heap_cost",
+        rounds_max=2,
+        timeout_s=90.0,
         is_curve=False,
         x_label="",
     )
