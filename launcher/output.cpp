@@ -183,10 +183,6 @@ void Output::drain(int rank) {
   }
 }
 
-void Output::drain_all() {
-  for (const auto& stream : streams_) drain(stream->rank);
-}
-
 void Output::say(const std::string& text) {
   if (stderr_->unfinished_line_of) stderr_->write("\n");
   stderr_->unfinished_line_of = nullptr;

@@ -27,9 +27,8 @@ class Output {
   int open_stdout(int rank);
   int open_stderr(int rank);
 
-  /// Reads what a rank (all ranks) has written so far; after the rank's end that is everything.
+  /// Reads what a rank has written so far; after its end that is everything.
   void drain(int rank);
-  void drain_all();
   /// A line of mpirun's own on standard error ("mpirun: " is put before it).
   void say(const std::string& text);
   /// True while a rank's question may have to be shown after kQuestionMs of silence; then call show_question.

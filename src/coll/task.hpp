@@ -33,7 +33,6 @@ class [[nodiscard]] Task {
   struct promise_type;
   using Handle = std::coroutine_handle<promise_type>;
 
-  bool is_valid() const noexcept { return bool(handle_); }
   bool is_done() const noexcept { return handle_.done(); }
 
  private:

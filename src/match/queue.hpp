@@ -112,14 +112,6 @@ class Queue {
     unlink(bucket, before, entry);
   }
 
-  /// Calls `visit(entry)` for every entry, in no particular order; `visit` must not change the queue.
-  template <class Visit>
-  void for_each(Visit visit) const {
-    for (Entry* each = run_.first; each; each = each->next_in_bucket) visit(*each);
-    for (std::size_t i = 0; is_spread_ && i < bucket_count(); ++i)
-      for (Entry* each = buckets_[i].first; each; each = each->next_in_bucket) visit(*each);
-  }
-
  private:
   struct Bucket {
     Entry* first = nullptr;

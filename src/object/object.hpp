@@ -101,7 +101,6 @@ class Object : public Pooled {
   void release() noexcept {
     if (--references_ == 0 && !predefined_handle_) delete this;
   }
-  int references() const noexcept { return references_; }
 
   bool is_predefined() const noexcept { return predefined_handle_ != 0; }
   /// The value a program sees: the small integer of a predefined object, else the address.

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "os/clock.hpp"
+#include "os/cpu.hpp"
 
 namespace dunlin::progress {
 namespace {
@@ -41,14 +42,6 @@ constexpr std::int64_t kSleepNsMin = 5'000'000;  // net under a lost wake-up; do
 constexpr std::int64_t kSleepNsMax = 100'000'000;
 constexpr std::int64_t kSleepBusyNs = 100'000;       // while sends wait for room: nobody wakes us for that
 constexpr std::int64_t kSleepThreadsNs = 1'000'000;  // another thread may hand us sends meanwhile
-
-void pause_cpu() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 }  // namespace
 
@@ -148,7 +141,7 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument,
     has_poller_ = true;
     const int levels = has_threads ? BigLock::release_all() : 0;
     if (step == Patience::Step::poll) {
-      pause_cpu();
+      os::pause();
     } else if (step == Patience::Step::yield) {
       sched_yield();
     } else {
