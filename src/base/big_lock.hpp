@@ -3,7 +3,7 @@
 // A program that asked for less than MPI_THREAD_MULTIPLE pays one predictable branch.  Recursive, because
 // callbacks of the program (attribute copy functions, error handlers) may call MPI.  A wait gives it up
 // between polls (`Pause`). Scale: one lock per process; lanes per communicator are the plan for threads that
-// never meet (architecture.md).
+// never meet.
 #pragma once
 
 #include <pthread.h>

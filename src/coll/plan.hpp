@@ -1,4 +1,4 @@
-// One algorithm text, three calling modes (architecture.md, idea 2):
+// One algorithm text, three calling modes (ARCHITECTURE.md, idea 2):
 //
 //   blocking      run(cx, arguments)                      a run on the stack, every step waits in place
 //   nonblocking   begin(cx, arguments, &request)          a run inside a request that progress resumes
@@ -16,10 +16,10 @@
 //     void own_arrays(OwnArrays&, const Cx&) noexcept;      // optional: copies arrays of the program
 //   };
 //
-// Used by coll/functions.cpp for the chapter's calls and by comm/ for the agreements that make communicators:
-// there `start` may be any coroutine over the tasks of coll/algorithms, which writes its result through
-// pointers in its arguments. A place to do it on is `everywhere(comm)`, or a hand-made Cx for a group inside
-// a communicator (`members`).
+// Used by data_movement.cpp and reductions.cpp for the chapter's calls and by comm/ for the agreements that
+// make communicators: there `start` may be any coroutine over the tasks of coll/algorithms, which writes its
+// result through pointers in its arguments. A place to do it on is `everywhere(comm)`, or a hand-made Cx for
+// a group inside a communicator (`members`).
 #pragma once
 
 #include <array>

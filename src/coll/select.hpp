@@ -2,7 +2,7 @@
 //
 // All ranks of a collective must decide the same: only what the standard makes equal everywhere is looked at
 // (bytes of a message, not counts, where the two sides may use different datatypes), and settings are the
-// job's. Called by coll/functions.cpp.
+// job's. Called by data_movement.cpp and reductions.cpp.
 #pragma once
 
 #include "coll/algorithms/algorithms.hpp"

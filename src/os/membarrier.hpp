@@ -1,5 +1,5 @@
 // A memory barrier that one process executes for all: the expensive side of a flag protocol pays, the cheap
-// side does with plain loads and stores (transport/shm/sleep.hpp).
+// side does with plain loads and stores (transport/shm/attention.hpp).
 #pragma once
 
 namespace dunlin::os {

@@ -2,7 +2,7 @@
 //
 // `Engine` owns the protocol state (matching, peers, rendezvous) and knows the transports.  Every wait of the
 // library goes through `wait` or `wait_until`: poll while that pays, then give the core away, then sleep
-// until a peer's message wakes it (architecture.md, idea 3; docs/decisions/0008-waiting.md).  Work to resume
+// until a peer's message wakes it (ARCHITECTURE.md, idea 3; docs/decisions/0008-waiting.md).  Work to resume
 // (collectives, one-sided) is a `Pollable`.
 //
 // Thread safety: all calls under base/big_lock.hpp.  Where several threads may call, a wait gives the lock up

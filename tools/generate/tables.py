@@ -77,7 +77,7 @@ def zero(parameter):
 
 
 def zero_calls(functions):
-    """Rows of test/abi/coverage.c: every call that answers an error code, with nothing for arguments."""
+    """Rows of test/abi/calls.inc: every call that answers an error code, with nothing for arguments."""
     rows = []
     for function in functions:
         if function.returns != "int" or function.name in NOT_CALLED or function.name.endswith(("_toint", "_c2f")):
