@@ -21,7 +21,7 @@ test: test-build
 	$(CTEST) --test-dir build
 	$(MAKE) test-sanitizers
 
-# Unit tests, conformance and simulation only: under a minute.
+# Unit tests, conformance, simulation, the preloaded allocator, some fuzzing: under a minute.
 test-fast: test-build
 	$(CTEST) --test-dir build -L fast
 
