@@ -3,6 +3,9 @@
 #include "memory/copy.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <memory>
@@ -103,6 +106,33 @@ TEST(SharedCopy, OneSideAloneFinishes) {
       state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::front, CopyHint::cached),
       0u);
   EXPECT_EQ(to, from);
+}
+
+/// A peer's buffer, in small pages that exist, seen through a mapping that was never used.
+TEST(SharedCopy, TheHelperMapsAWindowAtOneFault) {
+  constexpr std::size_t kBytes = 1 << 20, kWindow = 64 << 10;
+  const int file = memfd_create("peer", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kBytes), 0);
+  void* owners = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* ours = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  ASSERT_NE(owners, MAP_FAILED);
+  ASSERT_NE(ours, MAP_FAILED);
+  std::memset(owners, 1, kBytes);
+  const auto from = noise(kBytes, 7);
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt;
+  };
+  SharedCopy state{};
+  const long before = faults();
+  state.copy_chunks(static_cast<std::byte*>(ours), from.data(), kBytes, kWindow, SharedCopy::Side::back,
+                    CopyHint::cached);
+  EXPECT_LE(faults() - before, long(2 * kBytes / kWindow));  // one a page without the load: 256
+  EXPECT_EQ(std::memcmp(owners, from.data(), kBytes), 0);
+  munmap(owners, kBytes);
+  munmap(ours, kBytes);
 }
 
 TEST(SharedCopy, SmallCopiesAreNotShared) {
