@@ -53,6 +53,8 @@ class SourceHistory {
     if (!buffers_[0].is_fresh()) return Freshness::old;
     return buffers_[0].has_lines ? Freshness::unknown : Freshness::fresh;
   }
+  /// Whether the lines of that buffer came from far away.
+  bool is_distant() const noexcept { return buffers_[0].origin == Origin::far; }
 
   /// How long it takes to read a few lines of the `bytes` at `at`, at least kLookBytesMin.
   static std::int64_t time_look_ns(const std::byte* at, std::size_t bytes) noexcept;

@@ -22,7 +22,7 @@ void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
   auto* const send = reinterpret_cast<SendRequest*>(control.a);
   switch (control.kind) {
     case ControlKind::done:
-      peer.learn(Verdict(control.b));
+      peer.pushes.learn(send->data.address, Verdict(control.b));
       [[fallthrough]];
     case ControlKind::matched:
       return finish(*send, Err::ok);
@@ -32,6 +32,8 @@ void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
       return chunk_arrived(peer, control, envelope, payload);
     case ControlKind::piece:
       return piece_arrived(peer, envelope, payload);
+    case ControlKind::placed:
+      return placed_arrived(peer, control.a);
     case ControlKind::hold:
       peer.is_held_back = true;
       return peer.update_eager_bytes_max_now();

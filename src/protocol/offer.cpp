@@ -19,8 +19,9 @@ memory::PeerMemory* Protocol::memory_of(Peer& peer) noexcept {
   return peer.memory.get();
 }
 
-/// What goes with the envelope of a large message.  `withdraw_offer` ends it.
-Offer Protocol::make_offer(SendRequest& request) noexcept {
+/// What goes with the envelope of a large message.  `withdraw_offer` ends it.  `asks`: it might as well be
+/// pushed.
+Offer Protocol::make_offer(SendRequest& request, bool asks) noexcept {
   DUNLIN_ASSERT(request.shared == nullptr);
   DUNLIN_ASSERT(request.exposed == 0);
   Offer offer{reinterpret_cast<std::uint64_t>(&request), request.data.bytes, 0, 0, 0};
@@ -28,7 +29,7 @@ Offer Protocol::make_offer(SendRequest& request) noexcept {
     const std::uint64_t layout = request.peer->shm && connect_memory_ ? published_layout(request.data) : 0;
     if (layout == 0) return offer;
     offer.address = reinterpret_cast<std::uint64_t>(request.data.address);
-    offer.shared = layout | 1;
+    offer.shared = layout | Offer::kHasLayout;
     return offer;
   }
   offer.address = reinterpret_cast<std::uint64_t>(request.data.address);
@@ -38,8 +39,8 @@ Offer Protocol::make_offer(SendRequest& request) noexcept {
   // Where ranks share cores, the sender does not run while the receiver copies.
   if (!engine_.is_oversubscribed())
     request.shared = memory::open_transfer(request.data.address, request.data.bytes);
+  offer.shared = reinterpret_cast<std::uint64_t>(request.shared) | (asks ? Offer::kAsks : 0);
   if (!request.shared) return offer;
-  offer.shared = reinterpret_cast<std::uint64_t>(request.shared);
   request.previous_shared = nullptr;
   request.next_shared = shared_sends_;
   if (shared_sends_) shared_sends_->previous_shared = &request;
@@ -70,9 +71,8 @@ bool Protocol::help_receivers() noexcept {
 }
 
 /// Reads the sender's memory directly; false when nobody can, or the channel is faster, and then nothing
-/// counts as received.  `is_choice`: the sender might as well have pushed, and is to hear what is faster.
-bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes,
-                        bool is_choice) noexcept {
+/// counts as received.
+bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
   if (peer.index == me_) {
     copy(reinterpret_cast<const SendRequest*>(offer.cookie)->data, request.data);
     return true;
@@ -82,17 +82,18 @@ bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer,
   if (!sender) return false;
   if (offer.layout() != 0) return peer.layouts.try_pull(*sender, offer, request.data, bytes);
   const bool is_contiguous = request.data.is_contiguous();
-  if (is_contiguous && offer.shared) {
+  if (is_contiguous && offer.transfer()) {
     // Two ranks that leave their messages to each other's pushing both wait here.
     const memory::WhileWaiting help{
         [](void* self) noexcept { static_cast<Protocol*>(self)->help_receivers(); }, this};
-    const memory::SharedReceive received = memory::try_receive_shared(
-        *sender, offer.shared, offer.address, request.data.address, bytes, peer.sources, is_choice, help);
+    const memory::SharedReceive received =
+        memory::try_receive_shared(*sender, offer.transfer(), offer.address, request.data.address, bytes,
+                                   peer.sources, offer.asks(), help);
     if (received == memory::SharedReceive::arrived) return true;
     if (received == memory::SharedReceive::through_channel) return false;
   }
   if (const memory::Mapping mapping = sender->map(offer.address, bytes)) {
-    if (is_contiguous && is_choice) peer.sources.learn(offer.address, bytes, mapping.at, true);
+    if (is_contiguous && offer.asks()) peer.sources.learn(offer.address, bytes, mapping.at, true);
     if (is_contiguous)
       memory::copy(request.data.address, mapping.at, bytes, memory::hint_for(bytes));
     else

@@ -14,6 +14,7 @@
 #include "memory/source_history.hpp"
 #include "protocol/copy_contest.hpp"
 #include "protocol/layouts.hpp"
+#include "protocol/push_history.hpp"
 #include "protocol/requests.hpp"
 #include "protocol/wire.hpp"
 #include "transport/shm/transport.hpp"
@@ -74,11 +75,9 @@ struct Peer {
   std::int64_t piece_bytes_max = 0;       // longer ones go in pieces
   std::int64_t long_piece_bytes_max = 0;  // pieces of messages longer than four such pieces
   std::int64_t eager_bytes_max_now = 0;   // hot path: always eager; -1 while sends wait or are held back
-  // Messages from kReadBytesMin to copied_bytes_max may go either way; the receiver says what is faster.
-  std::uint32_t copies_left = 0;           // so many more are pushed before one is offered again
-  std::uint32_t copies_next = kCopiesMin;  // how many the next time that an offer turns out slow
-  bool is_held_back = false;               // it holds too much of ours unexpected: offer, do not push
-  bool has_told_hold = false;              // we told it to hold back
+  PushHistory pushes;                     // of messages that may be pushed or offered
+  bool is_held_back = false;              // it holds too much of ours unexpected: offer, do not push
+  bool has_told_hold = false;             // we told it to hold back
 
   // Messages and control messages that found no room.  While there are any, everything queues behind them,
   // so that no message overtakes another, nor what this rank had to say before it (that a message has been
@@ -96,15 +95,8 @@ struct Peer {
   CopyContest unmapped;                        // how to take what of it cannot be mapped
   PeerLayouts layouts;                         // of its types that are not contiguous
 
-  static constexpr std::int64_t kReadBytesMin = 8 << 10;
-  static constexpr std::uint32_t kCopiesMin = 64, kCopiesMax = 4096;
-
-  void learn(Verdict verdict) noexcept {
-    if (verdict == Verdict::none) return;
-    const bool is_slow = verdict == Verdict::push_instead;
-    copies_left = is_slow ? copies_next : 0;
-    copies_next = is_slow ? std::min(2 * copies_next, kCopiesMax) : kCopiesMin;
-  }
+  static constexpr std::int64_t kReadBytesMin = 8 << 10;    // smaller ones are always pushed
+  static constexpr std::int64_t kPlaceBytesMin = 16 << 10;  // and these never placed
 
   void update_eager_bytes_max_now() noexcept {
     const bool must_wait = !outgoing.is_empty() || is_held_back;

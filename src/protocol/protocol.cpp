@@ -24,6 +24,11 @@ IntVariable piece_bytes{
     "data that goes through a channel goes in pieces of this size, or twice it, so that both sides copy "
     "at the same time",
     64};
+IntVariable place_bytes_max{
+    "PLACE_BYTES_MAX", 512 << 10, "bytes",
+    "largest message that a sender writes into the buffer of a receive that waits for it, where it would "
+    "push it; 0: none",
+    0};
 constexpr std::int64_t kEagerBytesLimit = std::int64_t{1} << 30;
 
 std::span<const std::byte> bytes_of(const auto& value) noexcept {
@@ -96,19 +101,26 @@ void Protocol::enqueue(Peer& peer, Outgoing& message) noexcept {
 /// saves one of two copies (16 KiB of unchanged data .19 against .41 us half round trip near, .50 against
 /// 1.28 far), but data that the sender has just written comes slowly (level near, 4.2 against 2.3 us far),
 /// and a late receiver holds the sender up: then the receiver says so and we push for a while.  What cannot
-/// be read in place is best copied through the ring (32 KB .76 against 3.1 us near).
-bool Protocol::is_eager(Peer& peer, const Source& data) noexcept {
+/// be read in place is best copied through the ring (32 KB .76 against 3.1 us near).  And what is to be
+/// pushed is best written where the receive waits.
+Protocol::Route Protocol::take_route(Peer& peer, const transport::Envelope& envelope, const Source& data,
+                                     SendRequest* request) noexcept {
   const auto bytes = std::int64_t(data.bytes);
-  if (!data.is_contiguous()) return bytes <= peer.eager_bytes_max && !(peer.shm && is_scattered(data));
-  if (bytes < Peer::kReadBytesMin || !peer.shm) return bytes <= peer.eager_bytes_max;
-  if (bytes > peer.copied_bytes_max) return false;
+  const Route usual = bytes <= peer.eager_bytes_max ? Route::push : Route::offer;
+  if (!data.is_contiguous()) return peer.shm && is_scattered(data) ? Route::offer : usual;
+  if (bytes < Peer::kReadBytesMin || !peer.shm) return usual;
+  const bool is_long = bytes > peer.copied_bytes_max;
+  if (is_long && bytes > place_bytes_max.get()) return Route::offer;
   const memory::PeerMemory* const memory = memory_of(peer);
-  if (!memory || !memory->can_map() || !memory::is_shared(data.address, data.bytes)) return true;
+  const bool can_map = memory && memory->can_map();
+  const bool is_readable = can_map && memory::is_shared(data.address, data.bytes);
   // Where ranks share cores, a handshake costs two switches.
-  if (engine_.is_oversubscribed()) return bytes <= peer.eager_bytes_max;
-  if (peer.copies_left == 0) return false;
-  --peer.copies_left;
-  return true;
+  const bool avoids_handshake = engine_.is_oversubscribed();
+  if (is_readable && !avoids_handshake && !peer.pushes.try_use(data.address)) return Route::ask;
+  const bool can_place = can_map && bytes >= Peer::kPlaceBytesMin && bytes <= place_bytes_max.get();
+  if (can_place && try_place(peer, envelope, data, request)) return Route::placed;
+  if (is_long) return Route::offer;
+  return is_readable && avoids_handshake ? usual : Route::push;
 }
 
 /// Puts the envelope on its way.  The request may be complete, and gone, when this returns `yes`: over the
@@ -117,10 +129,15 @@ transport::Sent Protocol::try_start(SendRequest& request) noexcept {
   Peer& peer = *request.peer;
   const Source data = request.data;
   transport::Envelope& envelope = request.envelope;
-  const bool is_small = is_eager(peer, data);
   const auto before = request.stage;
+  const Route route = take_route(peer, envelope, data, &request);
+  if (route == Route::placed) {
+    if (request.stage != SendRequest::Stage::streaming) finish(request, Err::ok);
+    return transport::Sent::yes;
+  }
+  const bool is_pushed = route == Route::push && !peer.is_held_back;
   transport::Sent sent;
-  if (is_small && !peer.is_held_back && request.mode != Mode::synchronous) {
+  if (is_pushed && request.mode != Mode::synchronous) {
     if (std::int64_t(data.bytes) > peer.piece_bytes_max) return try_start_pieces(request);
     envelope.kind = transport::MessageKind::eager;
     envelope.bytes = std::uint32_t(data.bytes);
@@ -129,13 +146,13 @@ transport::Sent Protocol::try_start(SendRequest& request) noexcept {
     return sent;
   }
   request.stage = SendRequest::Stage::offered;
-  if (is_small && !peer.is_held_back && std::int64_t(data.bytes) <= peer.piece_bytes_max) {
+  if (is_pushed && std::int64_t(data.bytes) <= peer.piece_bytes_max) {
     const auto cookie = reinterpret_cast<std::uint64_t>(&request);
     envelope.kind = transport::MessageKind::eager_synchronous;
     envelope.bytes = std::uint32_t(data.bytes + sizeof cookie);
     sent = peer.try_send(envelope, bytes_of(cookie), data);
   } else {
-    const Offer offer = make_offer(request);
+    const Offer offer = make_offer(request, route == Route::ask);
     envelope.kind = transport::MessageKind::rendezvous;
     envelope.bytes = sizeof offer;
     sent = peer.try_send(envelope, bytes_of(offer), {});

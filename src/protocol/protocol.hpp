@@ -4,6 +4,7 @@
 //   eager        payload goes with the envelope, up to Peer::eager_bytes_max
 //   in pieces    the first goes with the envelope, the others follow unasked: longer payload, up to
 //                Peer::copied_bytes_max, that the receiver cannot read in place or had better not
+//   placed       the sender writes into the buffer in which the receive waits, where it would have pushed
 //   rendezvous   the envelope offers address and length; the matching receiver reads the sender's memory
 //                (memory/peer_memory.hpp) or asks for the data through the channel in chunks
 //                (copy-in/copy-out)
@@ -48,10 +49,13 @@ class Protocol final : public transport::Inbox {
     if (data.bytes < peer->short_bytes_end_now && data.is_contiguous()) [[likely]]
       if (peer->shm->try_send_short(envelope, data.address)) [[likely]]
         return true;
-    if (std::int64_t(data.bytes) > peer->eager_bytes_max_now)
-      if (peer->eager_bytes_max_now < 0 || !is_eager(*peer, data)) return false;
-    if (!data.is_contiguous() && peer->shm && is_scattered(data)) return false;
     if (std::int64_t(data.bytes) > peer->piece_bytes_max) return false;
+    if (std::int64_t(data.bytes) > peer->eager_bytes_max_now) {
+      if (peer->eager_bytes_max_now < 0) return false;
+      const Route route = take_route(*peer, envelope, data, nullptr);
+      if (route != Route::push) return route == Route::placed;
+    }
+    if (!data.is_contiguous() && peer->shm && is_scattered(data)) return false;
     return peer->try_send(envelope, {}, data) == transport::Sent::yes;
   }
 
@@ -73,6 +77,8 @@ class Protocol final : public transport::Inbox {
     Peer* const peer = peers_[std::size_t(comm.target_members[source])];
     if (!peer || !peer->incoming) [[unlikely]]
       return false;
+    if (std::int64_t(data.bytes) >= Peer::kPlaceBytesMin)
+      tell_awaited(*peer, comm.context_of(plane), source, tag, data);
     for (int polls = polls_direct_;; transport::shm::Hardware::pause()) {
       std::int64_t bytes = peer->incoming->try_take(comm.context_of(plane), source, tag, data.address,
                                                     std::int64_t(data.bytes));
@@ -132,11 +138,18 @@ class Protocol final : public transport::Inbox {
 
  private:
   void enqueue(Peer& peer, Outgoing& message) noexcept;
-  bool is_eager(Peer& peer, const Source& data) noexcept;
+  enum class Route : std::uint8_t {
+    push,    // with the envelope, or in pieces
+    offer,   // to be read in place
+    ask,     // the same, and the receiver says whether it had better be pushed
+    placed,  // written where the receive waits: all is done
+  };
+  Route take_route(Peer& peer, const transport::Envelope& envelope, const Source& data,
+                   SendRequest* request) noexcept;
   transport::Sent try_start(SendRequest& request) noexcept;
   bool flush_busy() noexcept;
   bool help_receivers() noexcept;
-  Offer make_offer(SendRequest& request) noexcept;
+  Offer make_offer(SendRequest& request, bool asks) noexcept;
   void withdraw_offer(SendRequest& request) noexcept;
   memory::PeerMemory* memory_of(Peer& peer) noexcept;
   bool try_flush(Peer& peer) noexcept;
@@ -156,8 +169,7 @@ class Protocol final : public transport::Inbox {
              std::size_t bytes) noexcept;
   void accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer, bool was_kept) noexcept;
   static Verdict verdict_on(const Peer& peer, const Offer& offer, bool was_kept) noexcept;
-  bool try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes,
-                bool is_choice) noexcept;
+  bool try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept;
 
   transport::Sent try_start_pieces(SendRequest& request) noexcept;
   bool try_follow_pieces(ReceiveRequest& request, Peer& peer, const transport::Envelope& envelope,
@@ -166,6 +178,14 @@ class Protocol final : public transport::Inbox {
                      const transport::Payload& payload) noexcept;
   void add_piece(Arriving& message, const transport::Payload& payload, std::size_t head,
                  std::size_t bytes) noexcept;
+
+  static void tell_awaited(Peer& peer, std::uint64_t context, int source, int tag,
+                           const Target& data) noexcept;
+  bool try_place(Peer& peer, const transport::Envelope& envelope, const Source& data,
+                 SendRequest* request) noexcept;
+  void place_rest(SendRequest& request, const memory::Mapping& to, std::size_t piece) noexcept;
+  void follow_placed(ReceiveRequest& request, Peer& peer, const Placed& placed) noexcept;
+  void placed_arrived(Peer& peer, std::uint64_t placed) noexcept;
 
   void keep_unexpected(int peer, const transport::Envelope& envelope,
                        const transport::Payload& payload) noexcept;

@@ -160,6 +160,8 @@ void Protocol::accept(ReceiveRequest& request, int peer, const transport::Envelo
   request.completion.tag = envelope.tag;
   if (envelope.kind == transport::MessageKind::rendezvous)
     return accept_offer(request, peer_of(peer), header_of<Offer>(payload), kept != nullptr);
+  if (envelope.kind == transport::MessageKind::placed)
+    return follow_placed(request, peer_of(peer), header_of<Placed>(payload));
   if (envelope.kind == transport::MessageKind::eager_pieces &&
       try_follow_pieces(request, peer_of(peer), envelope, payload, kept))
     return;
@@ -201,15 +203,12 @@ void Protocol::place(ReceiveRequest& request, const transport::Payload& payload,
   cursor.unpack(from, bytes);
 }
 
-/// Takes the data of an offer.  Where it might as well have been pushed (Protocol::is_eager), the sender
-/// hears what is faster.
+/// Takes the data of an offer.  Where it might as well have been pushed, the sender hears what is faster.
 void Protocol::accept_offer(ReceiveRequest& request, Peer& peer, const Offer& offer, bool was_kept) noexcept {
-  const bool is_choice =
-      offer.bytes != 0 && offer.layout() == 0 && std::int64_t(offer.bytes) <= peer.copied_bytes_max;
   const std::size_t bytes = fit(request, offer.bytes);
   request.asked_ns = 0;
-  if (bytes == 0 || try_pull(request, peer, offer, bytes, is_choice)) {
-    const Verdict verdict = is_choice ? verdict_on(peer, offer, was_kept) : Verdict::none;
+  if (bytes == 0 || try_pull(request, peer, offer, bytes)) {
+    const Verdict verdict = offer.asks() ? verdict_on(peer, offer, was_kept) : Verdict::none;
     send_control(peer, {.kind = ControlKind::done, .a = offer.cookie, .b = std::uint64_t(verdict)});
     return request.finish();
   }
@@ -237,6 +236,7 @@ Verdict Protocol::verdict_on(const Peer& peer, const Offer& offer, bool was_kept
 
 void Protocol::keep_unexpected(int peer, const transport::Envelope& envelope,
                                const transport::Payload& payload) noexcept {
+  DUNLIN_ASSERT(envelope.kind != transport::MessageKind::placed);  // a receive waited for it
   const bool is_in_pieces = envelope.kind == transport::MessageKind::eager_pieces;
   const std::uint64_t head = is_in_pieces ? sizeof(std::uint64_t) : 0;
   const std::uint64_t bytes = is_in_pieces ? head + header_of<std::uint64_t>(payload) : envelope.bytes;

@@ -15,9 +15,19 @@ struct Offer {
   std::uint64_t bytes;    // of the message, packed
   std::uint64_t address;  // of the data, or of the buffer of `layout`; 0 without layout: only by the channel
   std::uint64_t exposed;  // memory::expose's cookie, 0 when none is needed
-  std::uint64_t shared;   // the sender's memory::SharedTransfer, so that both sides may copy; 0: none
-                          // With bit 0 set it is the PublishedLayout (layouts.hpp) of a buffer with gaps.
-  std::uint64_t layout() const noexcept { return shared & 1 ? shared - 1 : 0; }
+  std::uint64_t shared;   // the sender's memory::SharedTransfer, so that both sides may copy; 0: none.
+                          // With kHasLayout it is the PublishedLayout (layouts.hpp) of a buffer with gaps.
+                          // With kAsks the message might as well have been pushed: the sender wants a Verdict
+  static constexpr std::uint64_t kHasLayout = 1, kAsks = 2;
+  std::uint64_t transfer() const noexcept { return shared & kHasLayout ? 0 : shared & ~kAsks; }
+  std::uint64_t layout() const noexcept { return shared & kHasLayout ? shared & ~kHasLayout : 0; }
+  bool asks() const noexcept { return shared & kAsks; }
+};
+
+/// Payload of a message that its sender writes into the buffer of the waiting receive (placing.cpp).
+struct Placed {
+  std::uint64_t bytes;   // of the message
+  std::uint64_t placed;  // of them that are there
 };
 
 enum class ControlKind : std::uint32_t {
@@ -26,13 +36,14 @@ enum class ControlKind : std::uint32_t {
   want_data,  // a: sender's cookie, b: receiver's cookie, c: bytes wanted.  Send it through the channel
   chunk,      // a: receiver's cookie, b: offset in the packed message.  The data follows in the same payload
   piece,      // the next bytes of the oldest message that comes in pieces follow in the same payload
+  placed,     // a: so many bytes of the oldest message that comes in pieces lie in its buffer now
   hold,       // offer instead of pushing: too much of yours is unexpected here
   resume,     // push again
   cancel,     // a: sender's cookie.  Forget the unmatched message
   cancelled,  // a: sender's cookie, b: 1 when it was forgotten, 0 when it had been matched
 };
 
-/// Of the receiver of an offer, where the message might as well have been pushed.
+/// Of the receiver of an offer that asks.
 enum class Verdict : std::uint64_t { none, push_instead, go_on };
 
 struct Control {

@@ -26,7 +26,9 @@ enum class MessageKind : std::uint8_t {
                       // matched
   eager_pieces,       // payload starts with the message's length in 8 bytes and its first piece; the others
                       // follow
-  rendezvous,         // payload is protocol::RendezvousHeader; data follows after the match
+  placed,             // payload is protocol::Placed: data lies in the buffer of the receive that waited for
+                      // this message, all of it or its beginning
+  rendezvous,         // payload is protocol::Offer; data follows after the match
   control,  // payload starts with a protocol::Control word: acknowledgements, chunks, credits, cancels
 };
 

@@ -44,10 +44,19 @@ class Channel final : public transport::Channel {
   /// was sent, and try_send knows why.
   [[gnu::always_inline]] bool try_send_short(const Envelope& envelope, const std::byte* data) noexcept {
     DUNLIN_ASSERT(envelope.bytes <= Line::kFirstBytes);
-    if (!ring_.has_room()) [[unlikely]] return false;
+    if (!ring_.has_room()) [[unlikely]]
+      return false;
     ring_.write_short(envelope, data);
-    if (watched_->is_wanted()) [[unlikely]] attend();
+    if (watched_->is_wanted()) [[unlikely]]
+      attend();
     return true;
+  }
+
+  /// Where the receiver waits for the next message that is sent here, or nullptr.
+  const AwaitedBuffer* awaited() const noexcept { return is_promoted_ ? ring_.awaited() : nullptr; }
+  /// Has the line on its way before `awaited` looks at it.
+  void fetch_awaited() const noexcept {
+    if (is_promoted_) ring_.fetch_awaited();
   }
 
   std::size_t bytes_max() const noexcept override { return bytes_max_; }

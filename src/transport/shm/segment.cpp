@@ -39,7 +39,7 @@ IntVariable cells_setting{
 IntVariable cell_bytes_setting{
     "SHM_CELL_BYTES", 256, "bytes", "size of such a cell with its 48 bytes of header", 64, 4096};
 
-constexpr std::uint64_t kAgreed = std::uint64_t{0xd1} << 56;  // changes with the layout
+constexpr std::uint64_t kAgreed = std::uint64_t{0xd2} << 56;  // changes with the layout
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return (bytes + to - 1) / to * to; }
 
@@ -88,7 +88,8 @@ Segment::Segment(const Sizes& sizes, int ranks) noexcept : sizes_(sizes) {
   const std::uint64_t cells_end =
       front_bytes_ + std::uint64_t(ranks) * kPromotionBytes + sizes.cells * sizes.cell_bytes;
   pairs_offset_ = round_up(cells_end, kPageBytes);
-  pair_bytes_ = round_up(sizeof(Credits) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
+  pair_bytes_ = round_up(
+      sizeof(Credits) + sizeof(Awaited) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
   region_bytes_ = pairs_offset_ + std::uint64_t(ranks) * pair_bytes_;
   total_bytes_ = kPageBytes + std::uint64_t(ranks) * region_bytes_;
 }
@@ -141,7 +142,8 @@ RingPlace Segment::ring(int sender, int receiver) const noexcept {
   const std::uint64_t offset = region(receiver) + pairs_offset_ + std::uint64_t(sender) * pair_bytes_;
   RingPlace place;
   place.credits = at<Credits>(offset);
-  place.lines = at<Line>(offset + sizeof(Credits));
+  place.awaited = at<Awaited>(offset + sizeof(Credits));
+  place.lines = at<Line>(offset + sizeof(Credits) + sizeof(Awaited));
   place.bulk = reinterpret_cast<std::byte*>(place.lines + sizes_.ring_lines);
   place.line_count = sizes_.ring_lines;
   place.bulk_bytes = sizes_.bulk_bytes;

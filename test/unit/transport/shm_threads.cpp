@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <array>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <span>
 #include <thread>
@@ -37,7 +39,8 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int me
   Zeroed<Line> lines(line_count);
   Zeroed<std::byte> bulk(bulk_bytes);
   Zeroed<Credits> credits(1);
-  const RingPlace place{lines.at, bulk.at, credits.at, line_count, bulk_bytes};
+  Zeroed<Awaited> awaited(1);
+  const RingPlace place{lines.at, bulk.at, credits.at, awaited.at, line_count, bulk_bytes};
   const std::size_t bytes_max = place.bytes_max();
   std::thread sender([&] {
     RingWriter writer(place);
@@ -88,6 +91,48 @@ TEST(ShmThreads, Ring) {
   exchange_by_ring(256, 65536, 20'000, MessageKind::eager);
 }
 
+/// Data goes into the buffer that the reader waits with, where the writer finds it in time, else by the ring.
+TEST(Ring, AwaitedBuffersAreTheReadersOwn) {
+  constexpr int kMessages = 40'000;
+  constexpr std::size_t kBytes = 200;
+  Zeroed<Line> lines(16);
+  Zeroed<std::byte> bulk(4096);
+  Zeroed<Credits> credits(1);
+  Zeroed<Awaited> awaited(1);
+  const RingPlace place{lines.at, bulk.at, credits.at, awaited.at, 16, 4096};
+  int placed = 0;
+  std::thread sender([&] {
+    RingWriter writer(place);
+    std::array<std::byte, kBytes> data;
+    for (int message = 0; message < kMessages; ++message) {
+      data.fill(std::byte(message));
+      if (message % 3 == 0) std::this_thread::yield();
+      const AwaitedBuffer* const buffer = writer.awaited();
+      const bool is_placed = buffer && buffer->tag == message;
+      if (is_placed) std::memcpy(reinterpret_cast<void*>(buffer->address), data.data(), kBytes);
+      placed += is_placed;
+      const std::size_t bytes = is_placed ? 0 : kBytes;
+      const Envelope envelope{1, 2, message, std::uint32_t(bytes),
+                              is_placed ? MessageKind::placed : MessageKind::eager};
+      while (!writer.try_write(envelope, {}, {data.data(), bytes})) std::this_thread::yield();
+    }
+  });
+  RingReader reader(place);
+  for (int message = 0; message < kMessages; ++message) {
+    // A buffer of its own for each, gone afterwards: a late write would be a use after free.
+    const auto data = std::make_unique<std::array<std::byte, kBytes>>();
+    reader.await({1, 2, message, reinterpret_cast<std::uintptr_t>(data->data()), kBytes, false});
+    const auto deliver = [&](const Envelope& envelope, const Payload& payload) {
+      ASSERT_EQ(envelope.tag, message);
+      if (envelope.kind == MessageKind::eager) payload.copy_to(data->data(), 0, kBytes);
+    };
+    while (!reader.try_read(deliver)) std::this_thread::yield();
+    for (const std::byte each : *data) ASSERT_EQ(each, std::byte(message));
+  }
+  sender.join();
+  EXPECT_GT(placed, 0);
+}
+
 [[gnu::noinline]] bool try_write(RingWriter& writer, MessageKind kind, std::span<const std::byte> data) {
   return writer.try_write({7, 3, 5, std::uint32_t(data.size()), kind}, {}, {data.data(), data.size()});
 }
@@ -97,7 +142,8 @@ TEST(Ring, OnlyTheMessageAskedForIsTaken) {
   Zeroed<Line> lines(16);
   Zeroed<std::byte> bulk(4096);
   Zeroed<Credits> credits(1);
-  const RingPlace place{lines.at, bulk.at, credits.at, 16, 4096};
+  Zeroed<Awaited> awaited(1);
+  const RingPlace place{lines.at, bulk.at, credits.at, awaited.at, 16, 4096};
   RingWriter writer(place);
   RingReader reader(place);
   std::vector<std::byte> data(1024), taken(1024);
