@@ -26,7 +26,7 @@ IntVariable push_near_bytes_max{
     "COPY_PUSH_NEAR_BYTES_MAX", 256 << 10, "bytes",
     "largest message that a near sender copies alone, where it writes the data anew", 0};
 IntVariable push_bytes_max{
-    "COPY_PUSH_BYTES_MAX", 4 << 20, "bytes",
+    "COPY_PUSH_BYTES_MAX", 8 << 20, "bytes",
     "largest message that a distant sender puts through the channel, where it writes the "
     "data anew; larger ones leave the caches by themselves",
     0};
