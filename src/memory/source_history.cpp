@@ -35,6 +35,11 @@ constexpr std::size_t kLines = 32;
 constexpr std::uint32_t kUsesPerProbe = 4;        // 60 ns each: 15 ns a message
 constexpr std::uint32_t kUsesPerSecondLook = 16;  // two looks of half a microsecond
 
+/// What a look looks at: the half that the receiver reads when both sides copy.
+std::size_t look_span(std::size_t bytes) noexcept {
+  return bytes < shared_copy_bytes_min() ? bytes : bytes / 2;
+}
+
 /// Where lines of the `bytes` at `at` come from.
 Origin look_at(const std::byte* at, std::size_t bytes) noexcept {
   if (bytes < SourceHistory::kLookBytesMin) return Origin::own;
@@ -54,18 +59,18 @@ bool is_in_no_cache(const std::byte* at, std::size_t bytes) noexcept {
          SourceHistory::time_look_ns(at, bytes) > limit;
 }
 
-/// Page faults of a new mapping are not to be taken for slow lines; they have to be taken anyway.
+/// Page faults of a new mapping are not to be taken for slow lines.  Those of the other half may never come:
+/// a sender that copies it meanwhile needs none (small pages, 3 us each 64 KiB).
 void touch_pages(const std::byte* at, std::size_t bytes) noexcept {
   constexpr std::size_t kStep = 64 << 10, kBesideLooks = 192;
-  for (std::size_t i = kBesideLooks; i < bytes; i += kStep) asm volatile("" : : "r"(at[i]));
+  for (std::size_t i = kBesideLooks; i < look_span(bytes); i += kStep) asm volatile("" : : "r"(at[i]));
 }
 
 }  // namespace
 
 std::int64_t SourceHistory::time_look_ns(const std::byte* at, std::size_t bytes) noexcept {
-  // Far apart, so that nothing fetches them ahead; in the half that the receiver reads when both sides copy.
-  const std::size_t span = bytes < shared_copy_bytes_min() ? bytes : bytes / 2;
-  const std::size_t step = span / kLines / 64 * 64;
+  // Far apart, so that nothing fetches them ahead.
+  const std::size_t step = look_span(bytes) / kLines / 64 * 64;
   const std::int64_t begin = os::now_ns();
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < kLines; ++i) sum += std::uint64_t(at[i * step]);
