@@ -49,20 +49,22 @@ Origin look_at(const std::byte* at, std::size_t bytes) noexcept {
 }
 
 /// Whether the lines of a buffer that is met for the first time come from memory, or from a cache so distant
-/// that it is the same.  Where a look spans half a megabyte and more, 32 lines take 450 ns and more from
-/// memory, but up to 370 from the shared cache, which is not worth avoiding: 4 MiB of it copied around the
-/// caches take 120 us, and 60 through them.
+/// that it is the same.  In 1 to 4 MiB, 32 lines take 500 ns and more from memory, but up to 340 from the
+/// shared cache, which is not worth avoiding: 4 MiB of it copied around the caches take 120 us, and 60
+/// through them.  Larger buffers leave the caches by themselves.
 bool is_in_no_cache(const std::byte* at, std::size_t bytes) noexcept {
-  constexpr std::size_t kWideBytes = 1 << 20;
-  const std::int64_t limit = bytes < kWideBytes ? slow_lines_ns.get() : 2 * slow_lines_ns.get();
+  const bool is_wide = bytes >= std::size_t{1} << 20 && bytes < std::size_t{8} << 20;
+  const std::int64_t limit = is_wide ? slow_lines_ns.get() * 5 / 2 : slow_lines_ns.get();
   return limit != 0 && bytes >= SourceHistory::kLookBytesMin &&
          SourceHistory::time_look_ns(at, bytes) > limit;
 }
 
 /// Page faults of a new mapping are not to be taken for slow lines.  Those of the other half may never come:
-/// a sender that copies it meanwhile needs none (small pages, 3 us each 64 KiB).
+/// a sender that copies it meanwhile needs none (small pages, 3 us each 64 KiB).  Touched in the other half
+/// of a page, because the processor fetches what lies beside: 4 MiB in memory looked like 150 ns, and not
+/// 520.
 void touch_pages(const std::byte* at, std::size_t bytes) noexcept {
-  constexpr std::size_t kStep = 64 << 10, kBesideLooks = 192;
+  constexpr std::size_t kStep = 64 << 10, kBesideLooks = 2112;
   for (std::size_t i = kBesideLooks; i < look_span(bytes); i += kStep) asm volatile("" : : "r"(at[i]));
 }
 
