@@ -38,7 +38,7 @@ void copy_message(bench::Process& self, dunlin::memory::PeerMemory& peer, std::b
   static dunlin::memory::SourceHistory history;
   const dunlin::memory::WhileWaiting nothing{[](void*) noexcept {}, nullptr};
   const bool has_arrived =
-      is_shared && try_receive_shared(peer, self.board().address[2], from, buffer, bytes, history, false,
+      is_shared && try_receive_shared(peer, self.board().address[2], from, buffer, bytes, history, {},
                                       nothing) == dunlin::memory::SharedReceive::arrived;
   for (; !has_arrived && copies > 0; --copies)
     if (!peer.try_read({&to, 1}, {&source, 1})) std::abort();

@@ -64,6 +64,12 @@ enum class SharedReceive : std::uint8_t {
                     // that is faster
 };
 
+/// What the caller knows.
+struct ReceiveHints {
+  bool is_asked = false;        // the sender might have pushed the data, and asks what is better
+  bool is_sender_busy = false;  // it is waiting for data of ours, too, and will copy that
+};
+
 /// What a waiting receiver does meanwhile (it helps those whose sender it is).
 struct WhileWaiting {
   void (*work)(void* argument) noexcept;
@@ -71,11 +77,10 @@ struct WhileWaiting {
 };
 
 /// Copies `bytes` from the sender's address `from` to `to`, together with the sender when it helps.
-/// `transfer` is the address that came with the offer; `history` knows the sender's buffers, and learns, soon
-/// where `is_asked`.
+/// `transfer` is the address that came with the offer; `history` knows the sender's buffers, and learns.
 /// Waits, at the end, for what the sender is copying, which takes microseconds while the sender runs.
 SharedReceive try_receive_shared(PeerMemory& sender, std::uint64_t transfer, std::uint64_t from,
-                                 std::byte* to, std::size_t bytes, SourceHistory& history, bool is_asked,
+                                 std::byte* to, std::size_t bytes, SourceHistory& history, ReceiveHints hints,
                                  WhileWaiting meanwhile) noexcept;
 
 }  // namespace dunlin::memory

@@ -58,6 +58,13 @@ void Protocol::withdraw_offer(SendRequest& request) noexcept {
   request.shared = nullptr;
 }
 
+/// Whether the peer is going to read something of ours.
+bool Protocol::has_offered_to(const Peer& peer) const noexcept {
+  for (const SendRequest* each = shared_sends_; each; each = each->next_shared)
+    if (each->peer == &peer) return true;
+  return false;
+}
+
 /// Copies for receivers that have begun to take what this rank offered.
 bool Protocol::help_receivers() noexcept {
   bool moved = false;
@@ -86,9 +93,9 @@ bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer,
     // Two ranks that leave their messages to each other's pushing both wait here.
     const memory::WhileWaiting help{
         [](void* self) noexcept { static_cast<Protocol*>(self)->help_receivers(); }, this};
-    const memory::SharedReceive received =
-        memory::try_receive_shared(*sender, offer.transfer(), offer.address, request.data.address, bytes,
-                                   peer.sources, offer.asks(), help);
+    const memory::ReceiveHints hints{.is_asked = offer.asks(), .is_sender_busy = has_offered_to(peer)};
+    const memory::SharedReceive received = memory::try_receive_shared(
+        *sender, offer.transfer(), offer.address, request.data.address, bytes, peer.sources, hints, help);
     if (received == memory::SharedReceive::arrived) return true;
     if (received == memory::SharedReceive::through_channel) return false;
   }

@@ -149,6 +149,7 @@ class Protocol final : public transport::Inbox {
   transport::Sent try_start(SendRequest& request) noexcept;
   bool flush_busy() noexcept;
   bool help_receivers() noexcept;
+  bool has_offered_to(const Peer& peer) const noexcept;
   Offer make_offer(SendRequest& request, bool asks) noexcept;
   void withdraw_offer(SendRequest& request) noexcept;
   memory::PeerMemory* memory_of(Peer& peer) noexcept;

@@ -63,16 +63,21 @@ Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, in
   protocol::Protocol& protocol = comm.engine->protocol;
   protocol::ReceiveRequest receive;
   protocol::SendRequest send;
-  if (source == MPI_PROC_NULL) {
+  const auto start_receive = [&]() noexcept {
+    if (source != MPI_PROC_NULL)
+      return protocol.receive(receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
     receive.completion = null_completion();
     receive.finish();
-  } else {
-    protocol.receive(receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
-  }
+  };
+  // The send goes first, so that the peer can take its data while we take what it has offered already; but a
+  // message to oneself goes straight into a posted receive.
+  const bool is_to_self = dest != MPI_PROC_NULL && comm.target_members[dest] == protocol.me();
+  if (is_to_self) start_receive();
   if (is_sent_at_once(out, dest, sendtag, comm))
     send.finish();
   else
     protocol.send(send, comm, Plane::point_to_point, out, dest, sendtag, protocol::Mode::standard);
+  if (!is_to_self) start_receive();
   comm.engine->wait(receive, source >= 0 ? comm.target_members[source] : -1);
   comm.engine->wait(send);
   set_status(status, receive.completion);

@@ -93,7 +93,7 @@ class Pair {
       }
       const std::int64_t begin = dunlin::os::now_ns();
       try_receive_shared(memory_, reinterpret_cast<std::uint64_t>(transfer),
-                         reinterpret_cast<std::uint64_t>(from_), to_, bytes, history, false,
+                         reinterpret_cast<std::uint64_t>(from_), to_, bytes, history, {},
                          {[](void*) noexcept {}, nullptr});
       times.push_back(double(dunlin::os::now_ns() - begin));
       is_over_ = true;

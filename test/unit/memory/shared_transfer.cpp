@@ -74,7 +74,7 @@ class SharedTransferTest : public testing::Test {
   SharedReceive receive_any(PeerMemory& sender, std::byte* to) {
     return try_receive_shared(
         sender, reinterpret_cast<std::uint64_t>(transfer_), reinterpret_cast<std::uint64_t>(from_), to,
-        kBytes, history_, false,
+        kBytes, history_, hints_,
         {[](void* self) noexcept { static_cast<SharedTransferTest*>(self)->wait(); }, this});
   }
   void wait() noexcept {
@@ -105,6 +105,7 @@ class SharedTransferTest : public testing::Test {
   bool has_arrived() const { return std::memcmp(from_, to_, kBytes) == 0; }
   OwnMemory sender_, receiver_;
   SourceHistory history_;
+  ReceiveHints hints_;
   int idle_polls_ = 0;
   std::function<void()> meanwhile_;
   std::byte* from_ = nullptr;
@@ -120,6 +121,18 @@ TEST_F(SharedTransferTest, ReceiverAloneFinishes) {
 }
 
 TEST_F(SharedTransferTest, BothSidesCopy) { receive_beside_the_sender(); }
+
+TEST_F(SharedTransferTest, ASenderThatCopiesForItselfIsLeftAlone) {
+  setenv("DUNLIN_COPY_SHARE_BYTES_MIN", "1M", 1);
+  Variable::read_all_again();
+  hints_.is_sender_busy = true;
+  EXPECT_TRUE(receive(sender_));
+  EXPECT_TRUE(has_arrived());
+  EXPECT_FALSE(has_begun(*transfer_));
+  sender_.forks_after_map = true;
+  EXPECT_EQ(receive_any(sender_, to_), SharedReceive::declined);
+  unsetenv("DUNLIN_COPY_SHARE_BYTES_MIN");
+}
 
 TEST_F(SharedTransferTest, ForkOfTheReceiverSpoilsTheSendersShare) {
   transfer_->bytes = kBytes;
