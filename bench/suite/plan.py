@@ -110,6 +110,12 @@ def point_to_point():
         "pingpong",
         ("--call=sendrecv", "--mode=off_cache", f"--sizes=1024,{LARGE}"),
     )
+    yield Experiment(
+        "exchange_fresh",
+        "Sendrecv with fresh data: both write, exchange and read, all timed, both directions counted",
+        "pingpong",
+        ("--call=sendrecv", "--mode=fresh", f"--sizes={powers(16384, 16 << 20)}"),
+    )
     for new, title in (
         ("sent", "of a new buffer"),
         ("untouched", "into a new buffer that nobody has touched"),

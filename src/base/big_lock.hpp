@@ -24,8 +24,14 @@ class BigLock {
   /// Held for the length of one MPI call.
   class Guard {
    public:
-    Guard() noexcept : held_(needed_) { if (held_) [[unlikely]] acquire(); }
-    ~Guard() { if (held_) [[unlikely]] release(); }
+    Guard() noexcept : held_(needed_) {
+      if (held_) [[unlikely]]
+        acquire();
+    }
+    ~Guard() {
+      if (held_) [[unlikely]]
+        release();
+    }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 

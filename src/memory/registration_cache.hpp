@@ -73,7 +73,7 @@ class RegistrationCache {
   void release(Registration* registration) noexcept;
 
   /// The memory behind these addresses changed (unmapped, mapped anew): no range that touches it is found any
-  /// more.
+  /// more.  For registrations that hold pages, as a network's do; xpmem follows its owner's page tables.
   void invalidate(std::uint64_t at, std::size_t bytes) noexcept;
   /// Forgets every range.
   void clear() noexcept;

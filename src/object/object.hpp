@@ -17,9 +17,18 @@ namespace dunlin {
 
 enum class Kind : std::uint32_t {
   none = 0,  // freed
-  comm = 0x434f4d4d, group = 0x47525550, datatype = 0x54595045, op = 0x4f504552, request = 0x52455153,
-  message = 0x4d455347, info = 0x494e464f, errhandler = 0x45525248, session = 0x53455353, win = 0x57494e57,
-  file = 0x46494c45, keyval = 0x4b455956,
+  comm = 0x434f4d4d,
+  group = 0x47525550,
+  datatype = 0x54595045,
+  op = 0x4f504552,
+  request = 0x52455153,
+  message = 0x4d455347,
+  info = 0x494e464f,
+  errhandler = 0x45525248,
+  session = 0x53455353,
+  win = 0x57494e57,
+  file = 0x46494c45,
+  keyval = 0x4b455956,
 };
 
 /// Memory of objects: free lists by size in steps of 64 bytes.  Requests come and go most.
@@ -27,7 +36,8 @@ class ObjectPool {
  public:
   static void* take(std::size_t bytes) noexcept {
     const std::size_t step = (bytes + kStepBytes - 1) / kStepBytes;
-    if (step >= kSteps || !free_[step]) [[unlikely]] return take_new(step);
+    if (step >= kSteps || !free_[step]) [[unlikely]]
+      return take_new(step);
     Free* const taken = free_[step];
     free_[step] = taken->next;
     return taken;
@@ -38,7 +48,8 @@ class ObjectPool {
   }
   static void give_back(void* memory, std::size_t bytes) noexcept {
     const std::size_t step = (bytes + kStepBytes - 1) / kStepBytes;
-    if (step >= kSteps) [[unlikely]] return give_back_large(memory);
+    if (step >= kSteps) [[unlikely]]
+      return give_back_large(memory);
     auto* const freed = static_cast<Free*>(memory);
     freed->kind = Kind::none;
     freed->next = free_[step];
@@ -52,7 +63,7 @@ class ObjectPool {
     Free* next;
   };
   static constexpr std::size_t kStepBytes = 64;
-  static constexpr std::size_t kSteps = 33;            // up to 2 KiB; larger ones come from the C library
+  static constexpr std::size_t kSteps = 33;  // up to 2 KiB; larger ones come from the C library
   static constexpr std::size_t kBlockBytes =
       16 << 10;  // amortises the allocation; stays with the C library's heap
   static void* take_new(std::size_t step) noexcept;
@@ -115,7 +126,8 @@ class Object : public Pooled {
 
  protected:
   virtual ~Object() {
-    if (integer_ != 0) [[unlikely]] forget_int();
+    if (integer_ != 0) [[unlikely]]
+      forget_int();
     // Volatile, so that the store is not dropped as dead: stale handles are recognised by it.
     *const_cast<volatile Kind*>(&kind_) = Kind::none;
   }
@@ -145,7 +157,8 @@ inline T* from_handle(Handle handle) noexcept {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   const bool is_small = __builtin_expect(value < kPredefinedHandles, true);
   Object* object = is_small ? predefined_objects[value] : reinterpret_cast<Object*>(value);
-  if (!object || object->kind() != T::kKind) [[unlikely]] return nullptr;
+  if (!object || object->kind() != T::kKind) [[unlikely]]
+    return nullptr;
   return static_cast<T*>(object);
 }
 
@@ -160,9 +173,15 @@ class Ref {
  public:
   Ref() = default;
   /// Takes over the reference the caller holds.
-  static Ref adopt(T* object) noexcept { Ref r; r.object_ = object; return r; }
+  static Ref adopt(T* object) noexcept {
+    Ref r;
+    r.object_ = object;
+    return r;
+  }
   /// Adds a reference.
-  explicit Ref(T* object) noexcept : object_(object) { if (object_) object_->retain(); }
+  explicit Ref(T* object) noexcept : object_(object) {
+    if (object_) object_->retain();
+  }
   Ref(const Ref& other) noexcept : Ref(other.object_) {}
   Ref(Ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
   Ref& operator=(Ref other) noexcept {
@@ -171,13 +190,19 @@ class Ref {
     other.object_ = mine;
     return *this;
   }
-  ~Ref() { if (object_) object_->release(); }
+  ~Ref() {
+    if (object_) object_->release();
+  }
   T* get() const noexcept { return object_; }
   T* operator->() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
   /// Hands the reference to the caller.
-  T* detach() noexcept { T* object = object_; object_ = nullptr; return object; }
+  T* detach() noexcept {
+    T* object = object_;
+    object_ = nullptr;
+    return object;
+  }
 
  private:
   T* object_ = nullptr;
