@@ -14,6 +14,7 @@
 #include "coverage.hpp"
 #include "measure.hpp"
 #include "memory/describe.hpp"
+#include "protocol/peer.hpp"
 
 namespace {
 
@@ -61,8 +62,10 @@ void print_coverage() {
     real += chapter.real_names.size();
     all += total;
   }
-  std::printf("\nTogether %zu of %zu calls work.  The others return MPI_ERR_UNSUPPORTED_OPERATION\n"
-              "through the error handler of their communicator.\n", real, all);
+  std::printf(
+      "\nTogether %zu of %zu calls work.  The others return MPI_ERR_UNSUPPORTED_OPERATION\n"
+      "through the error handler of their communicator.\n",
+      real, all);
 }
 
 void print_list() {
@@ -71,10 +74,14 @@ void print_list() {
 
 const char* source_name(const dunlin::Variable& variable) {
   switch (variable.source()) {
-    case dunlin::Variable::Source::machine: return "measurement of this machine";
-    case dunlin::Variable::Source::environment: return "environment";
-    case dunlin::Variable::Source::program: return "program";
-    default: return "built-in default";
+    case dunlin::Variable::Source::machine:
+      return "measurement of this machine";
+    case dunlin::Variable::Source::environment:
+      return "environment";
+    case dunlin::Variable::Source::program:
+      return "program";
+    default:
+      return "built-in default";
   }
 }
 
@@ -93,6 +100,23 @@ void print_settings(bool only_changed) {
     if (!only_changed || each->source() != dunlin::Variable::Source::builtin) print_setting(*each);
 }
 
+long long kibibytes_of(const char* setting) {
+  return static_cast<const dunlin::IntVariable*>(dunlin::Variable::find(setting))->get() >> 10;
+}
+
+/// Which way contiguous data takes between two ranks of a node (protocol/protocol.cpp, take_route).
+void print_sizes() {
+  using dunlin::protocol::Peer;
+  std::printf("By size:\n  below %lld KiB      through the channel (cico)\n",
+              static_cast<long long>(Peer::kReadBytesMin >> 10));
+  std::printf("  to %lld KiB        through it, or read in place, whatever the receiver finds faster\n",
+              4 * kibibytes_of("EAGER_BYTES"));
+  std::printf("  beyond           in the order of preference above\n");
+  std::printf(
+      "  %lld to %lld KiB    just written, or not to be mapped: into the buffer of a receive that waits\n",
+      static_cast<long long>(Peer::kPlaceBytesMin >> 10), kibibytes_of("PLACE_BYTES_MAX"));
+}
+
 void print_transport() {
   std::printf("Large messages inside a node, in the order of preference:\n");
   for (const auto& mechanism : dunlin::memory::describe_mechanisms()) {
@@ -100,6 +124,7 @@ void print_transport() {
     const std::string& more = mechanism.works ? mechanism.used_for : mechanism.why_not;
     std::printf("%s%s\n", more.empty() ? "" : ": ", more.c_str());
   }
+  print_sizes();
   std::printf("Shared heap: %s\nCopying: %s\n", dunlin::memory::describe_heap().c_str(),
               dunlin::memory::describe_copying().c_str());
   for (const char* name : kMeasuredSettings) {
