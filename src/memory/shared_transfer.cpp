@@ -161,10 +161,12 @@ SharedReceive try_receive_shared(PeerMemory& sender, std::uint64_t at, std::uint
   if (!state || !source) return SharedReceive::declined;
   auto& transfer = *reinterpret_cast<SharedTransfer*>(state.at);
   Receiving receiving(transfer, to, source.at, bytes, chunk_bytes);
-  const bool is_left_alone = hints.is_sender_busy && bytes <= kBusyMultiple * shared_copy_bytes_min();
-  const bool can_be_helped = !is_left_alone && is_shared(to, bytes);
+  const bool is_shared_here = is_shared(to, bytes);
   ShareWay way = history.choose(from, bytes, source.at, hints.is_asked);
-  if (!can_be_helped && way == ShareWay::sender) way = ShareWay::both;
+  if (!is_shared_here && way == ShareWay::sender) way = ShareWay::both;
+  const bool is_left_alone = way != ShareWay::sender && hints.is_sender_busy &&
+                             bytes <= kBusyMultiple * shared_copy_bytes_min();
+  const bool can_be_helped = is_shared_here && !is_left_alone;
   // A look takes time in which the sender may begin.  Where both copy it must not: it could take the lines
   // that the next look expects here.
   if (way != ShareWay::sender) history.learn(from, bytes, source.at, hints.is_asked);
