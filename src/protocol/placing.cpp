@@ -72,24 +72,24 @@ bool Protocol::try_place(Peer& peer, const transport::Envelope& envelope, const 
 void Protocol::place_rest(SendRequest& request, const memory::Mapping& to, std::size_t piece) noexcept {
   Peer& peer = *request.peer;
   const std::size_t total = request.data.bytes;
+  std::size_t told = piece;  // what the receiver will know: only of the last piece it must hear
   for (std::size_t done = piece; done < total;) {
     const std::size_t bytes = std::min(piece, total - done);
     memory::copy(to.at + done, request.data.address + done, bytes, memory::CopyHint::to_peer);
     if (!peer.memory->is_still_valid(to)) {
       // The receiver forked: the rest goes through the channel.
       request.stage = SendRequest::Stage::streaming;
-      request.streamed = done;
+      request.streamed = told;
       request.wanted = total;
       request.receiver_cookie = 0;
       return stream(request);
     }
     done += bytes;
     const Control control{.kind = ControlKind::placed, .a = done};
-    // Only the last one must arrive.
     if (done == total)
       send_control(peer, control);
-    else
-      peer.try_send(control);
+    else if (peer.try_send(control) == transport::Sent::yes)
+      told = done;
   }
 }
 

@@ -17,7 +17,7 @@
 namespace dunlin::protocol {
 namespace {
 
-constexpr std::size_t kBytes = 256 << 10;
+constexpr std::size_t kBytes = 512 << 10;
 
 int maps = 0;            // by whoever sends
 int valid_answers = -1;  // so many checks say "still valid", then none; -1: all do
@@ -69,7 +69,9 @@ struct Rank {
 
 class Placing : public ::testing::Test {
  protected:
-  Placing() {
+  explicit Placing(const char* ring_lines = "256") {
+    setenv("DUNLIN_SHM_RING_LINES", ring_lines, 1);
+    Variable::read_all_again();
     init_predefined_errhandlers();
     init_predefined_datatypes();
     maps = 0;
@@ -87,6 +89,8 @@ class Placing : public ::testing::Test {
     sender_.reset();
     receiver_.reset();
     close(fd_);
+    unsetenv("DUNLIN_SHM_RING_LINES");
+    Variable::read_all_again();
   }
 
   void pass_short() {
@@ -225,7 +229,7 @@ TEST_F(Placing, ADistantReceiverFollowsInPieces) {
   }
 }
 
-/// The receiver forks after two of four pieces: the others go through the channel.
+/// The receiver forks after two of eight pieces: the others go through the channel.
 TEST_F(Placing, TheRestGoesThroughTheChannel) {
   if (!memory::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
   make_distant();
@@ -233,13 +237,31 @@ TEST_F(Placing, TheRestGoesThroughTheChannel) {
   wait_for(receive, 5, kBytes);
   valid_answers = 2;
   send(5, kBytes);
-  std::memset(to_ + kBytes / 2, 0, kBytes / 2);
+  std::memset(to_ + kBytes / 4, 0, kBytes / 4 * 3);
   expect_arrived(receive, kBytes);
   ReceiveRequest next;
   wait_for(next, 5, kBytes);
   valid_answers = -1;
   send(5, 70'000);
   expect_arrived(next, 70'000);
+}
+
+class PlacingInATinyRing : public Placing {
+ protected:
+  PlacingInATinyRing() : Placing("4") {}
+};
+
+/// The receiver sleeps, so that it does not hear of all pieces, and forks: what it has not heard of comes
+/// again.
+TEST_F(PlacingInATinyRing, TheRestBeginsWhereTheReceiverKnows) {
+  if (!memory::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
+  make_distant();
+  ReceiveRequest receive;
+  wait_for(receive, 5, kBytes);
+  valid_answers = 6;
+  send(5, kBytes);
+  std::memset(to_ + kBytes / 8 * 6, 0, kBytes / 8 * 2);
+  expect_arrived(receive, kBytes);
 }
 
 }  // namespace
