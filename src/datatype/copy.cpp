@@ -1,10 +1,9 @@
-// Copies straight from one layout to another (cursor.hpp, `copy`), without packing.
+// Copies straight from one layout to another (cursor.hpp, `copy_range`), without packing.
 //
 // Four cases: one side contiguous (then it is a pack or an unpack); both sides of one layout and in step (one
 // walk moves both); else both layouts are listed as strips, rows of equal blocks, and the two lists are
 // merged.
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "base/assert.hpp"
@@ -143,53 +142,49 @@ Range range_at(std::size_t position, std::size_t bytes) noexcept {
 
 }  // namespace datatype
 
-std::size_t copy(Cursor& to, Cursor& from, std::size_t bytes_max) noexcept {
+void copy_range(const Source& from, const Target& to, std::size_t position, std::size_t bytes) noexcept {
   using namespace datatype;
-  const std::size_t bytes = std::min({bytes_max, to.remaining(), from.remaining()});
-  if (bytes == 0) return 0;
-  if (!from.type_) {
-    to.unpack(from.buffer_ + from.position_, bytes);
-    from.position_ += bytes;
-    return bytes;
+  DUNLIN_ASSERT(bytes <= from.bytes && position <= from.bytes - bytes);
+  DUNLIN_ASSERT(bytes <= to.bytes && position <= to.bytes - bytes);
+  if (bytes == 0) return;
+  if (from.is_contiguous()) {
+    Cursor cursor(to);
+    cursor.seek(position);
+    cursor.unpack(from.address + from.position + position, bytes);
+    return;
   }
-  if (!to.type_) {
-    from.pack(to.buffer_ + to.position_, bytes);
-    to.position_ += bytes;
-    return bytes;
+  std::size_t from_position = from.position + position;
+  if (to.is_contiguous()) {
+    Cursor cursor(from);
+    cursor.seek(from_position);
+    cursor.pack(to.address + position, bytes);
+    return;
   }
-  const Layout& layout = from.type_->layout();
-  if (to.position_ == from.position_ && to.type_->extent() == from.type_->extent() &&
-      is_same(to.type_->layout(), layout)) {
-    Copier copier{to.buffer_, from.buffer_};
-    Walk<Copier>(copier).elements(layout, std::min(to.count_, from.count_), from.type_->extent(),
-                                  range_at(from.position_, bytes));
-    to.position_ += bytes;
-    from.position_ += bytes;
-    return bytes;
+  const Layout &from_layout = from.type->layout(), &to_layout = to.type->layout();
+  auto* from_buffer = const_cast<std::byte*>(from.address);  // only read
+  if (from.position == 0 && to.type->is_laid_out_like(*from.type)) {
+    Copier copier{to.address, from_buffer};
+    Walk<Copier>(copier).elements(from_layout, std::min(to.count, from.count), from.type->extent(),
+                                  range_at(position, bytes));
+    return;
   }
-  for (std::size_t left = bytes; left > 0;) {
-    StripList to_list(to.buffer_), from_list(from.buffer_);
-    Walk<StripList>(to_list).elements(to.type_->layout(), to.count_, to.type_->extent(),
-                                      range_at(to.position_, left));
-    Walk<StripList>(from_list).elements(layout, from.count_, from.type_->extent(),
-                                        range_at(from.position_, left));
+  while (bytes > 0) {
+    StripList to_list(to.address), from_list(from_buffer);
+    Walk<StripList>(to_list).elements(to_layout, to.count, to.type->extent(), range_at(position, bytes));
+    Walk<StripList>(from_list).elements(from_layout, from.count, from.type->extent(),
+                                        range_at(from_position, bytes));
     const auto copied = static_cast<std::size_t>(merge_lists(to_list, from_list));
-    DUNLIN_ASSERT(copied > 0 && copied <= left);
-    to.position_ += copied;
-    from.position_ += copied;
-    left -= copied;
+    DUNLIN_ASSERT(copied > 0 && copied <= bytes);
+    position += copied;
+    from_position += copied;
+    bytes -= copied;
   }
-  return bytes;
 }
 
 std::size_t copy(const Source& from, const Target& to) noexcept {
-  if (from.is_contiguous() && to.is_contiguous()) {
-    const std::size_t bytes = std::min(from.bytes, to.bytes);
-    if (bytes > 0) std::memcpy(to.address, from.address, bytes);
-    return bytes;
-  }
-  Cursor to_cursor(to), from_cursor(from);
-  return copy(to_cursor, from_cursor, std::min(from.bytes, to.bytes));
+  const std::size_t bytes = std::min(from.bytes, to.bytes);
+  copy_range(from, to, 0, bytes);
+  return bytes;
 }
 
 }  // namespace dunlin

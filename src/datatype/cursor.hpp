@@ -43,7 +43,6 @@ class Cursor {
   std::size_t pieces(std::span<Piece> pieces, std::size_t bytes_max) noexcept;
 
  private:
-  friend std::size_t copy(Cursor& to, Cursor& from, std::size_t bytes_max) noexcept;
   const Datatype* type_ = nullptr;  // nullptr: contiguous
   std::int64_t count_ = 0;          // elements of `type_`
   std::byte* buffer_ = nullptr;     // the program's; only unpack and copy write to it
@@ -51,10 +50,12 @@ class Cursor {
   std::size_t position_ = 0;
 };
 
-/// Copies min(from.bytes, to.bytes) bytes straight from one layout to the other and returns how many.  Both
-/// must be addressable here (a mapping of a peer's memory will do); they must not overlap.
+/// Copies the packed bytes [position, position + bytes) of `from`, counted from its first one, to the same
+/// positions of `to`, straight from layout to layout.  Both must be addressable here (a mapping of a peer's
+/// memory will do) and hold that many bytes; they must not overlap.  Finding the place costs as much as for a
+/// cursor, so that data may be copied in any pieces, by several threads or processes at once.
+void copy_range(const Source& from, const Target& to, std::size_t position, std::size_t bytes) noexcept;
+/// Copies min(from.bytes, to.bytes) bytes and returns how many.
 std::size_t copy(const Source& from, const Target& to) noexcept;
-/// The same from where the cursors stand, at most `bytes_max` bytes; moves both.
-std::size_t copy(Cursor& to, Cursor& from, std::size_t bytes_max) noexcept;
 
 }  // namespace dunlin

@@ -88,6 +88,19 @@ void Datatype::set_name(const char* name) noexcept {
   name_ = copy;
 }
 
+bool Datatype::is_laid_out_like(const Datatype& other) const noexcept {
+  if (this == &other) return true;
+  if (extent_ != other.extent_) return false;
+  // Relaxed: types do not change once they are made, so the answer is as true for every thread that sees it.
+  const bool is_known = (serial_ != 0 && other.alike_.load(std::memory_order_relaxed) == serial_) ||
+                        (other.serial_ != 0 && alike_.load(std::memory_order_relaxed) == other.serial_);
+  if (is_known) return true;
+  if (!datatype::is_same(*layout_, *other.layout_)) return false;
+  alike_.store(other.serial_, std::memory_order_relaxed);
+  other.alike_.store(serial_, std::memory_order_relaxed);
+  return true;
+}
+
 const Datatype* Datatype::element() const noexcept { return signature_->uniform_type(); }
 
 std::int64_t Datatype::element_count() const noexcept { return signature_->elements; }

@@ -9,6 +9,7 @@
 // copy are written under base/big_lock.hpp.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -67,6 +68,9 @@ class Datatype final : public Object {
   std::int64_t element_count() const noexcept;
 
   const datatype::Layout& layout() const noexcept { return *layout_; }
+  /// Elements of both types have their bytes at the same places in the same order, and one extent.  May say
+  /// no where that takes a closer look.  Cheap when asked again about the same type.
+  bool is_laid_out_like(const Datatype& other) const noexcept;
   const datatype::Signature& signature() const noexcept { return *signature_; }
   /// How it was made; nullptr for predefined types.
   const datatype::Recipe* recipe() const noexcept { return recipe_; }
@@ -116,6 +120,7 @@ class Datatype final : public Object {
   const datatype::Signature* signature_ = nullptr;  // one reference held
   datatype::Recipe* recipe_ = nullptr;              // owned
   std::uint64_t serial_ = 0;
+  mutable std::atomic<std::uint64_t> alike_ = 0;  // serial of a type found to be laid out alike
   const char* default_name_ = "";                   // static text
   mutable void* published_ = nullptr;                      // owned; a cache, so const types may get it
   mutable void (*release_published_)(void*) = nullptr;

@@ -287,4 +287,27 @@ TEST_F(Inquiry, ChecksArguments) {
   EXPECT_EQ(type, nullptr);
 }
 
+TEST_F(Inquiry, TypesAreLaidOutAlikeOrNot) {
+  const auto list = [](int last, std::int64_t extent) {
+    const int places[] = {0, 3, last};
+    Datatype *inner = nullptr, *type = nullptr;
+    const IntArray offsets{places, false};
+    EXPECT_EQ(type_create_indexed_block(3, 1, offsets, predefined(MPI_INT), false, &inner), Err::ok);
+    EXPECT_EQ(type_create_resized(*inner, 0, extent, false, &type), Err::ok);
+    EXPECT_EQ(type_free(*inner), Err::ok);
+    return Ref<Datatype>::adopt(type);
+  };
+  const Ref<Datatype> a = list(4, 64), b = list(4, 64), longer = list(4, 68), other = list(5, 64);
+  for (int again = 0; again < 2; ++again) {  // the second time from memory
+    EXPECT_TRUE(a->is_laid_out_like(*a));
+    EXPECT_TRUE(a->is_laid_out_like(*b));
+    EXPECT_TRUE(b->is_laid_out_like(*a));
+    EXPECT_FALSE(a->is_laid_out_like(*longer));
+    EXPECT_FALSE(a->is_laid_out_like(*other));
+    EXPECT_FALSE(other->is_laid_out_like(*b));
+    EXPECT_FALSE(predefined(MPI_DOUBLE_INT).is_laid_out_like(predefined(MPI_SHORT_INT)));
+    EXPECT_FALSE(a->is_laid_out_like(predefined(MPI_DOUBLE_INT)));
+  }
+}
+
 }  // namespace

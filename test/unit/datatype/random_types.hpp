@@ -81,6 +81,37 @@ inline std::string check_copy(const RandomType& from, std::int64_t from_count, c
   return target.bytes() == expected.bytes() ? "" : "copy";
 }
 
+/// Copies in random pieces, the last first, to the contiguous data and from it, and from layout to layout.
+inline std::string check_copy_ranges(const RandomType& from, std::int64_t from_count, const RandomType& to,
+                                     std::int64_t to_count, TypeMaker& random) {
+  Buffer source(from.map, from_count, 2), expected(to.map, to_count, 3), direct(to.map, to_count, 3);
+  Buffer unpacked(to.map, to_count, 3);
+  std::vector<std::byte> packed = from.map.pack(source.address(), from_count);
+  Source data = source_of(*from.type, source.address(), from_count);
+  const Target room = target_of(*to.type, direct.address(), to_count);
+  const auto skip = static_cast<std::size_t>(random.number(0, 1) * random.number(0, packed.size()));
+  if (data.is_contiguous()) data.address += skip;
+  else data.position = skip;
+  data.bytes -= skip;
+  packed.erase(packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(skip));
+  packed.resize(std::min(packed.size(), room.bytes));
+  if (!to.map.unpack(expected.address(), to_count, packed)) return "";
+  std::vector<std::byte> gathered(packed.size());
+  const Target contiguous{gathered.data(), gathered.size()};
+  const std::int64_t step_max = random.number(0, 1) ? 7 : 200;
+  for (std::size_t end = packed.size(); end > 0;) {
+    const auto step = std::min(end, static_cast<std::size_t>(random.number(1, step_max)));
+    end -= step;
+    copy_range(data, contiguous, end, step);
+    copy_range(data, room, end, step);
+    const Target again = target_of(*to.type, unpacked.address(), to_count);
+    copy_range(Source{packed.data(), packed.size()}, again, end, step);
+  }
+  if (gathered != packed) return "ranges copied to contiguous data";
+  if (unpacked.bytes() != expected.bytes()) return "ranges copied from contiguous data";
+  return direct.bytes() == expected.bytes() ? "" : "ranges copied from layout to layout";
+}
+
 inline std::string check_elements(const RandomType& t, TypeMaker& random) {
   if (t.map.size() == 0) return "";
   const std::int64_t bytes = random.number(0, 2 * t.map.size());
@@ -237,6 +268,11 @@ inline std::string check_seed(std::uint64_t seed) {
   if (std::string failure = check_copy(a, a_count, a, a_count); !failure.empty()) return where + failure;
   if (std::string failure = check_copy(a, a_count, b, b_count); !failure.empty()) return where + failure;
   if (std::string failure = check_copy(b, b_count, a, a_count); !failure.empty()) return where + failure;
+  for (const RandomType* to : {&a, &b}) {
+    const std::int64_t to_count = to == &a ? a_count : b_count;
+    std::string failure = check_copy_ranges(a, a_count, *to, to_count, random);
+    if (!failure.empty()) return where + failure;
+  }
   if (std::string failure = check_elements(a, random); !failure.empty()) return where + failure;
   if (std::string failure = check_contents(a); !failure.empty()) return where + failure;
   if (std::string failure = check_wire(a, random); !failure.empty()) return where + failure;
