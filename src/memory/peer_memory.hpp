@@ -105,4 +105,17 @@ void release(void* block) noexcept;
 /// Whether peers can map these bytes of ours now (they lie in the shared heap or in moved static data).
 bool is_shared(const void* at, std::size_t bytes) noexcept;
 
+/// Whose memory an engine reaches, and which of its own its peers reach.  The runtime answers with the
+/// mechanisms above, a simulation with dice.
+class Memories {
+ public:
+  /// The memory of a peer (by peer index); nullptr: bytes go by copy-in/copy-out.
+  virtual std::unique_ptr<PeerMemory> connect(int peer) noexcept = 0;
+  /// Whether peers can map these bytes of ours now.
+  virtual bool is_shared(const void* at, std::size_t bytes) noexcept = 0;
+
+ protected:
+  ~Memories() = default;
+};
+
 }  // namespace dunlin::memory

@@ -14,7 +14,7 @@ namespace dunlin::protocol {
 memory::PeerMemory* Protocol::memory_of(Peer& peer) noexcept {
   if (!peer.is_memory_known) {
     peer.is_memory_known = true;
-    if (connect_memory_) peer.memory = connect_memory_(peer.index);
+    if (memories_) peer.memory = memories_->connect(peer.index);
   }
   return peer.memory.get();
 }
@@ -26,14 +26,14 @@ Offer Protocol::make_offer(SendRequest& request, bool asks) noexcept {
   DUNLIN_ASSERT(request.exposed == 0);
   Offer offer{reinterpret_cast<std::uint64_t>(&request), request.data.bytes, 0, 0, 0};
   if (!request.data.is_contiguous()) {
-    const std::uint64_t layout = request.peer->shm && connect_memory_ ? published_layout(request.data) : 0;
+    const std::uint64_t layout = request.peer->shm && memories_ ? published_layout(request.data) : 0;
     if (layout == 0) return offer;
     offer.address = reinterpret_cast<std::uint64_t>(request.data.address);
     offer.shared = layout | Offer::kHasLayout;
     return offer;
   }
   offer.address = reinterpret_cast<std::uint64_t>(request.data.address);
-  if (!request.peer->shm || !connect_memory_) return offer;
+  if (!request.peer->shm || !memories_) return offer;
   const memory::Piece piece{const_cast<std::byte*>(request.data.address), request.data.bytes};
   offer.exposed = request.exposed = memory::expose({&piece, 1}, false);
   // Where ranks share cores, the sender does not run while the receiver copies.

@@ -39,7 +39,7 @@ void fetch(const std::byte* at, std::size_t bytes) noexcept {
 /// hot path of large receives.  Nothing else may get the next message of this key (Matcher::is_free).
 void Protocol::tell_awaited(Peer& peer, std::uint64_t context, int source, int tag,
                             const Target& data) noexcept {
-  if (!memory::is_shared(data.address, data.bytes)) return;
+  if (!memories_ || !memories_->is_shared(data.address, data.bytes)) return;
   peer.incoming->await({context, source, tag, reinterpret_cast<std::uint64_t>(data.address), data.bytes,
                         peer.sources.is_distant()});
 }

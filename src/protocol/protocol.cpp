@@ -113,7 +113,7 @@ Protocol::Route Protocol::take_route(Peer& peer, const transport::Envelope& enve
   if (is_long && bytes > place_bytes_max.get()) return Route::offer;
   const memory::PeerMemory* const memory = memory_of(peer);
   const bool can_map = memory && memory->can_map();
-  const bool is_readable = can_map && memory::is_shared(data.address, data.bytes);
+  const bool is_readable = can_map && memories_->is_shared(data.address, data.bytes);
   // Where ranks share cores, a handshake costs two switches.
   const bool avoids_handshake = engine_.is_oversubscribed();
   if (is_readable && !avoids_handshake && !peer.pushes.try_use(data.address)) return Route::ask;

@@ -131,9 +131,8 @@ class Protocol final : public transport::Inbox {
   void set_shared_memory(transport::shm::Transport& shm) noexcept { shm_ = &shm; }
   /// How often a blocking receive looks at its sender's ring before it lets other work go on.
   void set_polls_direct(int polls) noexcept { polls_direct_ = polls; }
-  /// How rendezvous reaches a peer's memory; runtime sets it.  May answer nullptr.
-  using ConnectMemory = std::unique_ptr<memory::PeerMemory> (*)(int peer) noexcept;
-  void set_connect_memory(ConnectMemory connect) noexcept { connect_memory_ = connect; }
+  /// How peers' memory is reached, and ours by them; without, bytes go by copy-in/copy-out.  Not owned.
+  void set_memories(memory::Memories& memories) noexcept { memories_ = &memories; }
   match::Matcher& matcher() noexcept { return matcher_; }
 
  private:
@@ -180,8 +179,7 @@ class Protocol final : public transport::Inbox {
   void add_piece(Arriving& message, const transport::Payload& payload, std::size_t head,
                  std::size_t bytes) noexcept;
 
-  static void tell_awaited(Peer& peer, std::uint64_t context, int source, int tag,
-                           const Target& data) noexcept;
+  void tell_awaited(Peer& peer, std::uint64_t context, int source, int tag, const Target& data) noexcept;
   bool try_place(Peer& peer, const transport::Envelope& envelope, const Source& data,
                  SendRequest* request) noexcept;
   void place_rest(SendRequest& request, const memory::Mapping& to, std::size_t piece) noexcept;
@@ -204,7 +202,7 @@ class Protocol final : public transport::Inbox {
   progress::Engine& engine_;
   transport::shm::Transport* shm_ = nullptr;
   int polls_direct_ = 1;
-  ConnectMemory connect_memory_ = nullptr;
+  memory::Memories* memories_ = nullptr;
   const int me_;
   match::Matcher matcher_;
   std::vector<Peer*> peers_;             // by peer index; made at first contact, owned

@@ -131,18 +131,20 @@ Err Instance::start_node() noexcept {
   ::close(fd);
   if (error != Err::ok) return error;
   board_.write(boot_->node_rank(), memory::published_address());
-  engine_->protocol.set_connect_memory(&connect_memory);
+  engine_->protocol.set_memories(*this);
   engine_->add(*shm_);
   engine_->protocol.set_shared_memory(*shm_);
   return Err::ok;
 }
 
-std::unique_ptr<memory::PeerMemory> Instance::connect_memory(int peer) noexcept {
-  const auto node_peers = current_->boot_->node_peers();
+std::unique_ptr<memory::PeerMemory> Instance::connect(int peer) noexcept {
+  const auto node_peers = boot_->node_peers();
   const auto found = std::lower_bound(node_peers.begin(), node_peers.end(), peer);
   if (found == node_peers.end() || *found != peer) return nullptr;
-  return memory::connect(current_->board_.read(int(found - node_peers.begin())));
+  return memory::connect(board_.read(int(found - node_peers.begin())));
 }
+
+bool Instance::is_shared(const void* at, std::size_t bytes) noexcept { return memory::is_shared(at, bytes); }
 
 Err Instance::stop() noexcept {
   const Err error = comm::finish_self(process_);

@@ -287,7 +287,6 @@ TEST(SimulatedPointToPoint, ASendToARankThatIsGoneFails) {
 /// Simulated ranks live in one process: a peer's address is ours.
 class SameMemory final : public memory::PeerMemory {
  public:
-  static std::unique_ptr<PeerMemory> connect(int) noexcept { return std::make_unique<SameMemory>(); }
   const char* name() const noexcept override { return "same"; }
   bool can_map() const noexcept override { return true; }
   bool can_copy_anywhere() const noexcept override { return false; }
@@ -305,6 +304,14 @@ class SameMemory final : public memory::PeerMemory {
   }
 };
 
+class SameMemories final : public memory::Memories {
+ public:
+  std::unique_ptr<memory::PeerMemory> connect(int) noexcept override {
+    return std::make_unique<SameMemory>();
+  }
+  bool is_shared(const void*, std::size_t) noexcept override { return true; }
+};
+
 /// MPI 5.0, 3.6: what the program knows to be received has left the attached buffer.  Rank 1 sends its word
 /// right after the receive: whatever the library has to say of the received message comes before it.
 TEST(SimulatedPointToPoint, AReceivedMessageLeavesItsBufferBeforeTheReceiversNextWord) {
@@ -312,10 +319,11 @@ TEST(SimulatedPointToPoint, AReceivedMessageLeavesItsBufferBeforeTheReceiversNex
   const Settings settings(64, 1 << 30);
   for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
+    SameMemories memories;
     World world(2, weather_of(seed));
     std::vector<std::byte> buffer(kValues * sizeof(std::int64_t) + MPI_BSEND_OVERHEAD);
     ASSERT_EQ(pt2pt::comm_attach_buffer(world.comm(0), buffer.data(), std::int64_t(buffer.size())), Err::ok);
-    for (int rank = 0; rank < 2; ++rank) world.engine(rank).protocol.set_connect_memory(&SameMemory::connect);
+    for (int rank = 0; rank < 2; ++rank) world.engine(rank).protocol.set_memories(memories);
     progress::Engine::set_of_process(&world.engine(0));  // flushing waits there
     Fibers fibers(world, [&](int rank) {
       const Datatype& type = predefined(MPI_INT64_T);

@@ -45,13 +45,18 @@ class OwnMemory final : public memory::PeerMemory {
   }
 };
 
+class OwnMemories final : public memory::Memories {
+ public:
+  std::unique_ptr<memory::PeerMemory> connect(int) noexcept override { return std::make_unique<OwnMemory>(); }
+  bool is_shared(const void* at, std::size_t bytes) noexcept override { return memory::is_shared(at, bytes); }
+};
+
 struct Rank {
   Rank(int fd, int me) : engine(me, 2) {
     transport = std::move(*transport::shm::Transport::open({fd, 0, me, peers}));
     engine.add(*transport);
     engine.protocol.set_shared_memory(*transport);
-    engine.protocol.set_connect_memory(
-        [](int) noexcept -> std::unique_ptr<memory::PeerMemory> { return std::make_unique<OwnMemory>(); });
+    engine.protocol.set_memories(memories);
     process.engine = &engine;
     process.me = me;
     process.world_size = 2;
@@ -62,6 +67,7 @@ struct Rank {
   Comm& comm() { return *process.world; }
 
   const std::vector<int> peers{0, 1};
+  OwnMemories memories;
   progress::Engine engine;
   std::unique_ptr<transport::shm::Transport> transport;
   comm::Process process;
