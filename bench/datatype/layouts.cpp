@@ -222,7 +222,7 @@ void run(benchmark::State& state) {
     if constexpr (kWork == Work::pack) Cursor(*c.type, c.count, from.data()).pack(packed.data(), bytes);
     if constexpr (kWork == Work::unpack) Cursor(*c.type, c.count, to.data()).unpack(packed.data(), bytes);
     if constexpr (kWork == Work::copy)
-      copy(source_of(*c.type, from.data(), c.count), target_of(*c.type, to.data(), c.count));
+      copy_data(source_of(*c.type, from.data(), c.count), target_of(*c.type, to.data(), c.count));
     if constexpr (kWork == Work::pack_loop) c.pack_loop(packed.data(), from.data());
     if constexpr (kWork == Work::copy_loop) c.copy_loop(to.data(), from.data());
     benchmark::ClobberMemory();

@@ -13,8 +13,8 @@
 
 namespace {
 
-using dunlin::memory::Registration;
-using dunlin::memory::RegistrationCache;
+using dunlin::peer::Registration;
+using dunlin::peer::RegistrationCache;
 
 constexpr std::size_t kBufferBytes = 64 << 10;
 constexpr std::size_t kStride = 2 * kBufferBytes;  // apart, so that buffers do not become one range

@@ -6,11 +6,11 @@
 
 #include <cstdint>
 
-#include "memory/registration_cache.hpp"
+#include "peer/registration_cache.hpp"
 
 namespace bench {
 
-class Mapper final : public dunlin::memory::Registrar {
+class Mapper final : public dunlin::peer::Registrar {
  public:
   /// Addresses beyond the file's end begin at its start again.
   Mapper(int file, std::uint64_t file_bytes) : file_(file), file_bytes_(file_bytes) {}

@@ -6,19 +6,20 @@
 
 #include "base/variable.hpp"
 #include "bench/memory/processes.hpp"
-#include "memory/copy.hpp"
+#include "copy/copy.hpp"
+#include "heap/heap.hpp"
 
 namespace {
 
-using dunlin::memory::Piece;
-using dunlin::memory::RemotePiece;
+using dunlin::peer::Piece;
+using dunlin::peer::RemotePiece;
 
 constexpr int kSamples = 15;
 
 void measure(bench::Process& self, const char* mechanism, std::size_t bytes) {
   setenv("DUNLIN_SHM_COPY", mechanism, 1);
   dunlin::Variable::read_all_again();
-  auto* buffer = static_cast<std::byte*>(dunlin::memory::allocate(bytes));
+  auto* buffer = static_cast<std::byte*>(dunlin::heap::allocate(bytes));
   std::memset(buffer, self.rank() + 1, bytes);
   self.publish(buffer);
   const double connect_start = bench::now_us();

@@ -9,13 +9,13 @@
 
 #include "base/variable.hpp"
 #include "bench/memory/processes.hpp"
-#include "memory/mapped_file.hpp"
-#include "memory/peer_tables.hpp"
+#include "heap/mapped_file.hpp"
+#include "peer/peer_tables.hpp"
 #include "test/page_tables_kb.h"
 
 namespace {
 
-using dunlin::memory::PeerTables;
+using dunlin::peer::PeerTables;
 
 constexpr std::size_t kUnitBytes = std::size_t{2} << 20;
 constexpr std::size_t kFileBytes = std::size_t{64} << 30;
@@ -33,7 +33,7 @@ void measure(std::size_t peers, std::size_t units, std::size_t limit_mib) {
   for (Mapped& each : mapped) {
     const int file = memfd_create("peer", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, off_t(kFileBytes)) != 0) std::abort();
-    each.at = dunlin::memory::map_file_aligned(file, kFileBytes);
+    each.at = dunlin::heap::map_file_aligned(file, kFileBytes);
     close(file);
     if (!each.at) std::abort();
     each.tables = std::make_unique<PeerTables>(each.at, kFileBytes);

@@ -19,7 +19,7 @@
 #include <memory>
 #include <vector>
 
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 
 namespace bench {
 
@@ -45,7 +45,7 @@ struct Board {
   double begin[kProcessesMax];
   double end[kProcessesMax];
   std::uint64_t address[kProcessesMax];  // of a buffer of each process
-  std::byte published[kProcessesMax][dunlin::memory::kPublishedBytesMax];
+  std::byte published[kProcessesMax][dunlin::peer::kPublishedBytesMax];
   std::size_t published_bytes;
 };
 
@@ -74,14 +74,14 @@ class Process {
   }
   /// Publishes this process's address and buffer; afterwards `connect` reaches every other.
   void publish(const void* buffer) {
-    const auto address = dunlin::memory::published_address();
+    const auto address = dunlin::peer::published_address();
     std::memcpy(board_.published[rank_], address.data(), address.size());
     board_.published_bytes = address.size();
     board_.address[rank_] = reinterpret_cast<std::uint64_t>(buffer);
     barrier();
   }
-  std::unique_ptr<dunlin::memory::PeerMemory> connect(int peer) {
-    return dunlin::memory::connect({board_.published[peer], board_.published_bytes});
+  std::unique_ptr<dunlin::peer::PeerMemory> connect(int peer) {
+    return dunlin::peer::connect({board_.published[peer], board_.published_bytes});
   }
   /// From the first begin to the last end that the processes wrote to the board.
   double span_us() {

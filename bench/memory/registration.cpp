@@ -10,12 +10,14 @@
 #include "base/variable.hpp"
 #include "bench/memory/mapper.hpp"
 #include "bench/memory/processes.hpp"
-#include "memory/copy.hpp"
-#include "memory/registration_cache.hpp"
+#include "copy/copy.hpp"
+#include "heap/heap.hpp"
+#include "peer/registration_cache.hpp"
 
 namespace {
 
-using namespace dunlin::memory;
+using namespace dunlin;
+using namespace dunlin::peer;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kFileBytes = 256 * kMiB;
@@ -45,7 +47,7 @@ Steps steps_without_cache(int file, std::size_t buffers, std::size_t bytes) {
     std::uint64_t handle = 0;
     if (!mapper.try_register(at, at + bytes, handle)) std::abort();
     const double is_attached = bench::now_us();
-    dunlin::memory::copy(here.data(), reinterpret_cast<std::byte*>(handle), bytes);
+    dunlin::copy::bytes(here.data(), reinterpret_cast<std::byte*>(handle), bytes);
     const double is_copied = bench::now_us();
     mapper.unregister(at, at + bytes, handle);
     close(got);
@@ -74,7 +76,7 @@ Steps steps_with_cache(int file, std::size_t buffers, std::size_t bytes) {
     Registration* found = cache.acquire(at, bytes);
     if (!found) std::abort();
     const double is_found = bench::now_us();
-    dunlin::memory::copy(here.data(), reinterpret_cast<std::byte*>(found->handle) + (at - found->begin),
+    dunlin::copy::bytes(here.data(), reinterpret_cast<std::byte*>(found->handle) + (at - found->begin),
                          bytes);
     const double is_copied = bench::now_us();
     cache.release(found);
@@ -99,7 +101,7 @@ void first_touch(bench::Process& self, std::size_t bytes, bool is_huge) {
   setenv("DUNLIN_HEAP_HUGE_BYTES_MAX", is_huge ? "1g" : "0", 1);
   setenv("DUNLIN_SHM_COPY", "shared_heap", 1);
   dunlin::Variable::read_all_again();
-  auto* here = static_cast<std::byte*>(allocate(bytes));
+  auto* here = static_cast<std::byte*>(heap::allocate(bytes));
   std::memset(here, 1, bytes);
   self.publish(here);
   const double attach_start = bench::now_us();
@@ -111,7 +113,7 @@ void first_touch(bench::Process& self, std::size_t bytes, bool is_huge) {
   std::vector<double> allocs, first, second, third;
   for (int round = 0; round < kRounds; ++round) {
     const double start = bench::now_us();
-    auto* fresh = static_cast<std::byte*>(allocate(bytes));
+    auto* fresh = static_cast<std::byte*>(heap::allocate(bytes));
     std::memset(fresh, round, bytes);
     alloc_us = bench::now_us() - start;
     self.board().address[self.rank()] = reinterpret_cast<std::uint64_t>(fresh);

@@ -7,13 +7,14 @@
 
 #include "base/variable.hpp"
 #include "bench/memory/processes.hpp"
-#include "memory/shared_transfer.hpp"
+#include "heap/heap.hpp"
+#include "protocol/shared_transfer.hpp"
 
 namespace {
 
-using dunlin::memory::Piece;
-using dunlin::memory::RemotePiece;
-using dunlin::memory::SharedTransfer;
+using dunlin::peer::Piece;
+using dunlin::peer::RemotePiece;
+using dunlin::protocol::SharedTransfer;
 
 constexpr std::size_t kBytesMax = std::size_t{64} << 20;
 
@@ -24,7 +25,7 @@ void read_all(const std::byte* at, std::size_t bytes) {
 }
 
 /// The copy of one message: by the receiver alone, `copies` times, or, for "both", by both sides.
-void copy_message(bench::Process& self, dunlin::memory::PeerMemory& peer, std::byte* buffer,
+void copy_message(bench::Process& self, dunlin::peer::PeerMemory& peer, std::byte* buffer,
                   std::size_t bytes, SharedTransfer* transfer, int copies) {
   const std::uint64_t from = self.board().address[0];
   auto& done = self.board().ball;
@@ -35,11 +36,11 @@ void copy_message(bench::Process& self, dunlin::memory::PeerMemory& peer, std::b
   const Piece to{buffer, bytes};
   const RemotePiece source{from, bytes};
   const bool is_shared = self.board().address[2] != 0;
-  static dunlin::memory::SourceHistory history;
-  const dunlin::memory::WhileWaiting nothing{[](void*) noexcept {}, nullptr};
+  static dunlin::protocol::SourceHistory history;
+  const dunlin::protocol::WhileWaiting nothing{[](void*) noexcept {}, nullptr};
   const bool has_arrived =
       is_shared && try_receive_shared(peer, self.board().address[2], from, buffer, bytes, history, {},
-                                      nothing) == dunlin::memory::SharedReceive::arrived;
+                                      nothing) == dunlin::protocol::SharedReceive::arrived;
   for (; !has_arrived && copies > 0; --copies)
     if (!peer.try_read({&to, 1}, {&source, 1})) std::abort();
   done.store(1, std::memory_order_release);
@@ -47,11 +48,11 @@ void copy_message(bench::Process& self, dunlin::memory::PeerMemory& peer, std::b
 
 /// One message from rank 0 to rank 1; the time of the whole on rank 1's clock.  What one side copies and
 /// nobody writes is copied several times in a row, or the clock would weigh as much as 4 KiB.
-double transfer(bench::Process& self, dunlin::memory::PeerMemory& peer, std::byte* buffer, std::size_t bytes,
+double transfer(bench::Process& self, dunlin::peer::PeerMemory& peer, std::byte* buffer, std::size_t bytes,
                 bool is_both, bool is_fresh, int value) {
   SharedTransfer* shared = nullptr;
   if (self.rank() == 0) {
-    if (is_both) shared = dunlin::memory::open_transfer(buffer, bytes);
+    if (is_both) shared = dunlin::protocol::open_transfer(buffer, bytes);
     self.board().address[2] = reinterpret_cast<std::uint64_t>(shared);
     self.board().ball.store(0);
   }
@@ -74,7 +75,7 @@ void measure(bench::Process& self, const char* mechanism, double seconds) {
   const bool is_both = std::strcmp(mechanism, "both") == 0;
   setenv("DUNLIN_SHM_COPY", is_both ? "shared_heap" : mechanism, 1);
   dunlin::Variable::read_all_again();
-  auto* buffer = static_cast<std::byte*>(dunlin::memory::allocate(kBytesMax));
+  auto* buffer = static_cast<std::byte*>(dunlin::heap::allocate(kBytesMax));
   std::memset(buffer, 1, kBytesMax);
   self.publish(buffer);
   auto peer = self.connect(1 - self.rank());

@@ -48,7 +48,7 @@ inline void copy(const Block& from, const Block& to) noexcept {
   if (from.is_contiguous() && to.is_contiguous())
     std::memcpy(to.at, from.at, from.bytes() < to.bytes() ? from.bytes() : to.bytes());
   else
-    dunlin::copy(from.source(), to.target());
+    copy_data(from.source(), to.target());
 }
 
 /// One block per rank: equal and side by side (gather), of several counts (gatherv), or also of several types

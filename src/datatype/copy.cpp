@@ -181,7 +181,7 @@ void copy_range(const Source& from, const Target& to, std::size_t position, std:
   }
 }
 
-std::size_t copy(const Source& from, const Target& to) noexcept {
+std::size_t copy_data(const Source& from, const Target& to) noexcept {
   const std::size_t bytes = std::min(from.bytes, to.bytes);
   copy_range(from, to, 0, bytes);
   return bytes;

@@ -56,6 +56,6 @@ class Cursor {
 /// cursor, so that data may be copied in any pieces, by several threads or processes at once.
 void copy_range(const Source& from, const Target& to, std::size_t position, std::size_t bytes) noexcept;
 /// Copies min(from.bytes, to.bytes) bytes and returns how many.
-std::size_t copy(const Source& from, const Target& to) noexcept;
+std::size_t copy_data(const Source& from, const Target& to) noexcept;
 
 }  // namespace dunlin

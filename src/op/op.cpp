@@ -53,7 +53,7 @@ bool is_copy(Operator operation) noexcept {
 }
 
 void copy_elements(const void* from, void* to, std::int64_t count, const Datatype& type) noexcept {
-  if (from != to) copy(source_of(type, from, count), target_of(type, to, count));
+  if (from != to) copy_data(source_of(type, from, count), target_of(type, to, count));
 }
 
 }  // namespace

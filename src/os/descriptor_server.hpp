@@ -2,7 +2,7 @@
 // abstract Unix socket: for processes whose descriptors nobody may open through /proc (not dumpable, other
 // process namespace).
 //
-// Used by memory/peer_control.cpp.  The other end of it is `take_served_descriptor`.
+// Used by peer/peer_control.cpp.  The other end of it is `take_served_descriptor`.
 #pragma once
 
 #include <cstdint>

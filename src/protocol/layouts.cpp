@@ -9,6 +9,7 @@
 #include "datatype/cursor.hpp"
 #include "datatype/layout.hpp"
 #include "datatype/wire.hpp"
+#include "heap/heap.hpp"
 #include "protocol/wire.hpp"
 
 namespace dunlin::protocol {
@@ -20,13 +21,13 @@ constexpr std::int64_t kReadRunBytes = 512;  // shorter runs on average: iovecs 
 constexpr std::size_t kReadPieces = 64;
 
 /// Copies `bytes` bytes at the peer's address `at` to `to`.
-bool try_fetch(memory::PeerMemory& memory, std::uint64_t at, void* to, std::size_t bytes) noexcept {
-  if (const memory::Mapping mapping = memory.map(at, bytes)) {
+bool try_fetch(peer::PeerMemory& memory, std::uint64_t at, void* to, std::size_t bytes) noexcept {
+  if (const peer::Mapping mapping = memory.map(at, bytes)) {
     std::memcpy(to, mapping.at, bytes);
     if (memory.is_still_valid(mapping)) return true;
   }
-  const memory::Piece here{static_cast<std::byte*>(to), bytes};
-  const memory::RemotePiece there{at, bytes};
+  const peer::Piece here{static_cast<std::byte*>(to), bytes};
+  const peer::RemotePiece there{at, bytes};
   return memory.try_read({&here, 1}, {&there, 1});
 }
 
@@ -41,7 +42,7 @@ Span span_of(const Datatype& type, std::int64_t count) noexcept {
 }
 
 /// By gathered reads, for memory that cannot be mapped.  `from` has the peer's addresses.
-bool try_read_pieces(memory::PeerMemory& memory, Cursor from, Cursor to, std::size_t bytes) noexcept {
+bool try_read_pieces(peer::PeerMemory& memory, Cursor from, Cursor to, std::size_t bytes) noexcept {
   while (bytes > 0) {
     Piece here[kReadPieces], there[kReadPieces];
     const std::size_t start = to.position(), from_start = from.position();
@@ -51,8 +52,8 @@ bool try_read_pieces(memory::PeerMemory& memory, Cursor from, Cursor to, std::si
     to.seek(start);
     const std::size_t here_used = to.pieces(here, now);
     DUNLIN_ASSERT(to.position() - start == now && now > 0);
-    memory::Piece ours[kReadPieces];
-    memory::RemotePiece theirs[kReadPieces];
+    peer::Piece ours[kReadPieces];
+    peer::RemotePiece theirs[kReadPieces];
     for (std::size_t i = 0; i < here_used; ++i) ours[i] = {here[i].address, here[i].bytes};
     for (std::size_t i = 0; i < there_used; ++i)
       theirs[i] = {reinterpret_cast<std::uint64_t>(there[i].address), there[i].bytes};
@@ -81,16 +82,16 @@ std::uint64_t published_layout(const Source& data) noexcept {
   if (!type.published()) {
     const std::vector<std::byte> words = datatype::encode_layout(type);
     if (words.empty()) return 0;
-    auto* block = static_cast<PublishedLayout*>(memory::allocate(sizeof(PublishedLayout) + words.size()));
+    auto* block = static_cast<PublishedLayout*>(heap::allocate(sizeof(PublishedLayout) + words.size()));
     if (!block) return 0;
     *block = {type.serial(), words.size()};
     std::memcpy(block + 1, words.data(), words.size());
-    type.set_published(block, memory::release);
+    type.set_published(block, heap::release);
   }
   return reinterpret_cast<std::uint64_t>(type.published());
 }
 
-const Datatype* PeerLayouts::find(memory::PeerMemory& memory, const Offer& offer) noexcept {
+const Datatype* PeerLayouts::find(peer::PeerMemory& memory, const Offer& offer) noexcept {
   PublishedLayout head;
   if (!try_fetch(memory, offer.layout(), &head, sizeof head)) return nullptr;
   if (const auto found = types_.find(head.serial); found != types_.end()) return found->second.get();
@@ -103,7 +104,7 @@ const Datatype* PeerLayouts::find(memory::PeerMemory& memory, const Offer& offer
   return (types_[head.serial] = *type).get();
 }
 
-bool PeerLayouts::try_pull(memory::PeerMemory& memory, const Offer& offer, const Target& to,
+bool PeerLayouts::try_pull(peer::PeerMemory& memory, const Offer& offer, const Target& to,
                            std::size_t bytes) noexcept {
   const Datatype* type = find(memory, offer);
   if (!type || type->size() == 0) return false;
@@ -111,8 +112,8 @@ bool PeerLayouts::try_pull(memory::PeerMemory& memory, const Offer& offer, const
   if (count == 0) return false;
   const Span span = span_of(*type, count);
   const std::uint64_t first = offer.address + static_cast<std::uint64_t>(span.low);
-  if (const memory::Mapping mapping = memory.map(first, static_cast<std::size_t>(span.high - span.low))) {
-    copy(source_of(*type, mapping.at - span.low, count), to);
+  if (const peer::Mapping mapping = memory.map(first, static_cast<std::size_t>(span.high - span.low))) {
+    copy_data(source_of(*type, mapping.at - span.low, count), to);
     if (memory.is_still_valid(mapping)) return true;
   }
   if (!memory.can_copy_anywhere() || type->size() / type->layout().runs < kReadRunBytes) return false;

@@ -12,7 +12,7 @@
 
 #include "datatype/data.hpp"
 #include "datatype/datatype.hpp"
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 
 namespace dunlin::protocol {
 
@@ -39,10 +39,10 @@ class PeerLayouts {
  public:
   /// Copies `bytes` bytes of the offered data, which is not contiguous, into `to`; false when its memory or
   /// layout cannot be reached, and then nothing counts as received.
-  bool try_pull(memory::PeerMemory& memory, const Offer& offer, const Target& to, std::size_t bytes) noexcept;
+  bool try_pull(peer::PeerMemory& memory, const Offer& offer, const Target& to, std::size_t bytes) noexcept;
 
  private:
-  const Datatype* find(memory::PeerMemory& memory, const Offer& offer) noexcept;
+  const Datatype* find(peer::PeerMemory& memory, const Offer& offer) noexcept;
   std::unordered_map<std::uint64_t, Ref<Datatype>> types_;  // by serial
 };
 

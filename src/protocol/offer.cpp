@@ -1,17 +1,17 @@
 // Both ends of a rendezvous by direct access: what the sender offers, how the receiver takes it, and how a
 // waiting sender helps to copy.  Called by protocol.cpp (sending), receive.cpp (receiving) and the progress
 // engine (helping).
+#include "copy/copy.hpp"
 #include "datatype/cursor.hpp"
-#include "memory/copy.hpp"
-#include "memory/shared_transfer.hpp"
 #include "os/clock.hpp"
 #include "progress/engine.hpp"
 #include "protocol/layouts.hpp"
 #include "protocol/protocol.hpp"
+#include "protocol/shared_transfer.hpp"
 
 namespace dunlin::protocol {
 
-memory::PeerMemory* Protocol::memory_of(Peer& peer) noexcept {
+peer::PeerMemory* Protocol::memory_of(Peer& peer) noexcept {
   if (!peer.is_memory_known) {
     peer.is_memory_known = true;
     if (memories_) peer.memory = memories_->connect(peer.index);
@@ -34,11 +34,11 @@ Offer Protocol::make_offer(SendRequest& request, bool asks) noexcept {
   }
   offer.address = reinterpret_cast<std::uint64_t>(request.data.address);
   if (!request.peer->shm || !memories_) return offer;
-  const memory::Piece piece{const_cast<std::byte*>(request.data.address), request.data.bytes};
-  offer.exposed = request.exposed = memory::expose({&piece, 1}, false);
+  const peer::Piece piece{const_cast<std::byte*>(request.data.address), request.data.bytes};
+  offer.exposed = request.exposed = peer::expose({&piece, 1}, false);
   // Where ranks share cores, the sender does not run while the receiver copies.
   if (!engine_.is_oversubscribed())
-    request.shared = memory::open_transfer(request.data.address, request.data.bytes);
+    request.shared = open_transfer(request.data.address, request.data.bytes);
   offer.shared = reinterpret_cast<std::uint64_t>(request.shared) | (asks ? Offer::kAsks : 0);
   if (!request.shared) return offer;
   request.previous_shared = nullptr;
@@ -49,12 +49,12 @@ Offer Protocol::make_offer(SendRequest& request, bool asks) noexcept {
 }
 
 void Protocol::withdraw_offer(SendRequest& request) noexcept {
-  if (request.exposed) memory::unexpose(request.exposed);
+  if (request.exposed) peer::unexpose(request.exposed);
   request.exposed = 0;
   if (!request.shared) return;
   (request.previous_shared ? request.previous_shared->next_shared : shared_sends_) = request.next_shared;
   if (request.next_shared) request.next_shared->previous_shared = request.previous_shared;
-  memory::close_transfer(request.shared);
+  close_transfer(request.shared);
   request.shared = nullptr;
 }
 
@@ -69,10 +69,10 @@ bool Protocol::has_offered_to(const Peer& peer) const noexcept {
 bool Protocol::help_receivers() noexcept {
   bool moved = false;
   for (SendRequest* each = shared_sends_; each; each = each->next_shared) {
-    if (!memory::has_begun(*each->shared)) [[likely]]
+    if (!has_begun(*each->shared)) [[likely]]
       continue;
-    memory::PeerMemory* receiver = memory_of(*each->peer);
-    moved |= receiver && memory::help_transfer(*each->shared, *receiver, each->data.address);
+    peer::PeerMemory* receiver = memory_of(*each->peer);
+    moved |= receiver && help_transfer(*each->shared, *receiver, each->data.address);
   }
   return moved;
 }
@@ -81,41 +81,41 @@ bool Protocol::help_receivers() noexcept {
 /// counts as received.
 bool Protocol::try_pull(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
   if (peer.index == me_) {
-    copy(reinterpret_cast<const SendRequest*>(offer.cookie)->data, request.data);
+    copy_data(reinterpret_cast<const SendRequest*>(offer.cookie)->data, request.data);
     return true;
   }
   if (offer.address == 0 && offer.layout() == 0) return false;  // a buffer with gaps may be MPI_BOTTOM
-  memory::PeerMemory* const sender = memory_of(peer);
+  peer::PeerMemory* const sender = memory_of(peer);
   if (!sender) return false;
   if (offer.layout() != 0) return peer.layouts.try_pull(*sender, offer, request.data, bytes);
   const bool is_contiguous = request.data.is_contiguous();
   if (is_contiguous && offer.transfer()) {
     // Two ranks that leave their messages to each other's pushing both wait here.
-    const memory::WhileWaiting help{
+    const WhileWaiting help{
         [](void* self) noexcept { static_cast<Protocol*>(self)->help_receivers(); }, this};
-    const memory::ReceiveHints hints{.is_asked = offer.asks(), .is_sender_busy = has_offered_to(peer)};
-    const memory::SharedReceive received = memory::try_receive_shared(
+    const ReceiveHints hints{.is_asked = offer.asks(), .is_sender_busy = has_offered_to(peer)};
+    const SharedReceive received = try_receive_shared(
         *sender, offer.transfer(), offer.address, request.data.address, bytes, peer.sources, hints, help);
-    if (received == memory::SharedReceive::arrived) return true;
-    if (received == memory::SharedReceive::through_channel) return false;
+    if (received == SharedReceive::arrived) return true;
+    if (received == SharedReceive::through_channel) return false;
   }
-  if (const memory::Mapping mapping = sender->map(offer.address, bytes)) {
+  if (const peer::Mapping mapping = sender->map(offer.address, bytes)) {
     if (is_contiguous && offer.asks()) peer.sources.learn(offer.address, bytes, mapping.at, true);
     if (is_contiguous)
-      memory::copy(request.data.address, mapping.at, bytes, memory::hint_for(bytes));
+      copy::bytes(request.data.address, mapping.at, bytes, copy::hint_for(bytes));
     else
-      copy(Source{mapping.at, bytes}, request.data);
+      copy_data(Source{mapping.at, bytes}, request.data);
     if (sender->is_still_valid(mapping)) return true;
   }
   if (!is_contiguous) return false;
   // What the user has chosen is not compared with anything.
   const std::int64_t start_ns = os::now_ns();
-  if (!memory::is_way_chosen() && peer.unmapped.next(bytes) == CopyContest::channel) {
+  if (!peer::is_way_chosen() && peer.unmapped.next(bytes) == CopyContest::channel) {
     request.asked_ns = start_ns;
     return false;
   }
-  const memory::Piece to{request.data.address, bytes};
-  const memory::RemotePiece from{offer.address, bytes};
+  const peer::Piece to{request.data.address, bytes};
+  const peer::RemotePiece from{offer.address, bytes};
   if (!sender->try_read({&to, 1}, {&from, 1}, offer.exposed)) return false;
   peer.unmapped.took(CopyContest::kernel, bytes, os::now_ns() - start_ns);
   return true;

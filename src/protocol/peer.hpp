@@ -10,12 +10,12 @@
 #include <span>
 #include <vector>
 
-#include "memory/peer_memory.hpp"
-#include "memory/source_history.hpp"
+#include "peer/peer_memory.hpp"
 #include "protocol/copy_contest.hpp"
 #include "protocol/layouts.hpp"
 #include "protocol/push_history.hpp"
 #include "protocol/requests.hpp"
+#include "protocol/source_history.hpp"
 #include "protocol/wire.hpp"
 #include "transport/shm/transport.hpp"
 #include "transport/transport.hpp"
@@ -89,9 +89,9 @@ struct Peer {
   Peer* next_busy = nullptr;
   bool is_busy = false;
 
-  std::unique_ptr<memory::PeerMemory> memory;  // direct access to its memory, or nullptr
+  std::unique_ptr<peer::PeerMemory> memory;  // direct access to its memory, or nullptr
   bool is_memory_known = false;                // `memory` was asked for
-  memory::SourceHistory sources;               // its send buffers that we have read
+  SourceHistory sources;               // its send buffers that we have read
   CopyContest unmapped;                        // how to take what of it cannot be mapped
   PeerLayouts layouts;                         // of its types that are not contiguous
 

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "memory/copy.hpp"
-#include "memory/peer_memory.hpp"
+#include "copy/copy.hpp"
+#include "peer/peer_memory.hpp"
 #include "protocol/protocol.hpp"
 
 namespace dunlin::protocol {
@@ -54,10 +54,10 @@ bool Protocol::try_place(Peer& peer, const transport::Envelope& envelope, const 
     return false;
   if (awaited->wants_pieces && data.bytes < kInPiecesBytesMin) return false;
   const std::size_t first = awaited->wants_pieces && request ? piece_bytes(data.bytes) : data.bytes;
-  memory::PeerMemory& memory = *peer.memory;
-  const memory::Mapping to = memory.map(awaited->address, data.bytes);
+  peer::PeerMemory& memory = *peer.memory;
+  const peer::Mapping to = memory.map(awaited->address, data.bytes);
   if (!to) return false;
-  memory::copy(to.at, data.address, first, memory::CopyHint::to_peer);
+  copy::bytes(to.at, data.address, first, copy::Hint::to_peer);
   if (!memory.is_still_valid(to)) return false;
   transport::Envelope message = envelope;
   const Placed placed{data.bytes, first};
@@ -69,13 +69,13 @@ bool Protocol::try_place(Peer& peer, const transport::Envelope& envelope, const 
 }
 
 /// The other pieces of a message whose first one, of `piece` bytes, is out.
-void Protocol::place_rest(SendRequest& request, const memory::Mapping& to, std::size_t piece) noexcept {
+void Protocol::place_rest(SendRequest& request, const peer::Mapping& to, std::size_t piece) noexcept {
   Peer& peer = *request.peer;
   const std::size_t total = request.data.bytes;
   std::size_t told = piece;  // what the receiver will know: only of the last piece it must hear
   for (std::size_t done = piece; done < total;) {
     const std::size_t bytes = std::min(piece, total - done);
-    memory::copy(to.at + done, request.data.address + done, bytes, memory::CopyHint::to_peer);
+    copy::bytes(to.at + done, request.data.address + done, bytes, copy::Hint::to_peer);
     if (!peer.memory->is_still_valid(to)) {
       // The receiver forked: the rest goes through the channel.
       request.stage = SendRequest::Stage::streaming;

@@ -7,7 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/variable.hpp"
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 #include "progress/engine.hpp"
 
 namespace dunlin::protocol {
@@ -111,7 +111,7 @@ Protocol::Route Protocol::take_route(Peer& peer, const transport::Envelope& enve
   if (bytes < Peer::kReadBytesMin || !peer.shm) return usual;
   const bool is_long = bytes > peer.copied_bytes_max;
   if (is_long && bytes > place_bytes_max.get()) return Route::offer;
-  const memory::PeerMemory* const memory = memory_of(peer);
+  const peer::PeerMemory* const memory = memory_of(peer);
   const bool can_map = memory && memory->can_map();
   const bool is_readable = can_map && memories_->is_shared(data.address, data.bytes);
   // Where ranks share cores, a handshake costs two switches.

@@ -6,7 +6,7 @@
 //                Peer::copied_bytes_max, that the receiver cannot read in place or had better not
 //   placed       the sender writes into the buffer in which the receive waits, where it would have pushed
 //   rendezvous   the envelope offers address and length; the matching receiver reads the sender's memory
-//                (memory/peer_memory.hpp) or asks for the data through the channel in chunks
+//                (peer/peer_memory.hpp) or asks for the data through the channel in chunks
 //                (copy-in/copy-out)
 //   flow control a receiver that holds too much unexpected data tells senders to offer instead of pushing;
 //                held-back messages stay in their senders' buffers; nothing is ever dropped
@@ -21,8 +21,8 @@
 
 #include "match/matcher.hpp"
 #include "protocol/peer.hpp"
-#include "protocol/wire.hpp"
 #include "protocol/requests.hpp"
+#include "protocol/wire.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::progress {
@@ -132,7 +132,7 @@ class Protocol final : public transport::Inbox {
   /// How often a blocking receive looks at its sender's ring before it lets other work go on.
   void set_polls_direct(int polls) noexcept { polls_direct_ = polls; }
   /// How peers' memory is reached, and ours by them; without, bytes go by copy-in/copy-out.  Not owned.
-  void set_memories(memory::Memories& memories) noexcept { memories_ = &memories; }
+  void set_memories(peer::Memories& memories) noexcept { memories_ = &memories; }
   match::Matcher& matcher() noexcept { return matcher_; }
 
  private:
@@ -151,7 +151,7 @@ class Protocol final : public transport::Inbox {
   bool has_offered_to(const Peer& peer) const noexcept;
   Offer make_offer(SendRequest& request, bool asks) noexcept;
   void withdraw_offer(SendRequest& request) noexcept;
-  memory::PeerMemory* memory_of(Peer& peer) noexcept;
+  peer::PeerMemory* memory_of(Peer& peer) noexcept;
   bool try_flush(Peer& peer) noexcept;
   void stream(SendRequest& request) noexcept;
   bool flush_streams(Peer& peer) noexcept;
@@ -182,7 +182,7 @@ class Protocol final : public transport::Inbox {
   void tell_awaited(Peer& peer, std::uint64_t context, int source, int tag, const Target& data) noexcept;
   bool try_place(Peer& peer, const transport::Envelope& envelope, const Source& data,
                  SendRequest* request) noexcept;
-  void place_rest(SendRequest& request, const memory::Mapping& to, std::size_t piece) noexcept;
+  void place_rest(SendRequest& request, const peer::Mapping& to, std::size_t piece) noexcept;
   void follow_placed(ReceiveRequest& request, Peer& peer, const Placed& placed) noexcept;
   void placed_arrived(Peer& peer, std::uint64_t placed) noexcept;
 
@@ -202,7 +202,7 @@ class Protocol final : public transport::Inbox {
   progress::Engine& engine_;
   transport::shm::Transport* shm_ = nullptr;
   int polls_direct_ = 1;
-  memory::Memories* memories_ = nullptr;
+  peer::Memories* memories_ = nullptr;
   const int me_;
   match::Matcher matcher_;
   std::vector<Peer*> peers_;             // by peer index; made at first contact, owned

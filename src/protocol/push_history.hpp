@@ -1,6 +1,6 @@
 // Which of a rank's send buffers had better be pushed to one peer than be read there: what the receiver said.
 //
-// The receiver sees whether a buffer is written anew before each message (memory/source_history.hpp) and
+// The receiver sees whether a buffer is written anew before each message (protocol/source_history.hpp) and
 // answers an offer that asks with a Verdict.  After "push" the next 64 messages from that buffer are pushed
 // before one is offered again, then 128, up to 4096, so that asking costs nothing in the end.
 //

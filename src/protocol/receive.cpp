@@ -224,11 +224,11 @@ Verdict Protocol::verdict_on(const Peer& peer, const Offer& offer, bool was_kept
   // A blocking send waits for a late receiver.
   if (was_kept && std::int64_t(offer.bytes) <= peer.eager_bytes_max) return Verdict::push_instead;
   switch (peer.sources.freshness()) {
-    case memory::Freshness::fresh:
+    case Freshness::fresh:
       return Verdict::push_instead;
-    case memory::Freshness::old:
+    case Freshness::old:
       return Verdict::go_on;
-    case memory::Freshness::unknown:
+    case Freshness::unknown:
       break;
   }
   return Verdict::none;

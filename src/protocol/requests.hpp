@@ -12,11 +12,9 @@
 #include "object/request.hpp"
 #include "transport/transport.hpp"
 
-namespace dunlin::memory {
-struct SharedTransfer;
-}
-
 namespace dunlin::protocol {
+
+struct SharedTransfer;
 
 struct Peer;
 
@@ -56,8 +54,8 @@ class SendRequest : public Request, public Outgoing {
   std::uint64_t wanted = 0;           // bytes of `data` that the receiver has room for
   std::uint64_t receiver_cookie = 0;  // names the receive while streaming
   SendRequest* next_stream = nullptr;
-  std::uint64_t exposed = 0;  // memory::expose's cookie while offered
-  memory::SharedTransfer* shared =
+  std::uint64_t exposed = 0;  // peer::expose's cookie while offered
+  SharedTransfer* shared =
       nullptr;  // while offered: the receiver's copy that this side may help with
   SendRequest* next_shared = nullptr;
   SendRequest* previous_shared = nullptr;

@@ -14,8 +14,8 @@ struct Offer {
   std::uint64_t cookie;   // the sender's SendRequest
   std::uint64_t bytes;    // of the message, packed
   std::uint64_t address;  // of the data, or of the buffer of `layout`; 0 without layout: only by the channel
-  std::uint64_t exposed;  // memory::expose's cookie, 0 when none is needed
-  std::uint64_t shared;   // the sender's memory::SharedTransfer, so that both sides may copy; 0: none.
+  std::uint64_t exposed;  // peer::expose's cookie, 0 when none is needed
+  std::uint64_t shared;   // the sender's SharedTransfer, so that both sides may copy; 0: none.
                           // With kHasLayout it is the PublishedLayout (layouts.hpp) of a buffer with gaps.
                           // With kAsks the message might as well have been pushed: the sender wants a Verdict
   static constexpr std::uint64_t kHasLayout = 1, kAsks = 2;

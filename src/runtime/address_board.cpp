@@ -33,7 +33,7 @@ AddressBoard::~AddressBoard() {
 }
 
 void AddressBoard::write(int node_rank, std::span<const std::byte> address) noexcept {
-  DUNLIN_ASSERT(address.size() <= memory::kPublishedBytesMax);
+  DUNLIN_ASSERT(address.size() <= peer::kPublishedBytesMax);
   Slot& slot = slots_[node_rank];
   std::memcpy(slot.address, address.data(), address.size());
   slot.bytes = address.size();

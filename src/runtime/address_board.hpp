@@ -10,7 +10,7 @@
 #include <span>
 
 #include "base/err.hpp"
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 
 namespace dunlin::runtime {
 
@@ -31,8 +31,8 @@ class AddressBoard {
  private:
   struct Slot {
     std::uint64_t bytes;  // 0: nothing written
-    std::byte address[memory::kPublishedBytesMax];
-    std::byte padding[256 - 8 - memory::kPublishedBytesMax];
+    std::byte address[peer::kPublishedBytesMax];
+    std::byte padding[256 - 8 - peer::kPublishedBytesMax];
   };
   static_assert(sizeof(Slot) == 256);
 

@@ -12,6 +12,7 @@
 #include "boot/node_segment.hpp"
 #include "coll/functions.hpp"
 #include "datatype/datatype.hpp"
+#include "heap/heap.hpp"
 #include "mpi.h"
 #include "object/errhandler.hpp"
 #include "object/functions.hpp"
@@ -130,21 +131,21 @@ Err Instance::start_node() noexcept {
   }
   ::close(fd);
   if (error != Err::ok) return error;
-  board_.write(boot_->node_rank(), memory::published_address());
+  board_.write(boot_->node_rank(), peer::published_address());
   engine_->protocol.set_memories(*this);
   engine_->add(*shm_);
   engine_->protocol.set_shared_memory(*shm_);
   return Err::ok;
 }
 
-std::unique_ptr<memory::PeerMemory> Instance::connect(int peer) noexcept {
+std::unique_ptr<peer::PeerMemory> Instance::connect(int peer) noexcept {
   const auto node_peers = boot_->node_peers();
   const auto found = std::lower_bound(node_peers.begin(), node_peers.end(), peer);
   if (found == node_peers.end() || *found != peer) return nullptr;
-  return memory::connect(board_.read(int(found - node_peers.begin())));
+  return peer::connect(board_.read(int(found - node_peers.begin())));
 }
 
-bool Instance::is_shared(const void* at, std::size_t bytes) noexcept { return memory::is_shared(at, bytes); }
+bool Instance::is_shared(const void* at, std::size_t bytes) noexcept { return heap::is_shared(at, bytes); }
 
 Err Instance::stop() noexcept {
   const Err error = comm::finish_self(process_);

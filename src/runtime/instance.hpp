@@ -8,7 +8,7 @@
 
 #include "boot/boot.hpp"
 #include "comm/process.hpp"
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 #include "progress/engine.hpp"
 #include "runtime/address_board.hpp"
 #include "transport/self/transport.hpp"
@@ -16,7 +16,7 @@
 
 namespace dunlin::runtime {
 
-class Instance final : private memory::Memories {
+class Instance final : private peer::Memories {
  public:
   /// The instance, or nullptr before the first user and after the last.
   static Instance* current() noexcept { return current_; }
@@ -38,7 +38,7 @@ class Instance final : private memory::Memories {
   void open_world() noexcept;
   Err start_node() noexcept;
   Err stop() noexcept;
-  std::unique_ptr<memory::PeerMemory> connect(int peer) noexcept override;
+  std::unique_ptr<peer::PeerMemory> connect(int peer) noexcept override;
   bool is_shared(const void* at, std::size_t bytes) noexcept override;
 
   // Never destroyed: sessions may come and go any number of times, also after MPI_Finalize, and what the

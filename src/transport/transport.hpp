@@ -3,7 +3,7 @@
 // A `Channel` carries envelopes with payload to one peer, in order, and never blocks, allocates or queues:
 // back-pressure is a return value, so that pending sends live in exactly one place (protocol/).  A
 // `Transport` makes channels and polls all of them.  `Inbox` is where messages arrive; protocol/ implements
-// it.  Large data does not go through channels when memory can be reached directly (memory/peer_memory.hpp).
+// it.  Large data does not go through channels when memory can be reached directly (peer/peer_memory.hpp).
 //
 // Adding a transport: a folder, these two classes, one line in registry.cpp; test/conformance/transport runs
 // on it. Thread safety: all calls under base/big_lock.hpp.

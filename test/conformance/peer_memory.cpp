@@ -1,7 +1,7 @@
 // Conformance of every way to reach a peer's memory: the same tests for each mechanism that works on this
 // machine.
 // What concerns all of them, or one in particular, is in peer_memory_ways.cpp.
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include "test/conformance/peer_memory_fakes.hpp"
 #include "test/conformance/peer_process.hpp"
 
-namespace dunlin::memory {
+namespace dunlin::peer {
 namespace {
 
 class PeerMemoryTest : public testing::TestWithParam<const char*> {
@@ -258,4 +258,4 @@ INSTANTIATE_TEST_SUITE_P(Mechanism, PeerMemoryTest,
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace dunlin::memory
+}  // namespace dunlin::peer

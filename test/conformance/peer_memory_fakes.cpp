@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "memory/knem.hpp"
-#include "memory/xpmem.hpp"
+#include "peer/knem.hpp"
+#include "peer/xpmem.hpp"
 
 namespace {
 
-using dunlin::memory::KnemDevice;
-using dunlin::memory::Piece;
-using dunlin::memory::XpmemDevice;
+using dunlin::peer::KnemDevice;
+using dunlin::peer::Piece;
+using dunlin::peer::XpmemDevice;
 
 /// A segment's id is the owner's process id.  Attaching looks up in /proc which file lies under the addresses
 /// and maps it; private memory cannot be attached.  Anonymous bytes of the first page of nothing are refused,
@@ -144,11 +144,11 @@ void use_fake_devices() {
   const char* why = "";
   static FakeXpmem xpmem;
   static FakeKnem knem;
-  if (!dunlin::memory::open_xpmem_device(&why)) dunlin::memory::use_xpmem_device(&xpmem);
-  if (!dunlin::memory::open_knem_device(&why)) dunlin::memory::use_knem_device(&knem);
+  if (!dunlin::peer::open_xpmem_device(&why)) dunlin::peer::use_xpmem_device(&xpmem);
+  if (!dunlin::peer::open_knem_device(&why)) dunlin::peer::use_knem_device(&knem);
 }
 
 bool is_fake_mapping(const char* mechanism) {
   const char* why = "";
-  return std::strcmp(mechanism, "xpmem") == 0 && !dunlin::memory::open_xpmem_device(&why);
+  return std::strcmp(mechanism, "xpmem") == 0 && !dunlin::peer::open_xpmem_device(&why);
 }

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "base/variable.hpp"
-#include "memory/peer_tables.hpp"
-#include "memory/provider.hpp"
+#include "peer/peer_tables.hpp"
+#include "peer/provider.hpp"
 #include "test/conformance/peer_memory_fakes.hpp"
 #include "test/conformance/peer_process.hpp"
 
-namespace dunlin::memory {
+namespace dunlin::peer {
 namespace {
 
 /// Forbids process_vm_readv and process_vm_writev to this process, as the profiles of container engines do.
@@ -205,4 +205,4 @@ TEST(PeerMemory, RejectsWhatIsNoAddress) {
 }
 
 }  // namespace
-}  // namespace dunlin::memory
+}  // namespace dunlin::peer

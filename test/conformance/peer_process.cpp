@@ -13,11 +13,12 @@
 #include <cstring>
 #include <string>
 
+#include "heap/heap.hpp"
 #include "test/conformance/peer_memory_fakes.hpp"
 
 extern char** environ;
 
-namespace dunlin::memory {
+namespace dunlin::peer {
 
 std::byte pattern(std::uint64_t seed, std::size_t i) {
   return std::byte((seed * 131 + i * 7 + (i >> 9)) & 255);
@@ -37,7 +38,7 @@ std::uint64_t make_buffer(Where where, std::size_t bytes) {
   static std::byte on_stack_like[1 << 16];  // static data of the test program stays where the linker put it
   switch (where) {
     case Where::heap:
-      return reinterpret_cast<std::uint64_t>(allocate(bytes));
+      return reinterpret_cast<std::uint64_t>(heap::allocate(bytes));
     case Where::foreign: {  // of a file, because a user-space device can map nothing else
       const int file = memfd_create("foreign", MFD_CLOEXEC);
       if (file < 0 || ftruncate(file, off_t(bytes)) != 0) return 0;
@@ -93,10 +94,10 @@ void serve(int socket) {
         answer.value = count_wrong(at, command.bytes, command.seed);
         break;
       case Verb::drop:
-        release(at);
+        heap::release(at);
         break;
       case Verb::is_shared:
-        answer.value = is_shared(at, command.bytes);
+        answer.value = heap::is_shared(at, command.bytes);
         break;
       case Verb::fork_and_live:
         answer.value = fork_and_live();
@@ -156,7 +157,7 @@ Answer PeerProcess::ask(Command command) {
 
 std::unique_ptr<PeerMemory> PeerProcess::connect() {
   const Answer answer = ask({Verb::publish});
-  return memory::connect({answer.address, answer.address_bytes});
+  return peer::connect({answer.address, answer.address_bytes});
 }
 
 void PeerProcess::kill() {
@@ -164,4 +165,4 @@ void PeerProcess::kill() {
   waitpid(pid_, nullptr, 0);
 }
 
-}  // namespace dunlin::memory
+}  // namespace dunlin::peer

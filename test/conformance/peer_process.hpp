@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 
-namespace dunlin::memory {
+namespace dunlin::peer {
 
 enum class Verb : std::uint64_t {
   publish,
@@ -59,4 +59,4 @@ class PeerProcess {
   int socket_ = -1;
 };
 
-}  // namespace dunlin::memory
+}  // namespace dunlin::peer

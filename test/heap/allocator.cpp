@@ -19,13 +19,13 @@
 
 namespace {
 
-using dunlin::memory::HeapFace;
+using dunlin::heap::Face;
 
 constexpr std::size_t kThreshold = 64 << 10;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-const HeapFace& face() {
-  static const HeapFace* found = preloaded_heap();
+const Face& face() {
+  static const Face* found = preloaded_heap();
   if (!found) std::abort();
   return *found;
 }
@@ -40,7 +40,7 @@ T* opaque(T* pointer) {
 char* get(std::size_t bytes) { return static_cast<char*>(opaque(std::malloc(bytes))); }
 
 std::size_t file_bytes() {  // what the heap's file really occupies
-  const auto& region = face().control()->regions[dunlin::memory::HeapControl::kHeap];
+  const auto& region = face().control()->regions[dunlin::heap::Control::kHeap];
   struct stat status{};
   return fstat(region.descriptor, &status) == 0 ? std::size_t(status.st_blocks) * 512 : 0;
 }

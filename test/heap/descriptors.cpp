@@ -12,9 +12,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 
-using namespace dunlin::memory;
+#include "heap/heap.hpp"
+
+using namespace dunlin;
+using namespace dunlin::peer;
 
 namespace {
 
@@ -49,7 +52,7 @@ int main(int, char** arguments) {
     if (read(go[0], &at, sizeof at) != sizeof at) return 2;
     return reaches({address, published.size()}, at, kBytes) ? 0 : 1;
   }
-  auto* block = static_cast<std::byte*>(allocate(kBytes));
+  auto* block = static_cast<std::byte*>(heap::allocate(kBytes));
   std::memset(block, 7, kBytes);
   const auto at = reinterpret_cast<std::uint64_t>(block);
   if (write(go[1], &at, sizeof at) != sizeof at) return 2;
@@ -59,6 +62,6 @@ int main(int, char** arguments) {
   const bool is_reached = WEXITSTATUS(status) == 0;
   if (is_reached != (block[0] == std::byte{9})) return 2;
   std::puts(is_reached ? "reached" : "not reached");
-  release(block);
+  heap::release(block);
   return 0;
 }

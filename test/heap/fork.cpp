@@ -77,7 +77,7 @@ TEST(HeapFork, StaticDataIsShared) {
 /// Peers of a program with much static data must not fault on each of its small pages.
 TEST(HeapFork, StaticDataLiesInHugePages) {
   if (!makes_huge_pages()) GTEST_SKIP() << "no huge pages here";
-  const auto& region = preloaded_heap()->control()->regions[dunlin::memory::HeapControl::kStatic];
+  const auto& region = preloaded_heap()->control()->regions[dunlin::heap::Control::kStatic];
   struct stat status {};
   ASSERT_EQ(fstat(region.descriptor, &status), 0);
   EXPECT_EQ(std::size_t(status.st_blocks) * 512, std::size_t(status.st_size))

@@ -3,11 +3,11 @@
 
 #include <dlfcn.h>
 
-#include "memory/heap_face.hpp"
+#include "heap/face.hpp"
 
 /// nullptr when the allocator is not preloaded.
-inline const dunlin::memory::HeapFace* preloaded_heap() {
-  using Find = const dunlin::memory::HeapFace* (*)(std::uint32_t);
-  const auto find = reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, dunlin::memory::kHeapFaceSymbol));
-  return find ? find(dunlin::memory::HeapFace::kVersion) : nullptr;
+inline const dunlin::heap::Face* preloaded_heap() {
+  using Find = const dunlin::heap::Face* (*)(std::uint32_t);
+  const auto find = reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, dunlin::heap::kFaceSymbol));
+  return find ? find(dunlin::heap::Face::kVersion) : nullptr;
 }

@@ -20,7 +20,7 @@ int main(int count, char** arguments) {
     if (!each) return std::puts("no memory"), 0;
     std::free(each);
   }
-  const dunlin::memory::HeapFace* heap = preloaded_heap();
+  const dunlin::heap::Face* heap = preloaded_heap();
   std::puts(!heap ? "absent" : *heap->why_not_malloc() ? heap->why_not_malloc() : "in use");
   return 0;
 }

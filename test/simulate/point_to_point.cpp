@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/variable.hpp"
-#include "memory/peer_memory.hpp"
+#include "peer/peer_memory.hpp"
 #include "test/simulate/buffer.hpp"
 #include "test/simulate/fibers.hpp"
 #include "test/simulate/world.hpp"
@@ -285,28 +285,28 @@ TEST(SimulatedPointToPoint, ASendToARankThatIsGoneFails) {
 }
 
 /// Simulated ranks live in one process: a peer's address is ours.
-class SameMemory final : public memory::PeerMemory {
+class SameMemory final : public peer::PeerMemory {
  public:
   const char* name() const noexcept override { return "same"; }
   bool can_map() const noexcept override { return true; }
   bool can_copy_anywhere() const noexcept override { return false; }
-  memory::Mapping map(std::uint64_t at, std::size_t) noexcept override {
+  peer::Mapping map(std::uint64_t at, std::size_t) noexcept override {
     return {reinterpret_cast<std::byte*>(at)};
   }
-  bool is_still_valid(const memory::Mapping&) const noexcept override { return true; }
-  bool try_read(std::span<const memory::Piece>, std::span<const memory::RemotePiece>,
+  bool is_still_valid(const peer::Mapping&) const noexcept override { return true; }
+  bool try_read(std::span<const peer::Piece>, std::span<const peer::RemotePiece>,
                 std::uint64_t) noexcept override {
     return false;
   }
-  bool try_write(std::span<const memory::RemotePiece>, std::span<const memory::Piece>,
+  bool try_write(std::span<const peer::RemotePiece>, std::span<const peer::Piece>,
                  std::uint64_t) noexcept override {
     return false;
   }
 };
 
-class SameMemories final : public memory::Memories {
+class SameMemories final : public peer::Memories {
  public:
-  std::unique_ptr<memory::PeerMemory> connect(int) noexcept override {
+  std::unique_ptr<peer::PeerMemory> connect(int) noexcept override {
     return std::make_unique<SameMemory>();
   }
   bool is_shared(const void*, std::size_t) noexcept override { return true; }

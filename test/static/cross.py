@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 
-TARGETS = ("mpi_abi", "src/memory/preload/all", "launcher/all", "tools/all")
+TARGETS = ("mpi_abi", "src/heap/preload/all", "launcher/all", "tools/all")
 
 
 def main():

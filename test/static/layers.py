@@ -13,7 +13,7 @@ from pathlib import Path
 LAYERS = {
     "base": 0, "os": 0,
     "object": 1, "datatype": 1, "op": 1,
-    "transport": 2, "memory": 2, "boot": 2,
+    "transport": 2, "heap": 2, "peer": 2, "copy": 2, "boot": 2,
     "match": 3, "protocol": 3, "progress": 3,
     "pt2pt": 4, "coll": 4, "comm": 4, "rma": 4, "io": 4,
     "runtime": 5,
@@ -23,7 +23,7 @@ LAYERS = {
 BESIDE = {
     ("os", "base"), ("base", "os"),
     ("datatype", "object"), ("op", "object"), ("op", "datatype"),
-    ("transport", "memory"),   # how to copy well
+    ("transport", "copy"), ("peer", "copy"), ("peer", "heap"),
     ("protocol", "match"), ("progress", "protocol"), ("progress", "match"),
     # The engine owns the protocol, and the protocol's sources reach the engine that owns them.
     ("protocol", "progress"),

@@ -13,7 +13,7 @@
 #include "base/variable.hpp"
 #include "coverage.hpp"
 #include "measure.hpp"
-#include "memory/describe.hpp"
+#include "peer/describe.hpp"
 #include "protocol/peer.hpp"
 
 namespace {
@@ -119,14 +119,14 @@ void print_sizes() {
 
 void print_transport() {
   std::printf("Large messages inside a node, in the order of preference:\n");
-  for (const auto& mechanism : dunlin::memory::describe_mechanisms()) {
+  for (const auto& mechanism : dunlin::peer::describe_mechanisms()) {
     std::printf("  %-12s %s", mechanism.name.c_str(), mechanism.works ? "works" : "does not work");
     const std::string& more = mechanism.works ? mechanism.used_for : mechanism.why_not;
     std::printf("%s%s\n", more.empty() ? "" : ": ", more.c_str());
   }
   print_sizes();
-  std::printf("Shared heap: %s\nCopying: %s\n", dunlin::memory::describe_heap().c_str(),
-              dunlin::memory::describe_copying().c_str());
+  std::printf("Shared heap: %s\nCopying: %s\n", dunlin::peer::describe_heap().c_str(),
+              dunlin::peer::describe_copying().c_str());
   for (const char* name : kMeasuredSettings) {
     const dunlin::Variable& each = *dunlin::Variable::find(name);
     char value[64];

@@ -1,4 +1,4 @@
-// Two threads on two processors play sender and receiver of a shared transfer (memory/shared_transfer.hpp):
+// Two threads on two processors play sender and receiver of a shared transfer (protocol/shared_transfer.hpp):
 // caches and memory do not care whether threads or processes copy, and threads reach each other everywhere.
 #include "measure.hpp"
 
@@ -15,12 +15,15 @@
 
 #include "base/machine_settings.hpp"
 #include "base/variable.hpp"
-#include "memory/shared_transfer.hpp"
+#include "heap/heap.hpp"
 #include "os/clock.hpp"
+#include "protocol/shared_transfer.hpp"
 
 namespace {
 
-using namespace dunlin::memory;
+using namespace dunlin;
+using namespace dunlin::peer;
+using namespace dunlin::protocol;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kBytesMax = 64 * kMiB;
@@ -63,19 +66,21 @@ bool try_bind(int index) {
 class Pair {
  public:
   Pair()
-      : from_(static_cast<std::byte*>(allocate(kBytesMax))),
-        to_(static_cast<std::byte*>(allocate(kBytesMax))) {
+      : from_(static_cast<std::byte*>(heap::allocate(kBytesMax))),
+        to_(static_cast<std::byte*>(heap::allocate(kBytesMax))) {
     if (!can_work()) return;
     std::memset(from_, 1, kBytesMax);
     std::memset(to_, 2, kBytesMax);
   }
   ~Pair() {
-    release(from_);
-    release(to_);
+    heap::release(from_);
+    heap::release(to_);
   }
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
-  bool can_work() const { return from_ && to_ && is_shared(from_, kBytesMax) && is_shared(to_, kBytesMax); }
+  bool can_work() const {
+    return from_ && to_ && heap::is_shared(from_, kBytesMax) && heap::is_shared(to_, kBytesMax);
+  }
   const std::byte* from() const { return from_; }
 
   /// Median time of one transfer under the present settings, in ns; by the receiver alone or by both.

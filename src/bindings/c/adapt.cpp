@@ -2,7 +2,8 @@
 #include "bindings/functions.hpp"
 
 #include "bindings/c/raise.hpp"
-#include "memory/peer_memory.hpp"
+#include "heap/heap.hpp"
+#include "peer/peer_memory.hpp"
 
 namespace dunlin::bindings {
 
@@ -15,14 +16,14 @@ Err get_address(const void* location, MPI_Aint* address) noexcept {
 
 Err alloc_mem(MPI_Aint size, Info*, void* baseptr) noexcept {
   if (size < 0) return fail(Err::arg, "size is %lld; it must not be negative", (long long)size);
-  void* const block = memory::allocate(size > 0 ? std::size_t(size) : 1);
+  void* const block = heap::allocate(size > 0 ? std::size_t(size) : 1);
   if (!block) return fail(Err::no_mem, "there is no memory for %lld bytes", (long long)size);
   *static_cast<void**>(baseptr) = block;
   return Err::ok;
 }
 
 Err free_mem(void* base) noexcept {
-  if (base) memory::release(base);
+  if (base) heap::release(base);
   return Err::ok;
 }
 

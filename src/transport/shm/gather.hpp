@@ -6,9 +6,9 @@
 #include <cstring>
 #include <span>
 
+#include "copy/copy.hpp"
 #include "datatype/cursor.hpp"
 #include "datatype/data.hpp"
-#include "memory/copy.hpp"
 
 namespace dunlin::transport::shm {
 
@@ -22,7 +22,7 @@ namespace dunlin::transport::shm {
 inline void copy_to_bulk(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   constexpr std::size_t kOwnBytesMax = 1 << 10;
   if (bytes <= kOwnBytesMax)
-    memory::copy(to, from, bytes);
+    copy::bytes(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
 }
@@ -33,7 +33,7 @@ inline void copy_to_bulk(std::byte* to, const std::byte* from, std::size_t bytes
 inline void copy_from_bulk(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   constexpr std::size_t kOwnBytesMax = 8 << 10;
   if (bytes <= kOwnBytesMax)
-    memory::copy(to, from, bytes);
+    copy::bytes(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
 }

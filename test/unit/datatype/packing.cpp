@@ -75,14 +75,14 @@ TEST_F(Packing, CopiesFromOneStrideToAnother) {
   std::vector<int> from(700), to(150, -1);
   std::iota(from.begin(), from.end(), 0);
   const Source source = source_of(*column, from.data(), 1);
-  EXPECT_EQ(copy(source, target_of(*pairs, to.data(), 1)), 400u);
+  EXPECT_EQ(copy_data(source, target_of(*pairs, to.data(), 1)), 400u);
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(to[3 * i], 14 * i);
     EXPECT_EQ(to[3 * i + 1], 14 * i + 7);
     EXPECT_EQ(to[3 * i + 2], -1);
   }
   int room[10];
-  EXPECT_EQ(copy(source, target_of(predefined(MPI_INT), room, 10)), 40u);  // what fits
+  EXPECT_EQ(copy_data(source, target_of(predefined(MPI_INT), room, 10)), 40u);  // what fits
   EXPECT_EQ(room[9], 63);
   EXPECT_EQ(type_free(*column), Err::ok);
   EXPECT_EQ(type_free(*pairs), Err::ok);
@@ -102,7 +102,7 @@ TEST_F(Packing, TransposesInTiles) {
     Cursor(target_of(*type, back.data(), 1)).unpack(reinterpret_cast<std::byte*>(to.data()), cells * 8);
     EXPECT_EQ(back, from);
     std::fill(back.begin(), back.end(), -1);
-    EXPECT_EQ(copy(source_of(*type, from.data(), 1), target_of(*type, back.data(), 1)), cells * 8);
+    EXPECT_EQ(copy_data(source_of(*type, from.data(), 1), target_of(*type, back.data(), 1)), cells * 8);
     EXPECT_EQ(back, from);
     EXPECT_EQ(type_free(*column), Err::ok);
     EXPECT_EQ(type_free(*type), Err::ok);

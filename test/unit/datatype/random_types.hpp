@@ -75,7 +75,7 @@ inline std::string check_copy(const RandomType& from, std::int64_t from_count, c
   const auto room = static_cast<std::size_t>(to.map.size() * to_count);
   packed.resize(std::min(packed.size(), room));
   if (!to.map.unpack(expected.address(), to_count, packed)) return "";
-  const std::size_t copied = copy(source_of(*from.type, source.address(), from_count),
+  const std::size_t copied = copy_data(source_of(*from.type, source.address(), from_count),
                                   target_of(*to.type, target.address(), to_count));
   if (copied != packed.size()) return "bytes copied";
   return target.bytes() == expected.bytes() ? "" : "copy";

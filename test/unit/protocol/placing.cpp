@@ -10,7 +10,8 @@
 
 #include "base/variable.hpp"
 #include "comm/process.hpp"
-#include "memory/peer_memory.hpp"
+#include "heap/heap.hpp"
+#include "peer/peer_memory.hpp"
 #include "progress/engine.hpp"
 #include "transport/shm/transport.hpp"
 
@@ -23,32 +24,32 @@ int maps = 0;            // by whoever sends
 int valid_answers = -1;  // so many checks say "still valid", then none; -1: all do
 
 /// The memory of the other rank, which is this process.
-class OwnMemory final : public memory::PeerMemory {
+class OwnMemory final : public peer::PeerMemory {
  public:
   const char* name() const noexcept override { return "own"; }
   bool can_map() const noexcept override { return true; }
   bool can_copy_anywhere() const noexcept override { return false; }
-  memory::Mapping map(std::uint64_t at, std::size_t) noexcept override {
+  peer::Mapping map(std::uint64_t at, std::size_t) noexcept override {
     ++maps;
     return {reinterpret_cast<std::byte*>(at), 1};
   }
-  bool is_still_valid(const memory::Mapping&) const noexcept override {
+  bool is_still_valid(const peer::Mapping&) const noexcept override {
     return valid_answers < 0 || valid_answers-- > 0;
   }
-  bool try_read(std::span<const memory::Piece>, std::span<const memory::RemotePiece>,
+  bool try_read(std::span<const peer::Piece>, std::span<const peer::RemotePiece>,
                 std::uint64_t) noexcept override {
     return false;
   }
-  bool try_write(std::span<const memory::RemotePiece>, std::span<const memory::Piece>,
+  bool try_write(std::span<const peer::RemotePiece>, std::span<const peer::Piece>,
                  std::uint64_t) noexcept override {
     return false;
   }
 };
 
-class OwnMemories final : public memory::Memories {
+class OwnMemories final : public peer::Memories {
  public:
-  std::unique_ptr<memory::PeerMemory> connect(int) noexcept override { return std::make_unique<OwnMemory>(); }
-  bool is_shared(const void* at, std::size_t bytes) noexcept override { return memory::is_shared(at, bytes); }
+  std::unique_ptr<peer::PeerMemory> connect(int) noexcept override { return std::make_unique<OwnMemory>(); }
+  bool is_shared(const void* at, std::size_t bytes) noexcept override { return heap::is_shared(at, bytes); }
 };
 
 struct Rank {
@@ -85,13 +86,13 @@ class Placing : public ::testing::Test {
     fd_ = memfd_create("dunlin-test", MFD_CLOEXEC);
     sender_ = std::make_unique<Rank>(fd_, 0);
     receiver_ = std::make_unique<Rank>(fd_, 1);
-    to_ = static_cast<std::byte*>(memory::allocate(kBytes));
+    to_ = static_cast<std::byte*>(heap::allocate(kBytes));
     for (std::size_t i = 0; i < kBytes; ++i) data_[i] = std::byte(i * 7 + i / 251);
     for (int i = 0; i < 8; ++i) pass_short();  // until the pair has its ring
     receiver_->engine.protocol.peer_of(0).incoming = receiver_->transport->reader_of(0);
   }
   ~Placing() override {
-    memory::release(to_);
+    heap::release(to_);
     sender_.reset();
     receiver_.reset();
     close(fd_);
@@ -152,7 +153,7 @@ class Placing : public ::testing::Test {
 };
 
 TEST_F(Placing, DataGoesStraightIntoTheWaitingBuffer) {
-  if (!memory::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
+  if (!heap::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
   for (const std::size_t bytes : {16384, 16385, 100'000, int(kBytes)}) {
     std::memset(to_, 0, kBytes);
     const int before = maps;
@@ -211,7 +212,7 @@ TEST_F(Placing, TooLongAMessageIsTruncatedAsEver) {
 }
 
 TEST_F(Placing, MemoryThatChangedItsBackingIsSentAgain) {
-  if (!memory::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
+  if (!heap::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
   ReceiveRequest receive;
   wait_for(receive, 5, kBytes);
   valid_answers = 0;
@@ -222,7 +223,7 @@ TEST_F(Placing, MemoryThatChangedItsBackingIsSentAgain) {
 }
 
 TEST_F(Placing, ADistantReceiverFollowsInPieces) {
-  if (!memory::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
+  if (!heap::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
   make_distant();
   for (const std::size_t bytes : {16384, 65536, 65537, 200'000, int(kBytes)}) {
     std::memset(to_, 0, kBytes);
@@ -237,7 +238,7 @@ TEST_F(Placing, ADistantReceiverFollowsInPieces) {
 
 /// The receiver forks after two of eight pieces: the others go through the channel.
 TEST_F(Placing, TheRestGoesThroughTheChannel) {
-  if (!memory::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
+  if (!heap::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
   make_distant();
   ReceiveRequest receive;
   wait_for(receive, 5, kBytes);
@@ -260,7 +261,7 @@ class PlacingInATinyRing : public Placing {
 /// The receiver sleeps, so that it does not hear of all pieces, and forks: what it has not heard of comes
 /// again.
 TEST_F(PlacingInATinyRing, TheRestBeginsWhereTheReceiverKnows) {
-  if (!memory::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
+  if (!heap::is_shared(to_, kBytes)) GTEST_SKIP() << "no shared heap here";
   make_distant();
   ReceiveRequest receive;
   wait_for(receive, 5, kBytes);

@@ -1,0 +1,136 @@
+// The shared heap of one process: 64 GiB of address space over a sparse memfd, from which large blocks are
+// cut.
+//
+// Called by the preloaded allocator (preload/malloc.cpp) and, where that is absent, by heap.cpp in the
+// library.  Uses no allocator and nothing of the C++ run-time library, because it works below malloc.
+// docs/memory.md, "The arena".
+//
+// Thread safety: all members may be called by any thread; one lock, held for microseconds (a collapse or a
+// hole included). Invariants: 1. A page is shared with peers, frozen (private since a fork) or unused.
+//             2. A clean page reads as zero.  3. In a forked child no page is ever taken again.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "heap/extents.hpp"
+#include "heap/layout.hpp"
+
+namespace dunlin::heap {
+
+struct ArenaSettings {
+  std::size_t address_bytes = std::size_t{64} << 30;
+  std::size_t cache_bytes_max = std::size_t{256} << 20;  // freed memory kept for the next block
+  std::size_t collapse_bytes_max = std::size_t{64}
+                                   << 20;  // larger blocks get huge pages only if much is free
+  std::size_t clean_bytes_min = std::size_t{16}
+                                << 20;  // zeroed blocks of this size look for clean pages first
+  std::uint32_t fork_wait_us =
+      3000;  // how long fork waits for the child to exec before it freezes; 0: freeze always
+};
+
+struct ArenaCounters {
+  std::uint64_t blocks, releases, collapsed_bytes, punched_bytes, freezes, waits;
+};
+
+class Arena {
+ public:
+  constexpr Arena() noexcept = default;
+  Arena(const Arena&) = delete;
+
+  /// Makes the memfds and maps them, once.  False: this process has no shared heap; `why_not` says why.
+  bool open(const ArenaSettings& settings) noexcept;
+  /// Registers the fork handlers; apart from `open`, because it may allocate.
+  void watch_forks() noexcept;
+  bool is_open() const noexcept { return base_ != nullptr; }
+  const char* why_not() const noexcept { return why_not_; }
+
+  /// `zeroed`: the block reads as zero.  nullptr: no room, or a forked child (the caller takes its next way).
+  void* allocate(std::size_t bytes, std::size_t alignment, bool zeroed) noexcept;
+  void release(void* block) noexcept;
+  /// Lengthens or shortens in place; false when the block has to move.
+  bool try_resize(void* block, std::size_t bytes) noexcept;
+  std::size_t usable_bytes(const void* block) const noexcept;
+
+  std::uintptr_t begin() const noexcept { return reinterpret_cast<std::uintptr_t>(base_); }
+  bool owns(const void* address) const noexcept {
+    return std::size_t(static_cast<const std::byte*>(address) - base_) < bytes_;
+  }
+  /// Whether all these bytes are shared with peers now.
+  bool is_shared(const void* at, std::size_t bytes) const noexcept;
+
+  /// Backs these bytes with huge pages where whole ones fit; before peers map them, or it gets slow.
+  void collapse(const void* at, std::size_t bytes) noexcept;
+
+  /// Puts writable static data under a memfd that peers can map (static_data.cpp).  False with `why` set.
+  bool adopt_static(const char** why) noexcept;
+
+  Control* control() const noexcept { return control_; }
+  int control_descriptor() const noexcept { return control_descriptor_; }
+  ArenaCounters counters() const noexcept { return counters_; }
+  bool is_sound() noexcept;
+
+ private:
+  friend struct ForkHandlers;
+  struct ForkPage;
+
+  bool map_heap(std::size_t bytes) noexcept;
+  bool map_control(std::size_t heap_bytes) noexcept;
+  std::uint32_t page_of(const void* address) const noexcept {
+    return std::uint32_t(std::size_t(static_cast<const std::byte*>(address) - base_) / kPageBytes);
+  }
+  std::byte* address_of(std::uint32_t page) const noexcept { return base_ + std::size_t{page} * kPageBytes; }
+  bool try_collapse(std::byte* at, std::size_t bytes) noexcept;
+  void collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept;
+  bool may_commit(std::size_t bytes, bool zeroed) const noexcept;
+  void punch(std::uint32_t run) noexcept;
+  void refresh_frozen(std::uint32_t first) noexcept;
+  bool has_frozen_pages(std::size_t huge_page) const noexcept;
+  void set_frozen_bits(std::uint32_t first, std::uint32_t pages, bool frozen) noexcept;
+
+  // arena_fork.cpp
+  void before_fork() noexcept;
+  void after_fork_in_parent() noexcept;
+  void after_fork_in_child() noexcept;
+  void make_private() noexcept;
+  void freeze() noexcept;
+  bool open_generation() noexcept;
+  bool child_left(ForkPage& page) noexcept;
+  void set_fork_advice(int advice) noexcept;
+  bool has_shared_bytes() const noexcept;
+
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  int descriptor_ = -1;
+  int control_descriptor_ = -1;
+  Control* control_ = nullptr;
+  Extents extents_;
+  std::uint64_t huge_[2048] = {};  // one bit per 2 MiB that was made a huge page and not punched since
+  ArenaSettings settings_;
+  ArenaCounters counters_ = {};
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+  bool can_collapse_ = true;
+  int collapse_failures_ = 0;    // in a row
+  bool has_left_ = false;        // this is a forked child: the arena belongs to the parent
+  Region static_data_ = {};  // as in the control page, but of this process alone
+  bool static_frozen_ = false;
+  bool is_fork_watched_ = false;  // between the handlers of one fork: there is something to keep apart
+  static constexpr int kPatience = 4;
+  static constexpr unsigned kHastyForks = 16;
+  unsigned hasty_forks_ = 0;        // since then; now and then one waits, because programs change
+  int patience_ = kPatience;        // forks that may still wait in vain before waiting is given up
+  std::uint64_t frozen_pages_ = 0;  // of the used ones
+  ForkPage* fork_page_ = nullptr;
+  const char* why_not_ = "the shared heap was not opened";
+};
+
+/// Writes one line to standard error and aborts; usable below malloc.
+[[noreturn]] void fatal(const char* text) noexcept;
+
+/// A memfd of `bytes` with a number out of the way of the program's own, close-on-exec; -1 and errno.
+int make_memfd(const char* name, std::size_t bytes) noexcept;
+
+}  // namespace dunlin::heap

@@ -1,0 +1,289 @@
+// What fork does to the shared heap, so that a child never sees its parent's later writes, nor the parent the
+// child's (docs/memory.md, "Fork").
+//
+// freeze: before the fork the pages in use are mapped again, MAP_PRIVATE, over themselves.  From then on
+// parent and child share an unchanging file and the kernel copies on write, as it does for any private
+// memory, also with threads writing meanwhile.  The parent opens a new file (a new generation) for everything
+// it hands out later. Frozen blocks are not shared with peers until they are freed.
+//
+// wait: when the process has one thread, most forks are followed by exec.  The child then maps privately, and
+// the parent waits a few milliseconds for the child's exec or exit (the kernel releases a robust mutex then)
+// and freezes only when the child lives on.  A program whose children always live on is soon spared the wait.
+// Until it maps privately the child shares the parent's memory, so this needs handlers that were registered
+// before the program's: those of the preloaded allocator, not of the library's own arena.
+//
+// A child made without these handlers (raw clone) does not inherit the heap at all (MADV_DONTFORK): it gets
+// SIGSEGV instead of the parent's live memory.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.hpp"
+#include "heap/arena.hpp"
+
+namespace dunlin::heap {
+namespace {
+
+constexpr int kFreeRunsMax = 8192;  // each costs a mapping, of which the kernel allows 65530
+
+Arena* watched = nullptr;  // written once, before the handlers are registered
+
+void lock_until(timespec& when, std::uint32_t from_now_us) noexcept {
+  clock_gettime(CLOCK_REALTIME, &when);
+  const long nanoseconds = when.tv_nsec + long(from_now_us) * 1000;
+  when.tv_sec += nanoseconds / 1000000000;
+  when.tv_nsec = nanoseconds % 1000000000;
+}
+
+bool has_one_thread() noexcept {
+  if (__libc_single_threaded) return true;
+  struct stat status {};  // the C library never goes back to "single"; the kernel has a directory per thread
+  constexpr nlink_t kOwnLinks = 2;
+  return stat("/proc/self/task", &status) == 0 && status.st_nlink == kOwnLinks + 1;
+}
+
+}  // namespace
+
+/// Shared by parent and child during one fork that waits.
+struct Arena::ForkPage {
+  std::atomic<std::uint32_t> is_private;  // written by the child when its mappings are its own
+  std::atomic<std::uint32_t> has_forked;  // written by the child or its descendants: one more has this view
+  pthread_mutex_t child_lives;            // robust; held by the child until it execs or exits
+};
+
+struct ForkHandlers {
+  static void before() noexcept { watched->before_fork(); }
+  static void parent() noexcept { watched->after_fork_in_parent(); }
+  static void child() noexcept { watched->after_fork_in_child(); }
+};
+
+void Arena::watch_forks() noexcept {
+  if (!base_) return;
+  DUNLIN_ASSERT(watched == nullptr);
+  watched = this;
+  pthread_atfork(ForkHandlers::before, ForkHandlers::parent, ForkHandlers::child);
+}
+
+void Arena::set_fork_advice(int advice) noexcept {
+  madvise(base_, std::size_t{extents_.top()} * kPageBytes, advice);
+}
+
+void Arena::before_fork() noexcept {
+  if (!base_) return;
+  if (has_left_) {
+    // F1 (pairs with F2 in child_left): whoever waits for this child's end must know that its view lives on.
+    if (fork_page_) fork_page_->has_forked.store(1, std::memory_order_release);
+    return;
+  }
+  pthread_mutex_lock(&lock_);
+  fork_page_ = nullptr;
+  set_fork_advice(MADV_DOFORK);
+  is_fork_watched_ = has_shared_bytes();
+  if (!is_fork_watched_) return;  // everything in use is private already
+  const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
+  if (settings_.fork_wait_us > 0 && is_patient && has_one_thread()) {
+    void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (mapped != MAP_FAILED) {
+      fork_page_ = static_cast<ForkPage*>(mapped);
+      pthread_mutexattr_t attributes;
+      pthread_mutexattr_init(&attributes);
+      pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+      pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+      pthread_mutex_init(&fork_page_->child_lives, &attributes);
+      pthread_mutexattr_destroy(&attributes);
+    }
+  }
+  if (!fork_page_) freeze();
+}
+
+void Arena::after_fork_in_child() noexcept {
+  if (!base_ || has_left_) return;
+  if (fork_page_) {
+    pthread_mutex_lock(&fork_page_->child_lives);
+    make_private();
+    // C1 (pairs with P1 in child_left): the parent must not write before the mappings above exist.
+    fork_page_->is_private.store(1, std::memory_order_release);
+    syscall(SYS_futex, &fork_page_->is_private, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+  has_left_ = true;
+  close(descriptor_);
+  close(control_descriptor_);
+  pthread_mutex_unlock(&lock_);
+}
+
+void Arena::after_fork_in_parent() noexcept {
+  if (!base_ || has_left_) return;
+  const int saved_errno = errno;
+  bool is_frozen = is_fork_watched_;
+  if (fork_page_) {
+    is_frozen = !child_left(*fork_page_);
+    if (is_frozen) freeze();  // before anything is written that the child may still see
+    munmap(fork_page_, kPageBytes);
+    fork_page_ = nullptr;
+    patience_ = is_frozen ? patience_ - 1 : kPatience;
+    ++counters_.waits;
+  }
+  if (is_frozen) has_left_ = !open_generation();
+  set_fork_advice(MADV_DONTFORK);
+  pthread_mutex_unlock(&lock_);
+  errno = saved_errno;
+}
+
+bool Arena::has_shared_bytes() const noexcept {
+  return (static_data_.bytes && !static_frozen_) || extents_.used_pages() > frozen_pages_;
+}
+
+/// Whether the child was gone (exec, exit) within the time we may wait.  A fork that failed looks like a
+/// child that never ran, and ends in a freeze: correct, only slower.
+bool Arena::child_left(ForkPage& page) noexcept {
+  timespec end{};
+  lock_until(end, settings_.fork_wait_us);
+  // P1 (pairs with C1): after this the child no longer sees our writes.
+  while (page.is_private.load(std::memory_order_acquire) == 0)
+    if (syscall(SYS_futex, &page.is_private, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0, &end, nullptr,
+                FUTEX_BITSET_MATCH_ANY) != 0 &&
+        errno == ETIMEDOUT)
+      return false;
+  const int result = pthread_mutex_timedlock(&page.child_lives, &end);
+  if (result == EOWNERDEAD) {
+    pthread_mutex_consistent(&page.child_lives);
+    pthread_mutex_unlock(&page.child_lives);
+  }
+  return result == EOWNERDEAD && page.has_forked.load(std::memory_order_acquire) == 0;  // F2
+}
+
+/// Maps every page that is still shared privately over itself.
+void Arena::make_private() noexcept {
+  const auto map_run = [&](std::byte* at, std::size_t bytes, int descriptor, std::uint64_t offset) {
+    if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor,
+             off_t(offset)) == MAP_FAILED)
+      fatal(
+          "the shared heap cannot be made private for a fork: too many mappings, or the program closed a "
+          "descriptor "
+          "that is not its own; DUNLIN_HEAP=private avoids it");
+  };
+  const std::uint32_t top = extents_.top();
+  for (std::uint32_t first = 1; first < top;) {
+    if (extents_.at(first).flags & Extents::kFrozen) {
+      first += extents_.at(first).pages;
+      continue;
+    }
+    std::uint32_t end = first;
+    while (end < top && !(extents_.at(end).flags & Extents::kFrozen)) end += extents_.at(end).pages;
+    map_run(address_of(first), std::size_t{end - first} * kPageBytes, descriptor_,
+            std::size_t{first} * kPageBytes);
+    first = end;
+  }
+  // Not from the control page: the parent, which shares it, may have cleared its entry already.
+  if (static_data_.bytes && !static_frozen_)
+    map_run(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes, static_data_.descriptor,
+            static_data_.offset);
+}
+
+void Arena::freeze() noexcept {
+  // G1 (pairs with the checks in shared_heap_provider.cpp): odd before the first page changes its backing.
+  control_->generation.fetch_add(1, std::memory_order_seq_cst);
+  control_->any_frozen = 1;
+  for (std::uint32_t first = 1; first < extents_.top(); first += extents_.at(first).pages) {
+    if (!(extents_.at(first).flags & Extents::kUsed)) continue;
+    if (!(extents_.at(first).flags & Extents::kFrozen))
+      set_frozen_bits(first, extents_.at(first).pages, true);
+  }
+  make_private();
+  for (std::uint32_t first = 1; first < extents_.top(); first += extents_.at(first).pages)
+    extents_.set_flags(first, extents_.at(first).flags | Extents::kFrozen);
+  static_frozen_ = true;
+  frozen_pages_ = extents_.used_pages();
+  ++counters_.freezes;
+}
+
+/// In the parent, after a freeze: a new file under all free pages, known to peers by a new generation.
+bool Arena::open_generation() noexcept {
+  const int made = make_memfd("dunlin-heap", bytes_);
+  struct stat status {};
+  Region& heap = control_->regions[Control::kHeap];
+  if (made < 0 || fstat(made, &status) != 0) {
+    heap.bytes = 0;
+    control_->generation.fetch_add(1, std::memory_order_seq_cst);
+    return false;
+  }
+  const int old = descriptor_;
+  descriptor_ = made;
+  heap.inode = status.st_ino;
+  heap.descriptor = made;
+  if (static_data_.bytes) close(static_data_.descriptor);
+  static_data_.bytes = 0;
+  control_->regions[Control::kStatic].bytes = 0;
+  const auto map_run = [&](std::uint32_t first, std::size_t bytes) {
+    const off_t offset = off_t(first) * off_t(kPageBytes);
+    return mmap(address_of(first), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+                made, offset) != MAP_FAILED;
+  };
+  const std::uint32_t top = extents_.top();
+  bool is_mapped = map_run(top, bytes_ - std::size_t{top} * kPageBytes);
+  if (is_mapped) madvise(address_of(top), bytes_ - std::size_t{top} * kPageBytes, MADV_DONTFORK);
+  int runs = 0;
+  for (std::uint32_t first = 1; is_mapped && first < top;) {
+    const Extents::Entry run = extents_.at(first);
+    if (run.flags & Extents::kFree) {
+      // Beyond the limit of mappings a free run is lost: used by nobody, private, and never written.
+      const bool is_kept = ++runs <= kFreeRunsMax && map_run(first, std::size_t{run.pages} * kPageBytes);
+      extents_.renew(first, is_kept);
+      if (!is_kept) {
+        set_frozen_bits(first, run.pages, true);
+        frozen_pages_ += run.pages;
+      }
+    }
+    first += run.pages;
+  }
+  memset(huge_, 0, sizeof huge_);
+  close(old);
+  if (!is_mapped) heap.bytes = 0;
+  // G2 (pairs with the checks in shared_heap_provider.cpp): even again; the regions above are complete.
+  control_->generation.fetch_add(1, std::memory_order_seq_cst);
+  return is_mapped;
+}
+
+/// A frozen block was freed: new shared pages of the present generation take its place.
+void Arena::refresh_frozen(std::uint32_t first) noexcept {
+  const std::uint32_t pages = extents_.at(first).pages;
+  const off_t offset = off_t(first) * off_t(kPageBytes);
+  if (mmap(address_of(first), std::size_t{pages} * kPageBytes, PROT_READ | PROT_WRITE,
+           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, descriptor_, offset) == MAP_FAILED)
+    return;  // the run stays used and frozen: lost, but never wrong
+  madvise(address_of(first), std::size_t{pages} * kPageBytes, MADV_DONTFORK);
+  set_frozen_bits(first, pages, false);
+  frozen_pages_ -= pages;
+  extents_.set_flags(first, Extents::kUsed);
+  extents_.give(first, false);
+}
+
+bool Arena::has_frozen_pages(std::size_t huge_page) const noexcept {
+  if (!control_->any_frozen) return false;
+  constexpr std::size_t kWords = kHugePagePages / 64;
+  for (std::size_t word = huge_page * kWords; word < (huge_page + 1) * kWords; ++word)
+    if (control_->frozen[word].load(std::memory_order_relaxed)) return true;  // this process is the writer
+  return false;
+}
+
+void Arena::set_frozen_bits(std::uint32_t first, std::uint32_t pages, bool frozen) noexcept {
+  const std::uint32_t end = first + pages;
+  for (std::uint32_t page = first; page < end;) {
+    const std::uint32_t in_word = page % 64;
+    const std::uint32_t count = end - page < 64 - in_word ? end - page : 64 - in_word;
+    const std::uint64_t mask = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << in_word;
+    std::atomic<std::uint64_t>& word = control_->frozen[page / 64];
+    const std::uint64_t old = word.load(std::memory_order_relaxed);  // this process is the only writer
+    word.store(frozen ? old | mask : old & ~mask, std::memory_order_release);
+    page += count;
+  }
+}
+
+}  // namespace dunlin::heap

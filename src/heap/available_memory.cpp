@@ -1,0 +1,82 @@
+#include "heap/available_memory.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace dunlin::heap {
+namespace {
+
+constexpr std::size_t kPathMax = 1024;
+
+/// The start of a file as a string; false when it cannot be read.
+bool read_text(const char* path, char* text, std::size_t bytes_max) noexcept {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t bytes = read(file, text, bytes_max - 1);
+  close(file);
+  if (bytes < 0) return false;
+  text[bytes] = 0;
+  return true;
+}
+
+/// A number that is the whole of a small file; false for "max" and for no file.
+bool read_count(const char* folder, const char* name, std::size_t& count) noexcept {
+  char path[kPathMax + 64];
+  char text[64];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (!read_text(path, text, sizeof text) || text[0] < '0' || text[0] > '9') return false;
+  count = 0;
+  for (const char* at = text; *at >= '0' && *at <= '9'; ++at) count = count * 10 + std::size_t(*at - '0');
+  return true;
+}
+
+/// Path of this process's group in version 2 of control groups, "/" at the root.
+bool find_group(const char* root, char* group, std::size_t bytes_max) noexcept {
+  char path[kPathMax];
+  char text[4096];
+  snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+  if (!read_text(path, text, sizeof text)) return false;
+  const char* line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+  if (!line) return false;
+  line = strchr(line, '/');
+  if (!line) return false;
+  const std::size_t bytes = strcspn(line, "\n");
+  if (bytes >= bytes_max) return false;
+  memcpy(group, line, bytes);
+  group[bytes] = 0;
+  return true;
+}
+
+}  // namespace
+
+std::size_t available_memory(const char* root, std::size_t machine_bytes) noexcept {
+  char group[kPathMax / 2];
+  if (!find_group(root, group, sizeof group)) return machine_bytes;
+  std::size_t least = machine_bytes;
+  while (true) {  // this group and all above it
+    char folder[kPathMax];
+    snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s", root, group);
+    std::size_t limit = 0;
+    std::size_t used = 0;
+    if (read_count(folder, "memory.max", limit) && read_count(folder, "memory.current", used)) {
+      const std::size_t left = limit > used ? limit - used : 0;
+      if (left < least) least = left;
+    }
+    char* slash = strrchr(group, '/');
+    if (!slash || group[0] == 0) return least;
+    *slash = 0;
+  }
+}
+
+std::size_t available_memory() noexcept {
+  struct sysinfo info{};
+  if (sysinfo(&info) != 0) return 0;
+  return available_memory("", std::size_t(info.freeram) * info.mem_unit);
+}
+
+}  // namespace dunlin::heap

@@ -1,0 +1,32 @@
+// The shared heap of this process: the preloaded allocator's when there is one, else an arena of the
+// library's own.
+//
+// `allocate`, `release` and `is_shared` are for everybody, the rest is for peer/.
+#pragma once
+
+#include <cstddef>
+
+#include "heap/face.hpp"
+
+namespace dunlin::heap {
+
+/// The table of the heap in use; the first call opens it.  Thread safe.
+const Face& face() noexcept;
+
+/// "preloaded" or "built in", for reports.
+const char* origin() noexcept;
+
+/// Moves static data where that is still to be done and allowed (one thread only).  "" when it is moved, else
+/// why not.
+const char* move_static_data() noexcept;
+
+/// The blocks behind MPI_Alloc_mem and the library's own large buffers: from the shared heap where it works,
+/// so that peers can map them, else from the C library.  `alignment` is a power of two.  nullptr when memory
+/// is short.
+void* allocate(std::size_t bytes, std::size_t alignment = 64) noexcept;
+void release(void* block) noexcept;
+
+/// Whether peers can map these bytes of ours now (they lie in the shared heap or in moved static data).
+bool is_shared(const void* at, std::size_t bytes) noexcept;
+
+}  // namespace dunlin::heap

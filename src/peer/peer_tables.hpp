@@ -1,0 +1,73 @@
+// What this process's page tables for the memory of its peers may cost, and how they stay under that.
+//
+// Used by shared_heap_provider.cpp for every file of a peer that it maps.  docs/memory.md, "Cost of scale".
+//
+// The kernel makes 4 KiB of page tables for every aligned 2 MiB that is touched through small pages, and
+// frees them only when the range is unmapped: 127 peers with 4 GiB each would cost a process 1 GiB.  So the
+// units of 2 MiB that transfers may have touched are counted.  Where one more would exceed
+// DUNLIN_HEAP_PEER_TABLES_BYTES_MAX, the mapping of a whole file is made anew in its place, which frees its
+// tables; a transfer that goes on there takes page faults again, nothing else.  The next to be made anew is
+// found by the clock algorithm (F. J. Corbato, 1968): those that were not used since the hand last came by.
+//
+// Units in huge pages cost 8 bytes and are counted like the others: their faults are cheap to take again.
+//
+// Thread safety: all members may be called by any thread; one lock for the process, not taken for units that
+// are known.  Invariants: 1. The sum of all counts is at most the limit, but for what one call asks for.
+// 2. What is touched through a pointer that was got before its file was mapped anew is not counted: at most
+//    the transfers under way.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace dunlin::peer {
+
+class PeerTables {
+ public:
+  /// Counts for a shared mapping of `bytes` at `at`, whole units of 2 MiB.
+  PeerTables(std::byte* at, std::size_t bytes);
+  ~PeerTables() { stop(); }
+  PeerTables(const PeerTables&) = delete;
+
+  /// Before a transfer that touches these bytes.  hot path: a load, and one a unit.
+  void touch(std::size_t offset, std::size_t bytes) noexcept {
+    // Relaxed: says only who was used lately.
+    if (!is_used_.load(std::memory_order_relaxed)) is_used_.store(true, std::memory_order_relaxed);
+    const std::size_t last = (offset + bytes - 1) / kUnitBytes;
+    for (std::size_t unit = offset / kUnitBytes; unit <= last; ++unit)
+      if (!is_counted(unit)) [[unlikely]]
+        return count(unit, last);
+  }
+  /// To be called before the mapping is unmapped or replaced: counts no more, and touches it no more.
+  void stop() noexcept;
+
+  std::size_t units() const noexcept;
+  /// Of all mappings, in bytes.
+  static std::size_t all_bytes() noexcept;
+
+ private:
+  static constexpr std::size_t kUnitBytes = std::size_t{2} << 20;
+  static constexpr std::size_t kTableBytes = 4096;  // what one unit costs in small pages
+
+  bool is_counted(std::size_t unit) const noexcept {
+    // Relaxed: a stale bit means one unit counted late or a lock taken in vain.
+    return counted_[unit / 64].load(std::memory_order_relaxed) >> (unit % 64) & 1;
+  }
+  void count(std::size_t unit, std::size_t last) noexcept;
+  void give_back() noexcept;
+  static void make_room(std::size_t units) noexcept;
+
+  struct All;
+  static All& all() noexcept;
+
+  std::byte* at_;
+  std::size_t bytes_;
+  std::size_t units_ = 0;    // under the lock
+  bool is_stopped_ = false;  // under the lock
+  std::atomic<bool> is_used_ = false;
+  std::unique_ptr<std::atomic<std::uint64_t>[]> counted_;  // one bit a unit: 4 KiB for 64 GiB
+};
+
+}  // namespace dunlin::peer

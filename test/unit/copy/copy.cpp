@@ -1,0 +1,150 @@
+// The copy kernels at every length and alignment that takes another way, and the shared copy between two
+// threads.
+#include "copy/copy.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "copy/kernels.hpp"
+
+namespace dunlin::copy {
+namespace {
+
+std::vector<std::byte> noise(std::size_t bytes, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> made(bytes);
+  for (std::byte& each : made) each = std::byte(random());
+  return made;
+}
+
+/// Copies with guards around the destination; false when a byte is wrong or a guard was touched.
+template <class F>
+bool copies(F copy_bytes, std::size_t bytes, std::size_t from_offset, std::size_t to_offset) {
+  const auto from = noise(bytes + 128, unsigned(bytes));
+  std::vector<std::byte> to(bytes + 256, std::byte{0x5a});
+  copy_bytes(to.data() + 64 + to_offset, from.data() + from_offset, bytes);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const bool is_inside = i >= 64 + to_offset && i < 64 + to_offset + bytes;
+    if (to[i] != (is_inside ? from[i - 64 - to_offset + from_offset] : std::byte{0x5a})) return false;
+  }
+  return true;
+}
+
+TEST(Copy, EveryKernelAtEveryShortLength) {
+  const Kernels kernels = detect_kernels();
+  for (const Kernel kernel : {kernels.plain, kernels.string, kernels.streaming})
+    for (std::size_t bytes = 0; bytes < 700; ++bytes)
+      ASSERT_TRUE(copies(kernel, bytes, bytes % 7, bytes % 61)) << bytes;
+}
+
+TEST(Copy, EveryAlignment) {
+  const Kernels kernels = detect_kernels();
+  for (const Kernel kernel : {kernels.plain, kernels.string, kernels.streaming})
+    for (std::size_t from = 0; from < 64; from += 3)
+      for (std::size_t to = 0; to < 64; ++to) ASSERT_TRUE(copies(kernel, 1111, from, to));
+}
+
+TEST(Copy, LargeOnesByBothHints) {
+  for (const std::size_t bytes : {4095, 4096, 32768, 100001, 5 << 20})
+    for (const Hint hint : {Hint::cached, Hint::off_cache, Hint::to_peer})
+      EXPECT_TRUE(copies([&](std::byte* to, const std::byte* from,
+                             std::size_t n) { copy::bytes(to, from, n, hint); },
+                         bytes, 1, 2));
+}
+
+TEST(Copy, TheHintFollowsTheSize) {
+  EXPECT_EQ(hint_for(1), Hint::cached);
+  EXPECT_EQ(hint_for(stream_bytes_min()), Hint::off_cache);
+}
+
+TEST(SharedCopy, TwoSidesCopyEveryByteOnce) {
+  for (const std::size_t bytes : {1, 63, 65536, 100001, (3 << 20) + 5}) {
+    for (int round = 0; round < 20; ++round) {
+      const auto from = noise(bytes, unsigned(round));
+      std::vector<std::byte> to(bytes);
+      auto state = std::make_unique<SharedCopy>();
+      const std::size_t chunk = std::max<std::size_t>(shared_chunk_bytes(bytes), 4096);
+      std::uint32_t front = 0;
+      std::uint32_t back = 0;
+      const auto help = [&](SharedCopy::Side side) {
+        const std::uint32_t chunks =
+            state->copy_chunks(to.data(), from.data(), bytes, chunk, side, Hint::cached);
+        state->count(chunks);
+        return chunks;
+      };
+      std::thread other([&] { back = help(SharedCopy::Side::back); });
+      front = help(SharedCopy::Side::front);
+      while (!state->is_done(bytes, chunk)) std::this_thread::yield();
+      ASSERT_EQ(std::memcmp(to.data(), from.data(), bytes),
+                0);  // before the other has ended: that is the promise
+      other.join();
+      ASSERT_EQ(front + back, (bytes + chunk - 1) / chunk);
+    }
+  }
+}
+
+TEST(SharedCopy, OneSideAloneFinishes) {
+  const auto from = noise(300000, 1);
+  std::vector<std::byte> to(from.size());
+  SharedCopy state{};
+  EXPECT_FALSE(state.is_done(from.size(), 8192));
+  const std::uint32_t chunks =
+      state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::back, Hint::to_peer);
+  EXPECT_EQ(chunks, 37u);
+  EXPECT_FALSE(state.is_done(from.size(), 8192)) << "not counted yet";
+  state.count(chunks);
+  EXPECT_TRUE(state.is_done(from.size(), 8192));
+  EXPECT_EQ(
+      state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::front, Hint::cached),
+      0u);
+  EXPECT_EQ(to, from);
+}
+
+/// A peer's buffer, in small pages that exist, seen through a mapping that was never used.
+TEST(SharedCopy, TheHelperMapsAWindowAtOneFault) {
+  constexpr std::size_t kBytes = 1 << 20, kWindow = 64 << 10;
+  const int file = memfd_create("peer", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kBytes), 0);
+  void* owners = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* ours = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(owners, MAP_FAILED);
+  ASSERT_NE(ours, MAP_FAILED);
+  // A sanitizer's shadow takes its faults here; it does not see the system call.
+  std::memset(ours, 0, kBytes);
+  const long mapped =
+      syscall(SYS_mmap, ours, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0L);
+  ASSERT_EQ(mapped, long(reinterpret_cast<std::uintptr_t>(ours)));
+  close(file);
+  std::memset(owners, 1, kBytes);
+  const auto from = noise(kBytes, 7);
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt;
+  };
+  SharedCopy state{};
+  const long before = faults();
+  state.copy_chunks(static_cast<std::byte*>(ours), from.data(), kBytes, kWindow, SharedCopy::Side::back,
+                    Hint::cached);
+  EXPECT_LE(faults() - before, long(2 * kBytes / kWindow));  // one a page without the load: 256
+  EXPECT_EQ(std::memcmp(owners, from.data(), kBytes), 0);
+  munmap(owners, kBytes);
+  munmap(ours, kBytes);
+}
+
+TEST(SharedCopy, SmallCopiesAreNotShared) {
+  EXPECT_EQ(shared_chunk_bytes(100), 0u);
+  EXPECT_GT(shared_chunk_bytes(shared_bytes_min()), 0u);
+}
+
+}  // namespace
+}  // namespace dunlin::copy

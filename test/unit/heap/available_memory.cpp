@@ -1,0 +1,60 @@
+// Limits of control groups, at this process's level and above, in a made-up file system.
+#include "heap/available_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace dunlin::heap {
+namespace {
+
+constexpr std::size_t kMachine = std::size_t{1} << 40;
+
+class AvailableMemory : public testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/tmp/available_memory_XXXXXX";
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    root_ = folder;
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) {
+    const std::filesystem::path whole = root_ + path;
+    std::filesystem::create_directories(whole.parent_path());
+    std::ofstream(whole) << text;
+  }
+  std::size_t ask() { return available_memory(root_.c_str(), kMachine); }
+  std::string root_;
+};
+
+TEST_F(AvailableMemory, WithoutGroupsItIsTheMachines) { EXPECT_EQ(ask(), kMachine); }
+
+TEST_F(AvailableMemory, TheTightestLevelCounts) {
+  write("/proc/self/cgroup", "0::/job/step/task\n");
+  write("/sys/fs/cgroup/job/step/task/memory.max", "max\n");
+  write("/sys/fs/cgroup/job/step/task/memory.current", "5\n");
+  EXPECT_EQ(ask(), kMachine);
+  write("/sys/fs/cgroup/job/memory.max", "1000\n");
+  write("/sys/fs/cgroup/job/memory.current", "400\n");
+  EXPECT_EQ(ask(), 600u);
+  write("/sys/fs/cgroup/job/step/memory.max", "300\n");
+  write("/sys/fs/cgroup/job/step/memory.current", "400\n");
+  EXPECT_EQ(ask(), 0u);
+}
+
+TEST_F(AvailableMemory, ARootOfAContainerHasLimitsToo) {
+  write("/proc/self/cgroup", "1:name=systemd:/x\n0::/\n");
+  write("/sys/fs/cgroup/memory.max", "1000\n");
+  write("/sys/fs/cgroup/memory.current", "1\n");
+  EXPECT_EQ(ask(), 999u);
+}
+
+TEST_F(AvailableMemory, ThisMachineHasSome) { EXPECT_GT(available_memory(), 0u); }
+
+}  // namespace
+}  // namespace dunlin::heap
