@@ -29,10 +29,9 @@ struct Grid {
 using GridKernel = void (*)(std::byte* to, Grid to_grid, const std::byte* from, Grid from_grid,
                             std::int64_t columns, std::int64_t rows, std::int64_t block);
 GridKernel grid_kernel(std::int64_t block) noexcept;
-/// The same for known strides between `lines` blocks that lie in lines of their own: where these share few
-/// sets of the cache, the kernel keeps a pace that suits it (kernels.cpp).
+/// The same for `n` blocks whose strides are known: prefetches where the blocks are many and far apart.
 GridKernel grid_kernel(std::int64_t block, std::int64_t to_stride, std::int64_t from_stride,
-                       std::int64_t lines) noexcept;
+                       std::int64_t n) noexcept;
 
 /// Copies n blocks of `block` bytes; `offsets` apply to the from side, the to side, or both.
 using IndexedKernel = void (*)(std::byte* to, const std::byte* from, const std::int64_t* offsets,

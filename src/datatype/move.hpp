@@ -90,7 +90,7 @@ struct Mover {
     for (std::int64_t column = 0; column < grid.columns.count; column += kColumns)
       for (std::int64_t row = 0; row < grid.rows.count; row += rows)
         part_of_grid(grid, {column, row, std::min(kColumns, grid.columns.count - column),
-                            std::min(rows, grid.rows.count - row)}, true);
+                            std::min(rows, grid.rows.count - row)});
   }
 
   /// Both sides have one layout, so the order is free: the smaller stride becomes the inner loop, or one run.
@@ -104,7 +104,7 @@ struct Mover {
     part_of_grid({grid.offset, s.block, d[0], d[1]}, {0, 0, d[0].count, d[1].count});
   }
 
-  void part_of_grid(const GridAt& grid, const PartOfGrid& part, bool is_tile = false) noexcept {
+  void part_of_grid(const GridAt& grid, const PartOfGrid& part) noexcept {
     const Grid dense{{grid.block, grid.block * grid.columns.count}};
     const Grid mapped{{grid.columns.stride, grid.rows.stride}};
     const std::int64_t dense_at = part.row * dense.stride[1] + part.column * dense.stride[0];
@@ -113,8 +113,8 @@ struct Mover {
     const std::byte* source = kFrom == Side::dense ? from + dense_at : moved(from, mapped_at);
     const Grid& to_grid = kTo == Side::dense ? dense : mapped;
     const Grid& from_grid = kFrom == Side::dense ? dense : mapped;
-    const std::int64_t lines = is_tile ? 0 : part.columns * part.rows;
-    const GridKernel kernel = grid_kernel(grid.block, to_grid.stride[0], from_grid.stride[0], lines);
+    const std::int64_t n = part.columns * part.rows;
+    const GridKernel kernel = grid_kernel(grid.block, to_grid.stride[0], from_grid.stride[0], n);
     kernel(target, to_grid, source, from_grid, part.columns, part.rows, grid.block);
   }
 
