@@ -49,7 +49,7 @@ struct StripList {
       if (!strip(offset + j * rows.stride, block, columns.count, columns.stride)) return false;
     return true;
   }
-  bool indexed(std::int64_t offset, const std::int64_t* offsets, std::int64_t n,
+  bool indexed(std::int64_t offset, const std::int32_t* offsets, std::int64_t n,
                std::int64_t block) noexcept {
     for (std::int64_t i = 0; i < n; ++i)
       if (!run(offset + offsets[i], block)) return false;
@@ -62,10 +62,8 @@ struct StripList {
   }
   bool records(std::int64_t offset, std::int64_t n, std::int64_t stride, const Layout& layout) noexcept {
     for (std::int64_t i = 0; i < n; ++i, offset += stride) {
-      for (const Block& block : layout.blocks)
-        if (!run(offset + block.offset, block.bytes)) return false;
-      for (std::int64_t at : layout.offsets)
-        if (!run(offset + at, layout.strided.block)) return false;
+      const auto append = [&](const Block& block) { return run(offset + block.offset, block.bytes); };
+      if (!layout.visit_record(append)) return false;
     }
     return true;
   }

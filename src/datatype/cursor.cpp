@@ -51,7 +51,7 @@ struct Collector {
         if (!run(offset + j * rows.stride + i * columns.stride, block)) return false;
     return true;
   }
-  bool indexed(std::int64_t offset, const std::int64_t* offsets, std::int64_t n,
+  bool indexed(std::int64_t offset, const std::int32_t* offsets, std::int64_t n,
                std::int64_t block) noexcept {
     for (std::int64_t i = 0; i < n; ++i)
       if (!run(offset + offsets[i], block)) return false;
@@ -64,12 +64,8 @@ struct Collector {
   }
   bool records(std::int64_t offset, std::int64_t n, std::int64_t stride, const Layout& layout) noexcept {
     for (std::int64_t i = 0; i < n; ++i, offset += stride) {
-      const auto blocks_used = static_cast<std::int64_t>(layout.blocks.size());
-      const auto offsets_used = static_cast<std::int64_t>(layout.offsets.size());
-      const bool goes_on = layout.form == Layout::Form::blocks
-                               ? blocks(offset, layout.blocks.data(), blocks_used)
-                               : indexed(offset, layout.offsets.data(), offsets_used, layout.strided.block);
-      if (!goes_on) return false;
+      const auto append = [&](const Block& block) { return run(offset + block.offset, block.bytes); };
+      if (!layout.visit_record(append)) return false;
     }
     return true;
   }

@@ -82,36 +82,36 @@ void copy_grid_far(std::byte* to, Grid to_grid, const std::byte* from, Grid from
 }
 
 template <std::int64_t kBlock>
-void gather(std::byte* __restrict to, const std::byte* __restrict from, const std::int64_t* offsets,
+void gather(std::byte* __restrict to, const std::byte* __restrict from, const std::int32_t* offsets,
             std::int64_t n, std::int64_t) noexcept {
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * kBlock, moved(from, offsets[i]), kBlock);
 }
 
 template <std::int64_t kBlock>
-void scatter(std::byte* __restrict to, const std::byte* __restrict from, const std::int64_t* offsets,
+void scatter(std::byte* __restrict to, const std::byte* __restrict from, const std::int32_t* offsets,
              std::int64_t n, std::int64_t) noexcept {
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(moved(to, offsets[i]), from + i * kBlock, kBlock);
 }
 
 template <std::int64_t kBlock>
-void same(std::byte* __restrict to, const std::byte* __restrict from, const std::int64_t* offsets,
+void same(std::byte* __restrict to, const std::byte* __restrict from, const std::int32_t* offsets,
           std::int64_t n, std::int64_t) noexcept {
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(moved(to, offsets[i]), moved(from, offsets[i]), kBlock);
 }
 
-void gather_long(std::byte* to, const std::byte* from, const std::int64_t* offsets, std::int64_t n,
+void gather_long(std::byte* to, const std::byte* from, const std::int32_t* offsets, std::int64_t n,
                  std::int64_t block) noexcept {
   for (std::int64_t i = 0; i < n; ++i)
     std::memcpy(to + i * block, moved(from, offsets[i]), static_cast<std::size_t>(block));
 }
 
-void scatter_long(std::byte* to, const std::byte* from, const std::int64_t* offsets, std::int64_t n,
+void scatter_long(std::byte* to, const std::byte* from, const std::int32_t* offsets, std::int64_t n,
                   std::int64_t block) noexcept {
   for (std::int64_t i = 0; i < n; ++i)
     std::memcpy(moved(to, offsets[i]), from + i * block, static_cast<std::size_t>(block));
 }
 
-void same_long(std::byte* to, const std::byte* from, const std::int64_t* offsets, std::int64_t n,
+void same_long(std::byte* to, const std::byte* from, const std::int32_t* offsets, std::int64_t n,
                std::int64_t block) noexcept {
   for (std::int64_t i = 0; i < n; ++i)
     std::memcpy(moved(to, offsets[i]), moved(from, offsets[i]), static_cast<std::size_t>(block));

@@ -34,7 +34,7 @@ GridKernel grid_kernel(std::int64_t block, std::int64_t to_stride, std::int64_t 
                        std::int64_t n) noexcept;
 
 /// Copies n blocks of `block` bytes; `offsets` apply to the from side, the to side, or both.
-using IndexedKernel = void (*)(std::byte* to, const std::byte* from, const std::int64_t* offsets,
+using IndexedKernel = void (*)(std::byte* to, const std::byte* from, const std::int32_t* offsets,
                                std::int64_t n, std::int64_t block);
 struct IndexedKernels {
   IndexedKernel gather, scatter, same;

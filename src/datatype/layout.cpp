@@ -46,7 +46,8 @@ void append_blocks(const Layout& layout, std::int64_t offset, std::vector<Block>
       break;
     }
     case Layout::Form::indexed:
-      for (std::int64_t at : layout.offsets) to->push_back({offset + at, layout.strided.block, 0});
+      for (std::int64_t at : layout.offsets)
+        to->push_back({offset + layout.strided.offset + at, layout.strided.block, 0});
       break;
     case Layout::Form::blocks:
       for (const Block& block : layout.blocks) to->push_back({offset + block.offset, block.bytes, 0});
@@ -78,6 +79,14 @@ void join_blocks(std::vector<Block>* blocks) noexcept {
     block.position = position;
     position += block.bytes;
   }
+}
+
+/// Blocks of one size within 2 GiB of the first.
+bool are_indexable(const std::vector<Block>& blocks) noexcept {
+  return std::all_of(blocks.begin(), blocks.end(), [&](const Block& block) {
+    const std::int64_t offset = block.offset - blocks[0].offset;
+    return block.bytes == blocks[0].bytes && offset == static_cast<std::int32_t>(offset);
+  });
 }
 
 bool are_uniform(const std::vector<Block>& blocks) noexcept {
@@ -118,11 +127,11 @@ LayoutRef shifted(const LayoutRef& layout, std::int64_t offset) noexcept {
   moved->bytes = layout->bytes;
   moved->runs = layout->runs;
   moved->strided = layout->strided;
+  if (layout->form == Layout::Form::indexed) moved->strided.offset += offset;
   moved->dimension = layout->dimension;
   moved->offsets = layout->offsets;
   moved->blocks = layout->blocks;
   moved->parts = layout->parts;
-  for (std::int64_t& at : moved->offsets) at += offset;
   for (Block& block : moved->blocks) block.offset += offset;
   for (Part& part : moved->parts) part.offset += offset;
   return adopt(moved);
@@ -221,17 +230,18 @@ LayoutRef make_blocks(std::vector<Block> blocks) noexcept {
   if (try_make_strided(joined, &strided)) return make_strided(strided);
   // Blocks of one size move at twice the speed of irregular ones, so joining a few neighbours would not pay.
   const bool are_many_joined = joined.size() < blocks.size() / 2;
-  if (!are_uniform(blocks) || are_uniform(joined) || are_many_joined) blocks = std::move(joined);
+  if (!are_indexable(blocks) || are_uniform(joined) || are_many_joined) blocks = std::move(joined);
 
   auto* layout = new Layout;
   layout->runs = static_cast<std::int64_t>(blocks.size());
   for (const Block& block : blocks) layout->bytes += block.bytes;
-  const std::int64_t bytes = blocks[0].bytes;
-  if (are_uniform(blocks)) {
+  if (are_indexable(blocks)) {
     layout->form = Layout::Form::indexed;
-    layout->strided.block = bytes;
+    layout->strided.block = blocks[0].bytes;
+    layout->strided.offset = blocks[0].offset;
     layout->offsets.reserve(blocks.size());
-    for (const Block& block : blocks) layout->offsets.push_back(block.offset);
+    for (const Block& block : blocks)
+      layout->offsets.push_back(static_cast<std::int32_t>(block.offset - blocks[0].offset));
   } else {
     layout->form = Layout::Form::blocks;
     blocks.shrink_to_fit();

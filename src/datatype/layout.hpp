@@ -55,7 +55,7 @@ struct Part {
 struct Layout : SharedPart<Layout> {
   enum class Form : std::uint8_t {
     strided,   // `strided`
-    indexed,   // `offsets`, all of strided.block bytes
+    indexed,   // blocks of strided.block bytes at strided.offset + `offsets`
     blocks,    // `blocks`, of any sizes, of which no two neighbours touch
     repeat,    // `parts[0].layout` `dimension.count` times, from parts[0].offset on
     sequence,  // `parts`
@@ -67,7 +67,7 @@ struct Layout : SharedPart<Layout> {
   std::int64_t runs = 0;    // contiguous runs; saturates at INT64_MAX
   Strided strided;
   Dimension dimension;
-  std::vector<std::int64_t> offsets;
+  std::vector<std::int32_t> offsets;  // short, because a list of small blocks is read as fast as its blocks
   std::vector<Block> blocks;
   std::vector<Part> parts;
 
@@ -77,6 +77,19 @@ struct Layout : SharedPart<Layout> {
     return (form == Form::blocks || form == Form::indexed) && runs <= kRecordRunsMax;
   }
   static constexpr std::int64_t kRecordRunsMax = 64;
+  /// visit(Block) for every run of a record, in packed order, until it returns false; false when it did.
+  template <class Visit>
+  bool visit_record(Visit visit) const noexcept {
+    for (const Block& block : blocks)
+      if (!visit(block)) return false;
+    Block block{0, strided.block, 0};
+    for (const std::int64_t at : offsets) {
+      block.offset = strided.offset + at;
+      if (!visit(block)) return false;
+      block.position += block.bytes;
+    }
+    return true;
+  }
 };
 
 /// One run of `bytes` at `offset`.

@@ -39,7 +39,7 @@ struct Mover {
     return advance(bytes);
   }
 
-  bool indexed(std::int64_t offset, const std::int64_t* offsets, std::int64_t n,
+  bool indexed(std::int64_t offset, const std::int32_t* offsets, std::int64_t n,
                std::int64_t block) noexcept {
     const IndexedKernels& kernels = indexed_kernels(block);
     const IndexedKernel kernel = kTo == Side::dense     ? kernels.gather
@@ -131,22 +131,14 @@ struct Mover {
   void chunk_of_records(std::int64_t offset, std::int64_t n, std::int64_t stride,
                         const Layout& layout) noexcept {
     const Grid dense{{layout.bytes, 0}}, mapped{{stride, 0}};
-    const auto member = [&](std::int64_t at, std::int64_t position, std::int64_t bytes) noexcept {
-      std::byte* target = kTo == Side::dense ? to + position : moved(to, offset + at);
-      const std::byte* source = kFrom == Side::dense ? from + position : moved(from, offset + at);
-      grid_kernel(bytes)(target, kTo == Side::dense ? dense : mapped, source,
-                         kFrom == Side::dense ? dense : mapped, n, 1, bytes);
-    };
-    if (layout.form == Layout::Form::indexed) {
-      const std::int64_t block = layout.strided.block;
-      std::int64_t position = 0;
-      for (std::int64_t at : layout.offsets) {
-        member(at, position, block);
-        position += block;
-      }
-    } else {
-      for (const Block& block : layout.blocks) member(block.offset, block.position, block.bytes);
-    }
+    layout.visit_record([&](const Block& member) noexcept {
+      std::byte* target = kTo == Side::dense ? to + member.position : moved(to, offset + member.offset);
+      const std::byte* source =
+          kFrom == Side::dense ? from + member.position : moved(from, offset + member.offset);
+      grid_kernel(member.bytes)(target, kTo == Side::dense ? dense : mapped, source,
+                                kFrom == Side::dense ? dense : mapped, n, 1, member.bytes);
+      return true;
+    });
     advance(n * layout.bytes);
   }
 };

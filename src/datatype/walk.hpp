@@ -119,8 +119,9 @@ class Walk {
   }
 
   bool indexed(const Layout& layout, std::int64_t at, Range range) noexcept {
+    at += layout.strided.offset;
     const std::int64_t block = layout.strided.block;
-    const std::int64_t* offsets = layout.offsets.data();
+    const std::int32_t* offsets = layout.offsets.data();
     return split(
         block, range,
         [&](std::int64_t i, Range part) { return visitor_.run(at + offsets[i] + part.from, part.bytes()); },

@@ -41,7 +41,7 @@ class Writer {
         break;
       case Layout::Form::indexed:
         put({form, layout.strided.block, static_cast<std::int64_t>(layout.offsets.size())});
-        words_.insert(words_.end(), layout.offsets.begin(), layout.offsets.end());
+        for (std::int64_t at : layout.offsets) put({layout.strided.offset + at});
         break;
       case Layout::Form::blocks:
         put({form, static_cast<std::int64_t>(layout.blocks.size())});
