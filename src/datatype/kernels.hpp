@@ -75,4 +75,9 @@ void gather_blocks(std::byte* to, const std::byte* from, const Block* blocks, st
 void scatter_blocks(std::byte* to, const std::byte* from, const Block* blocks, std::int64_t n) noexcept;
 void copy_blocks(std::byte* to, const std::byte* from, const Block* blocks, std::int64_t n) noexcept;
 
+/// Copies n records `stride` bytes apart between two buffers of one layout, several runs at once; false where
+/// this processor cannot or it would not pay.  Bytes between the runs are never written.
+bool try_copy_records(std::byte* to, const std::byte* from, std::int64_t n, std::int64_t stride,
+                      const Layout& record) noexcept;
+
 }  // namespace dunlin::datatype

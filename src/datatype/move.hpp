@@ -62,6 +62,8 @@ struct Mover {
   /// Moves one member of many records before the next member, so that every inner loop has one size; in
   /// chunks whose records stay in the first-level cache until all members are moved.
   bool records(std::int64_t offset, std::int64_t n, std::int64_t stride, const Layout& layout) noexcept {
+    if constexpr (kTo == Side::mapped && kFrom == Side::mapped)
+      if (try_copy_records(moved(to, offset), moved(from, offset), n, stride, layout)) return true;
     constexpr std::int64_t kChunkBytes = 8192;
     const std::int64_t record_span = std::max({stride, -stride, layout.bytes});
     const std::int64_t chunk = std::clamp(kChunkBytes / record_span, std::int64_t{16}, std::int64_t{512});

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "datatype/cursor.hpp"
@@ -106,6 +107,62 @@ TEST_F(Packing, TransposesInTiles) {
     EXPECT_EQ(back, from);
     EXPECT_EQ(type_free(*column), Err::ok);
     EXPECT_EQ(type_free(*type), Err::ok);
+  }
+}
+
+TEST_F(Packing, ListsReachFartherThan32Bits) {
+  const std::int64_t places[] = {0, 3'000'000'000, 3'000'000'004, -2'500'000'000};
+  Datatype* type = nullptr;
+  ASSERT_EQ(type_create_hindexed_block(4, 1, {places, true}, predefined(MPI_INT), false, &type), Err::ok);
+  Piece pieces[4];
+  Cursor cursor(*type, 1, nullptr);
+  ASSERT_EQ(cursor.pieces(pieces, 1000), 3u);
+  EXPECT_EQ(reinterpret_cast<std::int64_t>(pieces[0].address), 0);
+  EXPECT_EQ(reinterpret_cast<std::int64_t>(pieces[1].address), 3'000'000'000);
+  EXPECT_EQ(pieces[1].bytes, 8u);
+  EXPECT_EQ(reinterpret_cast<std::int64_t>(pieces[2].address), -2'500'000'000);
+  EXPECT_EQ(type_free(*type), Err::ok);
+}
+
+/// Records of runs {offset, bytes}, copied to every alignment: what lies between the runs stays.
+void expect_records_copied(const std::vector<std::pair<int, int>>& runs, int extent, int n) {
+  std::vector<int> lengths, places;
+  for (const auto& [offset, bytes] : runs) {
+    places.push_back(offset);
+    lengths.push_back(bytes);
+  }
+  Datatype *inner = nullptr, *type = nullptr;
+  const auto count = static_cast<std::int64_t>(runs.size());
+  const IntArray blocks{lengths.data(), false}, offsets{places.data(), false};
+  ASSERT_EQ(type_indexed(count, blocks, offsets, predefined(MPI_BYTE), false, &inner), Err::ok);
+  ASSERT_EQ(type_create_resized(*inner, 0, extent, false, &type), Err::ok);
+  const std::size_t margin = 256, room = 2 * margin + static_cast<std::size_t>(n) * 300;
+  std::vector<unsigned char> from(room), to(room), expected(room);
+  for (std::size_t i = 0; i < room; ++i) from[i] = static_cast<unsigned char>(i * 7 + i / 255 + 1);
+  for (const std::size_t shift : {0, 1, 24, 63}) {
+    std::fill(to.begin(), to.end(), 0);
+    expected = to;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (const auto& [offset, bytes] : runs) {
+        const std::int64_t at = static_cast<std::int64_t>(margin) + i * extent + offset;
+        std::memcpy(&expected[shift + at], &from[at], static_cast<std::size_t>(bytes));
+      }
+    copy(source_of(*type, &from[margin], n), target_of(*type, &to[margin + shift], n));
+    ASSERT_EQ(to, expected) << n << " records of extent " << extent << " shifted by " << shift;
+  }
+  EXPECT_EQ(type_free(*inner), Err::ok);
+  EXPECT_EQ(type_free(*type), Err::ok);
+}
+
+TEST_F(Packing, CopiesManyRecords) {
+  for (const int n : {2, 511, 512, 700}) {
+    expect_records_copied({{0, 4}, {8, 8}, {16, 3}}, 24, n);
+    expect_records_copied({{16, 3}, {0, 4}, {8, 8}}, 25, n);
+    expect_records_copied({{-20, 4}, {30, 20}}, 64, n);
+    expect_records_copied({{-20, 4}, {30, 34}}, 80, n);        // the next record lies in between
+    expect_records_copied({{0, 24}, {32, 70}, {110, 1}}, 256, n);
+    expect_records_copied({{0, 1}, {2, 1}}, 3, n);
+    expect_records_copied({{0, 100}, {150, 149}}, 299, n);     // no mask repeats in time
   }
 }
 
