@@ -3,13 +3,11 @@
 // A blocking receive of 16 KiB or more tells in which buffer it waits for the very next message of its sender
 // (`Awaited` in transport/shm/ring.hpp).  A sender that finds it there, and would have pushed the data
 // through the channel (take_route), maps the buffer and copies once, without asking; then a message says that
-// the data is there.  A distant receiver wants to hear of pieces: it fetches the lines of one while the
-// sender writes the next.  docs/shm.md, "Placing".
+// the data is there.  docs/shm.md, "Placing".
 //
 // Invariant: the receiver's word counts for one position of the ring.  It was written when nothing else could
 // get that message, and holds until it is read; so no message can be placed into a buffer that is not its
 // receive's, or no longer.
-#include <algorithm>
 #include <utility>
 
 #include "copy/copy.hpp"
@@ -18,16 +16,6 @@
 
 namespace dunlin::protocol {
 namespace {
-
-// Measured on AMD Zen 5, distant cores, data written anew, us: 64 KiB in pieces of 32 KiB 3.7, whole 4.0;
-// 256 KiB in pieces of 64 KiB 11.7, of 32 KiB 12.3, whole 13.5.  Shorter messages gain nothing: the receiver
-// of a second copy fetches the lines no slower than one that only looks at them (32 KiB 2.1, channel 1.9).
-constexpr std::size_t kPieceBytesMin = 32 << 10, kPieceBytesMax = 64 << 10;
-constexpr std::size_t kInPiecesBytesMin = 64 << 10;
-
-std::size_t piece_bytes(std::size_t bytes) noexcept {
-  return std::clamp(bytes / 4, kPieceBytesMin, kPieceBytesMax);
-}
 
 /// Fetches lines that another core has just written.
 void fetch(const std::byte* at, std::size_t bytes) noexcept {
@@ -40,57 +28,25 @@ void fetch(const std::byte* at, std::size_t bytes) noexcept {
 void Protocol::tell_awaited(Peer& peer, std::uint64_t context, int source, int tag,
                             const Target& data) noexcept {
   if (!memories_ || !memories_->is_shared(data.address, data.bytes)) return;
-  peer.incoming->await({context, source, tag, reinterpret_cast<std::uint64_t>(data.address), data.bytes,
-                        peer.sources.is_distant()});
+  peer.incoming->await({context, source, tag, reinterpret_cast<std::uint64_t>(data.address), data.bytes});
 }
 
-/// False: nothing was sent.  With a request, longer data may go in pieces, and then the request may have to
-/// go on (`streaming`).
-bool Protocol::try_place(Peer& peer, const transport::Envelope& envelope, const Source& data,
-                         SendRequest* request) noexcept {
+/// False: nothing was sent.
+bool Protocol::try_place(Peer& peer, const transport::Envelope& envelope, const Source& data) noexcept {
   const transport::shm::AwaitedBuffer* const awaited = peer.first_stream ? nullptr : peer.shm->awaited();
   if (!awaited || awaited->context != envelope.context || awaited->source != envelope.source ||
       awaited->tag != envelope.tag || awaited->bytes < data.bytes)
     return false;
-  if (awaited->wants_pieces && data.bytes < kInPiecesBytesMin) return false;
-  const std::size_t first = awaited->wants_pieces && request ? piece_bytes(data.bytes) : data.bytes;
   peer::PeerMemory& memory = *peer.memory;
   const peer::Mapping to = memory.map(awaited->address, data.bytes);
   if (!to) return false;
-  copy::bytes(to.at, data.address, first, copy::Hint::to_peer);
+  copy::bytes(to.at, data.address, data.bytes, copy::Hint::to_peer);
   if (!memory.is_still_valid(to)) return false;
   transport::Envelope message = envelope;
-  const Placed placed{data.bytes, first};
+  const Placed placed{data.bytes, data.bytes};
   message.kind = transport::MessageKind::placed;
   message.bytes = sizeof placed;
-  if (peer.try_send(message, std::as_bytes(std::span(&placed, 1)), {}) != transport::Sent::yes) return false;
-  if (first < data.bytes) place_rest(*request, to, first);
-  return true;
-}
-
-/// The other pieces of a message whose first one, of `piece` bytes, is out.
-void Protocol::place_rest(SendRequest& request, const peer::Mapping& to, std::size_t piece) noexcept {
-  Peer& peer = *request.peer;
-  const std::size_t total = request.data.bytes;
-  std::size_t told = piece;  // what the receiver will know: only of the last piece it must hear
-  for (std::size_t done = piece; done < total;) {
-    const std::size_t bytes = std::min(piece, total - done);
-    copy::bytes(to.at + done, request.data.address + done, bytes, copy::Hint::to_peer);
-    if (!peer.memory->is_still_valid(to)) {
-      // The receiver forked: the rest goes through the channel.
-      request.stage = SendRequest::Stage::streaming;
-      request.streamed = told;
-      request.wanted = total;
-      request.receiver_cookie = 0;
-      return stream(request);
-    }
-    done += bytes;
-    const Control control{.kind = ControlKind::placed, .a = done};
-    if (done == total)
-      send_control(peer, control);
-    else if (peer.try_send(control) == transport::Sent::yes)
-      told = done;
-  }
+  return peer.try_send(message, std::as_bytes(std::span(&placed, 1)), {}) == transport::Sent::yes;
 }
 
 /// The receive that waited has its data, or the beginning.

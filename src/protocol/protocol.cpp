@@ -103,8 +103,8 @@ void Protocol::enqueue(Peer& peer, Outgoing& message) noexcept {
 /// and a late receiver holds the sender up: then the receiver says so and we push for a while.  What cannot
 /// be read in place is best copied through the ring (32 KB .76 against 3.1 us near).  And what is to be
 /// pushed is best written where the receive waits.
-Protocol::Route Protocol::take_route(Peer& peer, const transport::Envelope& envelope, const Source& data,
-                                     SendRequest* request) noexcept {
+Protocol::Route Protocol::take_route(Peer& peer, const transport::Envelope& envelope,
+                                     const Source& data) noexcept {
   const auto bytes = std::int64_t(data.bytes);
   const Route usual = bytes <= peer.eager_bytes_max ? Route::push : Route::offer;
   if (!data.is_contiguous()) return peer.shm && is_scattered(data) ? Route::offer : usual;
@@ -118,7 +118,7 @@ Protocol::Route Protocol::take_route(Peer& peer, const transport::Envelope& enve
   const bool avoids_handshake = engine_.is_oversubscribed();
   if (is_readable && !avoids_handshake && !peer.pushes.try_use(data.address)) return Route::ask;
   const bool can_place = can_map && bytes >= Peer::kPlaceBytesMin && bytes <= place_bytes_max.get();
-  if (can_place && try_place(peer, envelope, data, request)) return Route::placed;
+  if (can_place && try_place(peer, envelope, data)) return Route::placed;
   if (is_long) return Route::offer;
   return is_readable && avoids_handshake ? usual : Route::push;
 }
@@ -130,7 +130,7 @@ transport::Sent Protocol::try_start(SendRequest& request) noexcept {
   const Source data = request.data;
   transport::Envelope& envelope = request.envelope;
   const auto before = request.stage;
-  const Route route = take_route(peer, envelope, data, &request);
+  const Route route = take_route(peer, envelope, data);
   if (route == Route::placed) {
     if (request.stage != SendRequest::Stage::streaming) finish(request, Err::ok);
     return transport::Sent::yes;

@@ -52,7 +52,7 @@ class Protocol final : public transport::Inbox {
     if (std::int64_t(data.bytes) > peer->piece_bytes_max) return false;
     if (std::int64_t(data.bytes) > peer->eager_bytes_max_now) {
       if (peer->eager_bytes_max_now < 0) return false;
-      const Route route = take_route(*peer, envelope, data, nullptr);
+      const Route route = take_route(*peer, envelope, data);
       if (route != Route::push) return route == Route::placed;
     }
     if (!data.is_contiguous() && peer->shm && is_scattered(data)) return false;
@@ -143,8 +143,7 @@ class Protocol final : public transport::Inbox {
     ask,     // the same, and the receiver says whether it had better be pushed
     placed,  // written where the receive waits: all is done
   };
-  Route take_route(Peer& peer, const transport::Envelope& envelope, const Source& data,
-                   SendRequest* request) noexcept;
+  Route take_route(Peer& peer, const transport::Envelope& envelope, const Source& data) noexcept;
   transport::Sent try_start(SendRequest& request) noexcept;
   bool flush_busy() noexcept;
   bool help_receivers() noexcept;
@@ -180,9 +179,7 @@ class Protocol final : public transport::Inbox {
                  std::size_t bytes) noexcept;
 
   void tell_awaited(Peer& peer, std::uint64_t context, int source, int tag, const Target& data) noexcept;
-  bool try_place(Peer& peer, const transport::Envelope& envelope, const Source& data,
-                 SendRequest* request) noexcept;
-  void place_rest(SendRequest& request, const peer::Mapping& to, std::size_t piece) noexcept;
+  bool try_place(Peer& peer, const transport::Envelope& envelope, const Source& data) noexcept;
   void follow_placed(ReceiveRequest& request, Peer& peer, const Placed& placed) noexcept;
   void placed_arrived(Peer& peer, std::uint64_t placed) noexcept;
 

@@ -36,7 +36,7 @@ Sent Channel::try_send_slow(const Envelope& envelope, std::span<const std::byte>
     promote();
   }
   if (!ring_.try_write(envelope, head, data)) return Sent::full;
-  if (watched_->is_wanted()) attend();
+  wake();
   return Sent::yes;
 }
 
@@ -56,7 +56,7 @@ bool Channel::try_send_by_inbox(const Envelope& envelope, std::span<const std::b
   cell.is_promotion = false;
   Gather(head, data).take(cell.payload(), envelope.bytes);
   append(sender_.segment.inbox(receiver_), sender_.segment.base(), offset);
-  if (watched_->is_wanted()) attend();
+  wake();
   return true;
 }
 

@@ -33,8 +33,7 @@ class Channel final : public transport::Channel {
     const bool is_plain = head.empty() && data.is_contiguous();
     if (envelope.bytes <= Line::kFirstBytes && is_plain && ring_.has_room()) [[likely]] {
       ring_.write_short(envelope, data.address);
-      if (watched_->is_wanted()) [[unlikely]]
-        attend();
+      wake();
       return Sent::yes;
     }
     return try_send_slow(envelope, head, data);
@@ -47,9 +46,15 @@ class Channel final : public transport::Channel {
     if (!ring_.has_room()) [[unlikely]]
       return false;
     ring_.write_short(envelope, data);
+    wake();
+    return true;
+  }
+
+  /// Rings the receiver's attention as a message does: for who has changed something in shared memory that it
+  /// waits for.  A load when the receiver is awake.
+  void wake() noexcept {
     if (watched_->is_wanted()) [[unlikely]]
       attend();
-    return true;
   }
 
   /// Where the receiver waits for the next message that is sent here, or nullptr.

@@ -51,7 +51,7 @@ struct AwaitedBuffer {
   std::int32_t tag = 0;
   std::uint64_t address = 0;  // in the reader's memory
   std::uint64_t bytes = 0;    // room
-  bool wants_pieces = false;  // the reader wants to hear of pieces of a longer message
+  std::uint64_t layout = 0;   // address of its published layout in the reader's memory; 0: contiguous
 };
 
 /// One cache line of the ring.

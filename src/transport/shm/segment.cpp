@@ -39,7 +39,7 @@ IntVariable cells_setting{
 IntVariable cell_bytes_setting{
     "SHM_CELL_BYTES", 256, "bytes", "size of such a cell with its 48 bytes of header", 64, 4096};
 
-constexpr std::uint64_t kAgreed = std::uint64_t{0xd2} << 56;  // changes with the layout
+constexpr std::uint64_t kAgreed = std::uint64_t{0xd3} << 56;  // changes with the layout
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return (bytes + to - 1) / to * to; }
 
@@ -87,7 +87,8 @@ Segment::Segment(const Sizes& sizes, int ranks) noexcept : sizes_(sizes) {
   front_bytes_ = round_up(kDoorbellsOffset + std::uint64_t(ranks) * sizeof(Doorbell), 64);
   const std::uint64_t cells_end =
       front_bytes_ + std::uint64_t(ranks) * kPromotionBytes + sizes.cells * sizes.cell_bytes;
-  pairs_offset_ = round_up(cells_end, kPageBytes);
+  transfers_offset_ = round_up(cells_end, kPageBytes);
+  pairs_offset_ = transfers_offset_ + round_up(kTransfers * kTransferBytes, kPageBytes);
   pair_bytes_ = round_up(
       sizeof(Credits) + sizeof(Awaited) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
   region_bytes_ = pairs_offset_ + std::uint64_t(ranks) * pair_bytes_;
@@ -122,6 +123,7 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   sizes_ = other.sizes_;
   front_bytes_ = other.front_bytes_;
   pair_bytes_ = other.pair_bytes_;
+  transfers_offset_ = other.transfers_offset_;
   pairs_offset_ = other.pairs_offset_;
   region_bytes_ = other.region_bytes_;
   total_bytes_ = other.total_bytes_;
@@ -134,7 +136,7 @@ Segment::~Segment() {
 }
 
 CellPool Segment::cell_pool(int sender) const noexcept {
-  const std::uint64_t first = pairs_offset_ - sizes_.cells * sizes_.cell_bytes;
+  const std::uint64_t first = transfers_offset_ - sizes_.cells * sizes_.cell_bytes;
   return {base_, region(sender) + first, sizes_.cell_bytes, sizes_.cells};
 }
 

@@ -7,6 +7,7 @@
 //
 //   region  | front    Attention, InboxWords, one doorbell per sender     what others tell this rank
 //           | cells    one promotion cell per receiver, a pool of cells   what this rank sends by inboxes
+//           | transfers  a pool of two lines each, ours and a peer's    copies shared with another rank
 //           | pair 0   Credits, Awaited, lines, bulk                      the ring from local rank 0 to us
 //           | pair 1   ...
 //
@@ -49,6 +50,10 @@ using Doorbell = Hardware::Atomic<std::uint16_t>;
 /// Several doorbells, for the receiver to compare at once.
 using DoorbellGroup = std::uint64_t;
 
+/// Transfers of a rank, and what each takes: two cache lines.
+constexpr std::size_t kTransfers = 512;
+constexpr std::size_t kTransferBytes = 128;
+
 class Segment {
  public:
   Segment() = default;
@@ -74,6 +79,9 @@ class Segment {
   }
   CellPool cell_pool(int sender) const noexcept;
   RingPlace ring(int sender, int receiver) const noexcept;
+  /// The pool of `rank`, page aligned: it writes the first line of each transfer, the transfer's peer the
+  /// second.
+  std::byte* transfers(int rank) const noexcept { return base_ + region(rank) + transfers_offset_; }
 
  private:
   static constexpr std::uint64_t kInboxOffset = 64;
@@ -91,7 +99,8 @@ class Segment {
   Sizes sizes_;
   std::uint64_t front_bytes_ = 0;
   std::uint64_t pair_bytes_ = 0;
-  std::uint64_t pairs_offset_ = 0;  // in a region
+  std::uint64_t transfers_offset_ = 0;  // in a region
+  std::uint64_t pairs_offset_ = 0;      // in a region
   std::uint64_t region_bytes_ = 0;
   std::uint64_t total_bytes_ = 0;  // agreement page included
   std::byte* base_ = nullptr;      // of our mapping: the agreement page

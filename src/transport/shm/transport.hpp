@@ -40,6 +40,8 @@ class Transport final : public transport::Transport {
     const int sender = local_rank_of(peer);
     return sender >= 0 ? readers_[std::size_t(sender)].get() : nullptr;
   }
+  /// The transfers (segment.hpp) of a rank of this node, ourselves included.
+  std::byte* shared_lines(int peer) const noexcept { return segment_.transfers(local_rank_of(peer)); }
   int poll(Inbox& inbox) noexcept override;
   /// hot path: at most one message, so that those behind it are not unexpected by the time they are asked
   /// for.

@@ -108,7 +108,8 @@ TEST(Ring, AwaitedBuffersAreTheReadersOwn) {
       data.fill(std::byte(message));
       if (message % 3 == 0) std::this_thread::yield();
       const AwaitedBuffer* const buffer = writer.awaited();
-      const bool is_placed = buffer && buffer->tag == message;
+      const bool is_placed =
+          buffer && buffer->tag == message && buffer->layout == std::uint64_t(message);
       if (is_placed) std::memcpy(reinterpret_cast<void*>(buffer->address), data.data(), kBytes);
       placed += is_placed;
       const std::size_t bytes = is_placed ? 0 : kBytes;
@@ -121,7 +122,8 @@ TEST(Ring, AwaitedBuffersAreTheReadersOwn) {
   for (int message = 0; message < kMessages; ++message) {
     // A buffer of its own for each, gone afterwards: a late write would be a use after free.
     const auto data = std::make_unique<std::array<std::byte, kBytes>>();
-    reader.await({1, 2, message, reinterpret_cast<std::uintptr_t>(data->data()), kBytes, false});
+    const auto address = reinterpret_cast<std::uintptr_t>(data->data());
+    reader.await({1, 2, message, address, kBytes, std::uint64_t(message)});
     const auto deliver = [&](const Envelope& envelope, const Payload& payload) {
       ASSERT_EQ(envelope.tag, message);
       if (envelope.kind == MessageKind::eager) payload.copy_to(data->data(), 0, kBytes);

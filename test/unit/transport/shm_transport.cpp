@@ -1,0 +1,129 @@
+// The transport of shared memory beside its messages: transfers, and waking without a message.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "os/clock.hpp"
+#include "transport/shm/transport.hpp"
+
+namespace dunlin::transport::shm {
+namespace {
+
+/// The ranks of one node, all in this process.
+template <int kRanks>
+struct ShmNode {
+  ShmNode() : fd(memfd_create("dunlin-test", MFD_CLOEXEC)) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      peers[std::size_t(rank)] = 10 + rank;
+    }
+    for (int rank = 0; rank < kRanks; ++rank) {
+      ranks[std::size_t(rank)] = std::move(*Transport::open({fd, 4096, rank, peers}));
+    }
+  }
+  ~ShmNode() { close(fd); }
+  Transport& operator[](int rank) { return *ranks[std::size_t(rank)]; }
+  std::int64_t bytes() const {  // that the kernel has given
+    struct stat status {};
+    fstat(fd, &status);
+    return status.st_blocks * 512;
+  }
+
+  const int fd;
+  std::array<int, kRanks> peers;
+  std::array<std::unique_ptr<Transport>, kRanks> ranks;
+};
+
+struct CountingInbox final : Inbox {
+  void arrived(int, const Envelope& envelope, const Payload& payload) noexcept override {
+    std::byte byte{};
+    if (envelope.bytes > 0) payload.copy_to(&byte, 0, 1);
+    bytes_right += byte == std::byte(envelope.tag);
+  }
+  int bytes_right = 0;
+};
+
+TEST(ShmTransfers, LieInEveryRanksRegionAndAreZero) {
+  constexpr std::size_t kBytes = kTransfers * kTransferBytes;
+  ShmNode<3> node;
+  EXPECT_LT(node.bytes(), std::int64_t(kBytes)) << "untouched transfers take memory";
+  for (int owner = 0; owner < 3; ++owner) {
+    std::byte* const own = node[owner].shared_lines(node.peers[std::size_t(owner)]);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own) % 4096, 0u);
+    EXPECT_TRUE(std::all_of(own, own + kBytes, [](std::byte each) { return each == std::byte{0}; }));
+  }
+  for (int owner = 0; owner < 3; ++owner) {
+    std::byte* const own = node[owner].shared_lines(node.peers[std::size_t(owner)]);
+    std::fill(own, own + kBytes, std::byte(owner + 1));
+  }
+  for (int owner = 0; owner < 3; ++owner) {
+    for (int rank = 0; rank < 3; ++rank) {
+      const std::byte* const seen = node[rank].shared_lines(node.peers[std::size_t(owner)]);
+      const auto is_right = [&](std::byte each) { return each == std::byte(owner + 1); };
+      EXPECT_TRUE(std::all_of(seen, seen + kBytes, is_right)) << rank << " looks at rank " << owner;
+    }
+  }
+}
+
+/// Messages by cells, lines and bulk beside transfers that are full of ones.
+TEST(ShmTransfers, ShareNoByteWithMessages) {
+  ShmNode<2> node;
+  for (const int peer : node.peers) {
+    std::byte* const lines = node[0].shared_lines(peer);
+    std::fill(lines, lines + kTransfers * kTransferBytes, std::byte{0xff});
+  }
+  CountingInbox inbox;
+  const std::array<std::byte, 1024> data{std::byte{7}};
+  constexpr int kMessages = 600;  // more than a lap
+  for (int message = 0; message < kMessages; ++message) {
+    const Envelope envelope{1, 0, 7, std::uint32_t(message % 2 ? data.size() : 8), MessageKind::eager};
+    while (node[0].connect(11)->try_send(envelope, {}, {data.data(), envelope.bytes}) != Sent::yes) {
+      node[1].poll(inbox);
+    }
+  }
+  while (node[1].poll(inbox) > 0) {}
+  EXPECT_EQ(inbox.bytes_right, kMessages);
+  for (const int peer : node.peers) {
+    const std::byte* const lines = node[1].shared_lines(peer);
+    EXPECT_TRUE(std::all_of(lines, lines + kTransfers * kTransferBytes,
+                            [](std::byte each) { return each == std::byte{0xff}; }));
+  }
+}
+
+/// Who sleeps until a word changes is woken by who changes it, without a message.
+TEST(ShmWake, EndsASleep) {
+  constexpr std::int64_t kFarTooLongNs = 5'000'000'000;
+  constexpr int kRounds = 200;
+  ShmNode<2> node;
+  Channel& channel = *node[0].connect(11);
+  std::atomic<int> word{0}, seen{0};
+  bool is_late = false;
+  std::thread sleeper([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      while (word.load(std::memory_order_acquire) != round) {
+        node[1].announce_sleep();
+        const std::int64_t start = os::now_ns();
+        if (word.load(std::memory_order_acquire) != round) node[1].sleep(kFarTooLongNs);
+        is_late |= os::now_ns() - start >= kFarTooLongNs;
+        node[1].withdraw_sleep();
+      }
+      seen.store(round, std::memory_order_release);
+    }
+  });
+  for (int round = 1; round <= kRounds; ++round) {
+    word.store(round, std::memory_order_release);
+    channel.wake();
+    while (seen.load(std::memory_order_acquire) != round) std::this_thread::yield();
+  }
+  sleeper.join();
+  EXPECT_FALSE(is_late);
+}
+
+}  // namespace
+}  // namespace dunlin::transport::shm
