@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record.h"
 #include "sample.h"
 
 enum {
@@ -23,12 +24,6 @@ enum {
   kParticles = 2000,
   kTurned = 256
 };
-
-typedef struct {
-  int number;
-  double value;
-  char text[3];
-} Record;
 
 // A layout as MPI sees it and as the plain loop does: blocks of bytes at places.
 typedef struct {
@@ -98,17 +93,12 @@ static Layout make_indexed(void) {
 
 static Layout make_structs(void) {
   Layout layout = {.name = "structs", .count = kStructs, .extent = kStructs * sizeof(Record)};
-  const int lengths[3] = {1, 1, 3};
-  const MPI_Aint places[3] = {offsetof(Record, number), offsetof(Record, value), offsetof(Record, text)};
-  const MPI_Datatype types[3] = {MPI_INT, MPI_DOUBLE, MPI_CHAR};
-  MPI_Datatype one;
-  MPI_Type_create_struct(3, lengths, places, types, &one);
-  MPI_Type_create_resized(one, 0, sizeof(Record), &layout.type);
-  MPI_Type_free(&one);
+  layout.type = record_type();
   allocate(&layout, 3 * kStructs, 1);
   const size_t sizes[3] = {sizeof(int), sizeof(double), 3};
+  const size_t places[3] = {offsetof(Record, number), offsetof(Record, value), offsetof(Record, text)};
   for (size_t i = 0; i < 3 * kStructs; ++i) {
-    layout.places[i] = i / 3 * sizeof(Record) + (size_t)places[i % 3];
+    layout.places[i] = i / 3 * sizeof(Record) + places[i % 3];
     layout.lengths[i] = sizes[i % 3];
   }
   return layout;

@@ -14,7 +14,13 @@ RUNS = [
     (2, "pingpong", ["--sizes=0,8,4096,300000"]),
     (2, "pingpong", ["--sizes=8,100000", "--mode=fresh", "--call=sendrecv"]),
     (2, "pingpong", ["--sizes=8,100000", "--mode=off_cache", "--pool=4000000"]),
+    (2, "pingpong", ["--sizes=5000", "--memory=malloc", "--call=waitall"]),
+    (2, "pingpong", ["--sizes=5000,65536", "--memory=stack"]),
     (2, "bandwidth", ["--sizes=8,70000"]),
+    (2, "bandwidth", ["--sizes=8,70000", "--mode=fresh"]),
+    (3, "all_to_all", ["--sizes=8,70000", "--mode=off_cache", "--pool=4000000"]),
+    (2, "strided", []),
+    (2, "strided", ["--mode=fresh", "--layouts=column,structs"]),
     (2, "bandwidth", ["--sizes=8,70000", "--bidirectional=1", "--window=3"]),
     (5, "multi_pair", ["--sizes=8,5000"]),
     (2, "matching", ["--kind=posted", "--sizes=0,50"]),
@@ -44,7 +50,6 @@ RUNS = [
     (2, "instructions", ["--count=3", "--pause-ms=1"]),
 ]
 PARTS = [
-    ("ways", ["bench/memory/ways", "0.1", "shared_heap"]),
     ("one_to_all", ["bench/memory/one_to_all", "65536", "2"]),
     ("registration", ["bench/memory/registration"]),
     (
