@@ -40,7 +40,6 @@ inline double median(std::vector<double> values) {
 struct Board {
   std::atomic<std::uint32_t> arrived;
   std::atomic<std::uint32_t> turn;
-  alignas(64) std::atomic<std::uint64_t> ball;
   alignas(64) double result[kProcessesMax];
   double begin[kProcessesMax];
   double end[kProcessesMax];
@@ -89,36 +88,12 @@ class Process {
     const double* end = board_.end;
     return *std::max_element(end, end + count_) - *std::min_element(begin, begin + count_);
   }
-  /// One-way time of a cache line between ranks 0 and 1, in ns: which of its states the machine is in.
-  double probe_ns() {
-    barrier();
-    if (rank_ == 0) board_.ball.store(0);
-    barrier();
-    constexpr std::uint64_t kRounds = 2000;
-    const double start = now_us();
-    for (std::uint64_t i = 1; rank_ < 2 && i <= kRounds; ++i) {
-      if (rank_ == 0) board_.ball.store(2 * i - 1, std::memory_order_release);
-      const std::uint64_t awaited = rank_ == 0 ? 2 * i : 2 * i - 1;
-      while (board_.ball.load(std::memory_order_acquire) != awaited) {
-      }
-      if (rank_ == 1) board_.ball.store(2 * i, std::memory_order_release);
-    }
-    const double each = (now_us() - start) * 1e3 / double(kRounds) / 2;
-    if (rank_ == 0) board_.result[0] = each;
-    barrier();
-    return board_.result[0];
-  }
 
  private:
   Board& board_;
   int rank_;
   int count_;
 };
-
-/// "near" or "far" for a line time (docs/benchmarks.md), "mixed" between.
-inline const char* state_of(double line_ns) {
-  return line_ns < 80 ? "near" : line_ns > 130 ? "far" : "mixed";
-}
 
 /// Runs `body(Process&)` in `count` processes; the exit status of the program.
 template <class F>

@@ -1,4 +1,4 @@
-"""From samples to figures: medians per state of the machine, spread, ratio to the best peer and to the limit.
+"""From samples to figures: medians per state of the machine, spread, ratio to the best peer and to the limits.
 
 Only samples of one state are ever compared.  A sample whose probes disagree ("mixed") is used only where a
 point has no other, and its row then says "any".
@@ -9,12 +9,14 @@ import statistics
 from dataclasses import dataclass
 
 from suite.parts import PREFIX
-from suite.samples import is_less_better, size_text
+from suite.peers import BEFORE, LIMIT_PREFIX
+from suite.samples import STATES, is_less_better, size_text
 
 OURS = "dunlin"
+LINE_BYTES = 64
 COMPARED_PERCENTAGES = ("compute_beside", "idle_cpu")
 LOWER_SERIES = ("idle_cpu",)  # percentages where less is better
-STATE_ORDER = {"near": 0, "far": 1, "any": 2}
+STATE_ORDER = {state: index for index, state in enumerate((*STATES, "any"))}
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Row:
     unit: str
     state: str
     cells: dict  # MPI name -> Cell
-    limit: float = 0.0  # of the machine, in the row's unit; 0: none applies
+    limits: dict  # the same by plain processes, or by the machine itself: name -> median
 
     @property
     def is_less_better(self):
@@ -47,17 +49,26 @@ class Row:
 
     def best_peer(self):
         """Name of the best MPI that is not ours, or None."""
-        peers = {name: cell.median for name, cell in self.cells.items() if not name.startswith((OURS, PREFIX))}
-        if not peers:
+        return self.best({name: cell.median for name, cell in self.cells.items() if not name.startswith((OURS, PREFIX))})
+
+    def best(self, values):
+        if not values:
             return None
-        return min(peers, key=peers.get) if self.is_less_better else max(peers, key=peers.get)
+        return min(values, key=values.get) if self.is_less_better else max(values, key=values.get)
+
+    @property
+    def limit(self):
+        """The best of the limits, in the row's unit; 0: none applies."""
+        return self.limits[self.best(self.limits)] if self.limits else 0.0
 
     def ratio(self, name=OURS):
         """How many times better than the best peer; above 1 is ahead.  None when one of them is missing."""
         peer = self.best_peer()
         if peer is None or name not in self.cells or not self.is_compared:
             return None
-        mine, theirs = self.cells[name].median, self.cells[peer].median
+        return self.times_better(self.cells[name].median, self.cells[peer].median)
+
+    def times_better(self, mine, theirs):
         if mine <= 0 or theirs <= 0:
             return None
         return theirs / mine if self.is_less_better else mine / theirs
@@ -67,11 +78,18 @@ class Row:
         """Samples of the MPI that has fewest."""
         return min(cell.count for cell in self.cells.values())
 
-    def limit_ratio(self, name=OURS):
-        """How many times the limit we take (times), or which part of it we reach (rates)."""
-        if not self.limit or name not in self.cells:
+    def limit_ratio(self, ways=(), name=OURS):
+        """How many times the time of the limit we take: of the best, or of the best of some `ways`."""
+        limits = {way: value for way, value in self.limits.items() if not ways or way in ways}
+        if not limits or name not in self.cells:
             return None
-        return self.cells[name].median / self.limit
+        return self.times_better(limits[self.best(limits)], self.cells[name].median)
+
+    def change(self):
+        """How many times the time of the build given by `--against` we take; None without it."""
+        if BEFORE not in self.cells or OURS not in self.cells or self.unit == "times":
+            return None
+        return self.times_better(self.cells[BEFORE].median, self.cells[OURS].median)
 
 
 def cell_of(values, is_disturbed=False):
@@ -84,50 +102,27 @@ def cell_of(values, is_disturbed=False):
     return Cell(middle, width / middle if middle else 0.0, len(values), is_disturbed)
 
 
-class Limits:
-    """The machine's limits, by state, from the limits program and from the probes around the samples."""
+def machine_limits(found):
+    """What of the machine itself limits a figure: (kind, state) -> value, for the rows of machine_limit."""
+    values = {}
+    for sample in found:
+        if sample.state in STATES and sample.probes_ns:
+            values.setdefault(("line", sample.state), []).append(statistics.fmean(sample.probes_ns) / 1e3)
+        if sample.bench == "limits" and sample.series == "read_out_of_cache":
+            for state in (*STATES, "any"):
+                values.setdefault(("read", state), []).append(sample.value)
+    return {key: statistics.median(found) for key, found in values.items()}
 
-    def __init__(self, found):
-        self.copies, self.lines = {}, {}
-        for sample in found:
-            if sample.state in ("near", "far") and sample.probe_ns:
-                self.lines.setdefault(sample.state, []).append(sample.probe_ns)
-            if sample.bench == "limits" and sample.series.startswith(("copy", "read")):
-                for state in ("near", "far", "any") if sample.state == "unknown" else (sample.state,):
-                    self.copies.setdefault((sample.series, state), {}).setdefault(sample.x, []).append(
-                        sample.value
-                    )
 
-    def line_us(self, state):
-        return statistics.median(self.lines[state]) / 1e3 if state in self.lines else 0.0
-
-    def copy_gbps(self, series, state, size):
-        """Median at the nearest size measured, by ratio; 0 when none is near."""
-        points = self.copies.get((series, state))
-        if not points or size < 1:
-            return 0.0
-        nearest = min(points, key=lambda point: abs(math.log(point / size)))
-        if not 0.25 <= nearest / size <= 4:
-            return 0.0
-        return statistics.median(points[nearest])
-
-    def of(self, kind, state, size, unit):
-        """`kind`: line_and_copy, copy, two_copies (one each way), copy_out_of_cache, read_out_of_cache."""
-        series = kind if "out_of_cache" in kind else "copy_clean"
-        rate = self.copy_gbps(series, state, size) if size >= 1024 else 0.0
-        if unit == "us" and kind:
-            line = self.line_us(state)
-            if size <= 64:
-                return line
-            return line + size / rate / 1e3 if rate and line else 0.0
-        if unit == "GB/s" and kind and rate:
-            return 2 * rate if kind == "two_copies" else rate
-        return 0.0
+def machine_limit(limits, kind, state, x):
+    """`kind`: "line", a raw cache line for messages that fit one, or "read", out of cache; none: {}."""
+    is_there = (kind, state) in limits and (kind != "line" or x <= LINE_BYTES)
+    return {kind: limits[kind, state]} if is_there else {}
 
 
 def rows_of(found, plan):
     """All rows, in the order of the plan.  `plan` maps names to experiments."""
-    limits = Limits(found)
+    from_machine = machine_limits(found)
     points = {}
     for sample in found:
         if sample.experiment in plan:
@@ -136,15 +131,18 @@ def rows_of(found, plan):
     for (name, series, x, unit), group in points.items():
         undisturbed = {sample.mpi for sample in group if not sample.is_disturbed}
         quiet = [sample for sample in group if not sample.is_disturbed or sample.mpi not in undisturbed]
-        states = {sample.state for sample in quiet} & {"near", "far"}
-        kind = "" if series == "fresh" else plan[name].limit  # writing and reading the data has no such limit
+        states = {sample.state for sample in quiet} & set(STATES)
         for state in states or {"any"}:
-            cells = {}
+            cells, limits = {}, {}
             for sample in quiet:
                 if state in ("any", sample.state):
                     cells.setdefault(sample.mpi, []).append(sample.value)
+            for mpi in [mpi for mpi in cells if mpi.startswith(LIMIT_PREFIX)]:
+                limits[mpi.removeprefix(LIMIT_PREFIX)] = statistics.median(cells.pop(mpi))
+            limits |= machine_limit(from_machine, plan[name].machine_limit, state, x)
             kept = {mpi: cell_of(values, mpi not in undisturbed) for mpi, values in cells.items()}
-            rows.append(Row(name, series, x, unit, state, kept, limits.of(kind, state, x, unit)))
+            if kept:
+                rows.append(Row(name, series, x, unit, state, kept, limits))
     order = {name: index for index, name in enumerate(plan)}
     series_order = {}
     for row in rows:
@@ -191,7 +189,7 @@ def as_json(rows):
             "x": row.x,
             "unit": row.unit,
             "state": row.state,
-            "limit": rounded(row.limit),
+            "limits": {name: rounded(value) for name, value in row.limits.items()},
             "ratio_to_best_peer": rounded(row.ratio()),
             "medians": {
                 name: {"median": cell.median, "spread": round(cell.spread, 3), "count": cell.count}

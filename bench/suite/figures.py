@@ -18,10 +18,12 @@ BOUNDS = ("at_least", "at_most")
 class Asked:
     topic: str
     what: str
-    points: list  # of [experiment, series, x]: series may hold wildcards, x is a number, a list or "all"
-    kind: str = "ahead"  # times better than the best peer; or value, limit (ours over the machine's), quotient
+    points: list  # of [experiment, series, x]: names may hold wildcards, x a number, a list, "from-to" or "all"
+    kind: str = "ahead"  # times better than the best peer; or value, limit (our time over the limit's), quotient, change
     at_least: float = None
     at_most: float = None
+    far: float = None  # the bound where the CPUs are far from each other, if it is another
+    ways: list = field(default_factory=list)  # limit: of these ways only
     over: list = field(default_factory=list)  # quotient: the column or the [experiment, series, x] to divide by
     column: str = analysis.OURS
     use: str = "worst"  # or mean: geometric
@@ -34,10 +36,14 @@ class Asked:
         if self.kind == "ahead" and bound == 1:
             return "ahead"
         mean = "in the mean " if self.use == "mean" else ""
-        return f"{mean}{sign} {bound:g}{self.unit or 'x'}"
+        far = f", far {self.far:g}{self.unit or 'x'}" if self.far is not None else ""
+        return f"{mean}{sign} {bound:g}{self.unit or 'x'}{far}"
 
-    def is_reached(self, value):
-        return value >= self.at_least if self.at_least is not None else value <= self.at_most
+    def is_reached(self, value, state):
+        bound = self.at_most if self.at_least is None else self.at_least
+        if state == "far" and self.far is not None:
+            bound = self.far
+        return value <= bound if self.at_least is None else value >= bound
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,12 @@ def load(path=SOURCE):
 
 def matches(row, point):
     name, series, x = point
-    is_x = x == "all" or row.x in (x if isinstance(x, list) else [x])
-    return row.experiment == name and is_x and fnmatch.fnmatchcase(row.series, series)
+    if isinstance(x, str) and x != "all":
+        low, high = map(float, x.split("-"))
+        is_x = low <= row.x <= high
+    else:
+        is_x = x == "all" or row.x in (x if isinstance(x, list) else [x])
+    return fnmatch.fnmatchcase(row.experiment, name) and is_x and fnmatch.fnmatchcase(row.series, series)
 
 
 def median_of(row, column):
@@ -83,7 +93,9 @@ def value_at(asked, row, rows):
     if asked.kind == "ahead":
         return row.ratio()
     if asked.kind == "limit":
-        return row.limit_ratio(asked.column)
+        return row.limit_ratio(asked.ways, asked.column)
+    if asked.kind == "change":
+        return row.change()
     mine = median_of(row, asked.column)
     if asked.kind == "value":
         return None if mine is None else mine * asked.scale
@@ -97,8 +109,9 @@ def result_text(asked, values, plan, titles):
     unit = asked.unit or "x"
     place = ""
     if len(values) > 1:
-        is_one_series = len({row.series for _, row in values}) == 1
-        words = ["" if is_one_series else row.series, analysis.x_text(row, plan[row.experiment].x_label)]
+        names = {each.experiment for _, each in values}, {each.series for _, each in values}
+        words = [name for name, found in zip((row.experiment, row.series), names) if len(found) > 1]
+        words.append(analysis.x_text(row, plan[row.experiment].x_label))
         place = " at " + " ".join(filter(None, words))
     if asked.kind == "ahead":
         peer = titles.get(row.best_peer(), row.best_peer())
@@ -112,12 +125,12 @@ def result_text(asked, values, plan, titles):
 
 def evaluate(asked, rows, plan, titles):
     texts, reached = {}, {}
-    for state in ("near", "far", "any"):
+    for state in analysis.STATE_ORDER:
         chosen = [row for row in rows if row.state == state and any(matches(row, point) for point in asked.points)]
         values = [(value, row) for row in chosen if (value := value_at(asked, row, rows)) is not None]
         if values:
             figure, texts[state] = result_text(asked, values, plan, titles)
-            reached[state] = asked.is_reached(figure)
+            reached[state] = asked.is_reached(figure, state)
     return Result(asked, texts, reached)
 
 
@@ -141,10 +154,10 @@ def lines(found):
 
 def table(found):
     """Head and rows of words, for HTML and Markdown."""
-    head = ["figure", "asked", "near", "far", "any state", "reached"]
+    head = ["figure", "asked", "one state", "near", "far", "any state", "reached"]
     rows = [
         [f"{entry.asked.topic}: {entry.asked.what}", entry.asked.text]
-        + [entry.texts.get(state, "") for state in ("near", "far", "any")]
+        + [entry.texts.get(state, "") for state in analysis.STATE_ORDER]
         + [entry.verdict]
         for entry in found
     ]

@@ -1,10 +1,9 @@
 """What this machine is, and whether somebody else was using it while a sample was taken.
 
-Used by runner.py (disturbances), report.py and baseline.py (description, name of the machine).
+Used by runner.py (disturbances), report.py (description).
 """
 
 import ctypes
-import hashlib
 import os
 import platform
 import resource
@@ -59,14 +58,6 @@ def describe():
         "kernel": platform.release().split("-")[0],
         "virtual": "yes" if " hypervisor" in read("/proc/cpuinfo") else "no",
     }
-
-
-def short_name():
-    """Stable name of this kind of machine, for baseline files."""
-    facts = describe()
-    text = "|".join((facts["cpu"], facts["caches"], facts["memory"]))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return f"{facts['architecture']}-{len(os.sched_getaffinity(0))}cpu-{digest}"
 
 
 def adopt_orphans():

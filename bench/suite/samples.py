@@ -1,15 +1,16 @@
 """A sample: one line printed by a benchmark program, and the state of the machine it was taken in.
 
-Written by bench/programs/sample.c and limits.c; read by show_machine, compare, reproduce.
+Written by bench/programs/sample.c and bench/limits; read by show_machine, compare, reproduce.
 """
 
+import math
+import statistics
 from dataclasses import dataclass
 
-NEAR_NS_MAX = 80.0  # raw cache-line ping-pong below this: the two CPUs are near each other
-FAR_NS_MIN = 130.0  # above this: far; between the two, or two different states: mixed
-FAR_NS_MAX = 1000.0  # above this the two ranks share a CPU or were interrupted
-LIMIT_BYTES_QUICK, LIMIT_BYTES = 4 << 20, 64 << 20  # largest copies of `limits quick` and `limits all`
-STATES = ("near", "far", "mixed", "unknown")
+SHARE_MIN = 0.1  # of all probes: fewer are interruptions, not a state
+APART_MIN = 1.5  # two states differ by at least this factor
+BETWEEN_MAX = 0.1  # and at most this share of the probes lies in the middle third between them
+STATES = ("one", "near", "far")  # those compared; besides "mixed" (the probes disagree) and "unknown" (none)
 
 
 @dataclass
@@ -20,30 +21,82 @@ class Sample:
     value: float
     unit: str
     ranks: int
-    state: str  # one of STATES
-    probe_ns: float  # mean of the probes around the sample; 0 when there were none
+    before_ns: float  # the raw time of a cache line just before the sample and just after; 0: not taken
+    after_ns: float
     is_right: bool  # the program checked its data
     mpi: str = ""  # filled in by whoever ran the program
     round: int = 0
     experiment: str = ""
     is_disturbed: bool = False  # other processes used the CPUs meanwhile
+    state: str = "unknown"  # set by States.mark
 
     @property
     def key(self):
         """What has to be equal for two samples to be comparable, the state of the machine apart."""
         return (self.bench, self.series, self.x, self.ranks)
 
+    @property
+    def probes_ns(self):
+        return [probe for probe in (self.before_ns, self.after_ns) if probe > 0]
 
-def state_of(*probes_ns):
-    """Name of the state all these probes agree on."""
-    known = [probe for probe in probes_ns if probe > 0]
-    if not known:
-        return "unknown"
-    if all(probe < NEAR_NS_MAX for probe in known):
-        return "near"
-    if all(FAR_NS_MIN < probe < FAR_NS_MAX for probe in known):
-        return "far"
-    return "mixed"
+
+class States:
+    """The states of the machine in one run, from the probes of that run alone: near and far, or one.
+
+    The probes are cut in two where the logarithms of both parts vary least.  If one part holds too few of them, the
+    parts are too near to each other, or much lies between, the machine had one state.
+    """
+
+    def __init__(self, probes_ns):
+        self.limit_ns = None  # between near and far
+        logs = sorted(math.log(probe) for probe in probes_ns if probe > 0)
+        few = max(1, math.ceil(SHARE_MIN * len(logs)))
+        cuts = range(few, len(logs) - few + 1)
+        if not cuts:
+            return
+        cut = min(cuts, key=Scatter(logs).of)
+        near, far = statistics.median(logs[:cut]), statistics.median(logs[cut:])
+        third = (far - near) / 3
+        between = sum(near + third < log < far - third for log in logs)
+        if far - near >= math.log(APART_MIN) and between <= BETWEEN_MAX * len(logs):
+            self.limit_ns = math.exp((near + far) / 2)
+
+    def of(self, *probes_ns):
+        names = {self.name(probe) for probe in probes_ns if probe > 0}
+        return "unknown" if not names else names.pop() if len(names) == 1 else "mixed"
+
+    def name(self, probe_ns):
+        if self.limit_ns is None:
+            return "one"
+        return "near" if probe_ns < self.limit_ns else "far"
+
+    def mark(self, found):
+        for sample in found:
+            sample.state = self.of(*sample.probes_ns)
+
+
+class Scatter:
+    """Sum of the squared distances of both parts of a sorted list from their means, for every cut."""
+
+    def __init__(self, values):
+        self.sums, self.squares = [0.0], [0.0]
+        for value in values:
+            self.sums.append(self.sums[-1] + value)
+            self.squares.append(self.squares[-1] + value * value)
+
+    def of(self, cut):
+        return self.part(0, cut) + self.part(cut, len(self.sums) - 1)
+
+    def part(self, begin, end):
+        total = self.sums[end] - self.sums[begin]
+        return self.squares[end] - self.squares[begin] - total * total / (end - begin)
+
+
+def mark(found):
+    """Finds the states of the run that took these samples, and marks each with its own."""
+    states = States([probe for sample in found for probe in sample.probes_ns])
+    states.mark(found)
+    return states
 
 
 def parse(line):
@@ -53,8 +106,7 @@ def parse(line):
         return None
     fields = dict(word.split("=", 1) for word in words[1:] if "=" in word)
     try:
-        probes = [float(text) for text in fields.get("probe", "0").split(",")]
-        known = [probe for probe in probes if probe > 0]
+        before, after = map(float, fields.get("probe", "0,0").split(","))
         return Sample(
             fields["bench"],
             fields["series"],
@@ -62,8 +114,8 @@ def parse(line):
             float(fields["value"]),
             fields["unit"],
             int(fields["ranks"]),
-            state_of(*probes),
-            sum(known) / len(known) if known else 0.0,
+            before,
+            after,
             fields["check"] == "ok",
         )
     except (KeyError, ValueError):

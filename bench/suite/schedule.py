@@ -8,7 +8,8 @@ machine is in now.
 import math
 import time
 
-STATES = ("near", "far")
+from suite.samples import STATES
+
 LOW_SHARE = 0.1  # this part of an experiment's points may be worse covered than its figure says
 
 

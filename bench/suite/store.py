@@ -1,16 +1,16 @@
 """Files of a run: samples.csv (every sample), run.json (machine, versions, troubles), results.json (medians).
 
 A run's folder may be added to by several calls of compare, a few experiments at a time; the report is made
-from all that lies there.  A baseline is a results.json under another name.
+from all that lies there.
 """
 
 import csv
 import json
 from dataclasses import asdict, fields
 
-from suite.samples import Sample
+from suite.samples import Sample, mark
 
-COLUMNS = [field.name for field in fields(Sample)]
+COLUMNS = [field.name for field in fields(Sample) if field.name != "state"]
 
 
 def append_samples(folder, found):
@@ -18,7 +18,7 @@ def append_samples(folder, found):
     path = folder / "samples.csv"
     is_new = not path.exists()
     with open(path, "a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
         if is_new:
             writer.writeheader()
         for sample in found:
@@ -26,11 +26,12 @@ def append_samples(folder, found):
 
 
 def load_samples(folder):
+    """All samples of a run, marked with the states of the machine in it."""
     path = folder / "samples.csv"
     if not path.exists():
         return []
     with open(path, newline="") as file:
-        return [
+        found = [
             Sample(
                 bench=row["bench"],
                 series=row["series"],
@@ -38,8 +39,8 @@ def load_samples(folder):
                 value=float(row["value"]),
                 unit=row["unit"],
                 ranks=int(row["ranks"]),
-                state=row["state"],
-                probe_ns=float(row["probe_ns"]),
+                before_ns=float(row["before_ns"]),
+                after_ns=float(row["after_ns"]),
                 is_right=row["is_right"] == "True",
                 mpi=row["mpi"],
                 round=int(row["round"]),
@@ -48,6 +49,8 @@ def load_samples(folder):
             )
             for row in csv.DictReader(file)
         ]
+    mark(found)
+    return found
 
 
 def drop_experiment(folder, name):

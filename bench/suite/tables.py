@@ -4,7 +4,9 @@ import shutil
 import sys
 import time
 
-from suite import analysis
+from suite import analysis, peers
+
+CHANGE_MIN = 0.03  # smaller changes are not listed
 
 
 def order_of(names):
@@ -107,33 +109,19 @@ def summary_lines(rows, plan, names):
     return lines if len(lines) > 1 else []
 
 
-def against_lines(rows, old_rows, old_name):
-    """Before and after of our own figures; `old_rows` as saved by analysis.as_json."""
-    before = {}
-    for row in old_rows:
-        if analysis.OURS in row["medians"]:
-            before[row["experiment"], row["series"], row["x"], row["state"]] = row["medians"][analysis.OURS]
-    lines, ratios = [], []
-    for row in rows:
-        old = before.get((row.experiment, row.series, row.x, row.state))
-        cell = row.cells.get(analysis.OURS)
-        if not old or not cell or not old["median"] or not cell.median:
-            continue
-        factor = old["median"] / cell.median if row.is_less_better else cell.median / old["median"]
-        ratios.append(factor)
-        noise = max(0.03, old["spread"], cell.spread)
-        if abs(factor - 1) > noise:
+def change_lines(rows):
+    """Before and after of our own figures, both measured in this run (`--against`)."""
+    changes = [(change, row) for row in rows if (change := row.change())]
+    if not changes:
+        return []
+    mean = analysis.geometric_mean([change for change, _ in changes])
+    lines = [f"Before and after: {len(changes)} points, {mean:.3f}x the time in the geometric mean; beyond the spread:"]
+    for change, row in sorted(changes, key=lambda pair: -pair[0]):
+        old, new = row.cells[peers.BEFORE], row.cells[analysis.OURS]
+        if abs(change - 1) > max(CHANGE_MIN, old.spread, new.spread):
             lines.append(
                 f"  {row.experiment:<22} {row.series:<18} {row.x:>10g} {row.state:<5} "
-                f"{analysis.value_text(old['median']):>10} -> {analysis.value_text(cell.median):>10} "
-                f"{row.unit:<5}"
-                f" {factor:.2f}x {'better' if factor > 1 else 'WORSE'}"
+                f"{analysis.value_text(old.median):>10} -> {analysis.value_text(new.median):>10} {row.unit:<5}"
+                f" {change:.2f}x the time{'  WORSE' if change > 1 else ''}"
             )
-    mean = analysis.geometric_mean(ratios)
-    if mean is None:
-        return [f"Against {old_name}: no point in common in the same state of the machine"]
-    return [
-        f"Against {old_name}: {len(ratios)} points in common, {mean:.3f}x in the geometric mean; beyond the "
-        "spread:",
-        *(lines or ["  none"]),
-    ]
+    return lines

@@ -26,7 +26,7 @@ def tracked(repository):
     listed = subprocess.run(["git", "-C", repository, "ls-files"], capture_output=True, text=True, check=True).stdout
     for name in listed.splitlines():
         path = repository / name
-        if path.suffix in SUFFIXES and path.is_file() and "baselines" not in path.parts:
+        if path.suffix in SUFFIXES and path.is_file():
             yield path
 
 

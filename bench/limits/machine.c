@@ -1,11 +1,7 @@
 // The machine's own limits, without MPI: two processes pinned to two CPUs of this program's affinity mask.
 //
-//   limits probe      one line: the raw one-cache-line ping-pong now
-//   limits quick|all  that, memory copies in and out of cache, reads, futex wake, context switch, system call
-//
-// The two CPUs of a virtual machine may move on their host, so that the cache-line ping-pong differs by a
-// factor of four from one second to the next: under 80 ns counts as "near", over 130 ns as "far", the rest as
-// "mixed".
+//   machine probe   one line: the raw one-cache-line ping-pong now
+//   machine         that, reading out of cache, futex wake, context switch, system call
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -30,8 +26,6 @@ enum {
 // One cache line per word; the words are written by the process named in the comment.
 typedef struct {
   _Alignas(128) _Atomic uint64_t line;   // both, in turn
-  _Alignas(128) _Atomic uint64_t ready;  // writer: number of the buffer it has finished
-  _Alignas(128) _Atomic uint64_t taken;  // reader: number of the buffer it has copied
   _Alignas(128) _Atomic uint32_t wake;   // waker
   _Alignas(128) _Atomic uint64_t woken;  // sleeper: when it ran again, ns
 } Shared;
@@ -63,11 +57,9 @@ static int choose_cpus(void) {
   return found;
 }
 
-static double probe_before_ns, probe_after_ns;  // around the newest sample; 0: not taken
-
 static void print_sample(const char* series, double x, double value, const char* unit) {
-  printf("sample bench=limits series=%s x=%.10g value=%.6g unit=%s ranks=2 probe=%.1f,%.1f check=ok\n",
-         series, x, value, unit, probe_before_ns, probe_after_ns);
+  printf("sample bench=limits series=%s x=%.10g value=%.6g unit=%s ranks=2 probe=0,0 check=ok\n", series, x,
+         value, unit);
   fflush(stdout);
 }
 
@@ -109,54 +101,13 @@ static double ping_pong_ns(void) {
 static void* pages(size_t bytes) {
   void* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    perror("limits: mmap");
+    perror("machine: mmap");
     exit(1);
   }
   return memory;
 }
 
 typedef enum { kFresh, kClean, kOutOfCache } Data;
-
-// Reader and writer take turns: the writer fills a buffer, the reader times one memcpy of it.  Clean data was
-// not written since the reader's last copy; data of a pool was written long ago and lies in no cache.
-static double copy_gbps(size_t bytes, Data data) {
-  enum { kRepeatsMax = 400 };
-  const size_t pool = data == kOutOfCache ? kPoolBytes : bytes;
-  const int repeats = bytes <= 65536 ? kRepeatsMax : bytes <= (4 << 20) ? 60 : 12;
-  char *source = pages(pool), *target = pages(pool);
-  memset(source, 1, pool);
-  atomic_store(&shared->ready, 0);
-  atomic_store(&shared->taken, 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    pin(1);
-    memset(source, 3, pool);
-    for (uint64_t i = 1; i <= (uint64_t)repeats; ++i) {
-      if (data == kFresh) memset(source, (int)i, bytes);
-      atomic_store_explicit(&shared->ready, i, memory_order_release);
-      while (atomic_load_explicit(&shared->taken, memory_order_acquire) != i) {
-      }
-    }
-    _exit(0);
-  }
-  pin(0);
-  memset(target, 2, pool);
-  double rates[kRepeatsMax];
-  for (uint64_t i = 1; i <= (uint64_t)repeats; ++i) {
-    const size_t offset =
-        data == kOutOfCache ? (i * ((bytes + 4095) & ~(size_t)4095) * 3) % (pool - bytes) & ~(size_t)4095 : 0;
-    while (atomic_load_explicit(&shared->ready, memory_order_acquire) != i) {
-    }
-    const double start = now_ns();
-    memcpy(target + offset, source + offset, bytes);
-    rates[i - 1] = (double)bytes / (now_ns() - start);
-    atomic_store_explicit(&shared->taken, i, memory_order_release);
-  }
-  waitpid(child, NULL, 0);
-  munmap(source, pool);
-  munmap(target, pool);
-  return median(rates, repeats);
-}
 
 // Compiled for the machine at hand, so that the widest registers are used.
 static uint64_t sum_of(const uint64_t* words, size_t count) {
@@ -256,31 +207,15 @@ static void print_calls(void) {
 }
 
 int main(int argc, char** argv) {
-  const char* what = argc > 1 ? argv[1] : "quick";
+  const int is_probe = argc > 1 && strcmp(argv[1], "probe") == 0;
   const int found = choose_cpus();
   shared = pages(sizeof *shared);
-  if (found < 2) {
-    fprintf(stderr,
-            "limits: only one CPU may be used here, so there is no cache-line ping-pong to measure\n");
-    if (strcmp(what, "probe") == 0) print_sample("probe", 8, 0, "ns");
-  } else {
-    double probes[5];
-    const int count = strcmp(what, "probe") == 0 ? 1 : 5;
-    for (int i = 0; i < count; ++i) probes[i] = ping_pong_ns();
-    print_sample("probe", 8, median(probes, count), "ns");
-  }
-  if (strcmp(what, "probe") == 0) return 0;
-  const size_t bytes_max = strcmp(what, "all") == 0 ? 64 << 20 : 4 << 20;
-  for (size_t bytes = 4096; found == 2 && bytes <= bytes_max; bytes *= 4) {
-    probe_before_ns = ping_pong_ns();
-    const double fresh = copy_gbps(bytes, kFresh), clean = copy_gbps(bytes, kClean);
-    const double out_of_cache = copy_gbps(bytes, kOutOfCache);
-    probe_after_ns = ping_pong_ns();
-    print_sample("copy_fresh", (double)bytes, fresh, "GB/s");
-    print_sample("copy_clean", (double)bytes, clean, "GB/s");
-    print_sample("copy_out_of_cache", (double)bytes, out_of_cache, "GB/s");
-  }
-  probe_before_ns = probe_after_ns = 0;
+  if (found < 2)
+    fprintf(stderr, "machine: only one CPU may be used here, so there is no cache line to send\n");
+  double probes[5] = {0};
+  for (int i = 0; found == 2 && i < (is_probe ? 1 : 5); ++i) probes[i] = ping_pong_ns();
+  print_sample("probe", 8, is_probe ? probes[0] : median(probes, 5), "ns");
+  if (is_probe) return 0;
   print_sample("read_out_of_cache", kReadBytes, read_gbps(kReadBytes), "GB/s");
   if (found == 2) print_calls();
   return 0;
