@@ -81,21 +81,25 @@ void copy_grid_far(std::byte* to, Grid to_grid, const std::byte* from, Grid from
   }
 }
 
+// Four at a time, too: unpacking a list of 4-byte blocks takes half as long.
 template <std::int64_t kBlock>
 void gather(std::byte* __restrict to, const std::byte* __restrict from, const std::int32_t* offsets,
             std::int64_t n, std::int64_t) noexcept {
+#pragma GCC unroll 4
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * kBlock, moved(from, offsets[i]), kBlock);
 }
 
 template <std::int64_t kBlock>
 void scatter(std::byte* __restrict to, const std::byte* __restrict from, const std::int32_t* offsets,
              std::int64_t n, std::int64_t) noexcept {
+#pragma GCC unroll 4
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(moved(to, offsets[i]), from + i * kBlock, kBlock);
 }
 
 template <std::int64_t kBlock>
 void same(std::byte* __restrict to, const std::byte* __restrict from, const std::int32_t* offsets,
           std::int64_t n, std::int64_t) noexcept {
+#pragma GCC unroll 4
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(moved(to, offsets[i]), moved(from, offsets[i]), kBlock);
 }
 
