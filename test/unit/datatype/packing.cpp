@@ -147,7 +147,7 @@ void expect_records_copied(const std::vector<std::pair<int, int>>& runs, int ext
         const std::int64_t at = static_cast<std::int64_t>(margin) + i * extent + offset;
         std::memcpy(&expected[shift + at], &from[at], static_cast<std::size_t>(bytes));
       }
-    copy(source_of(*type, &from[margin], n), target_of(*type, &to[margin + shift], n));
+    copy_data(source_of(*type, &from[margin], n), target_of(*type, &to[margin + shift], n));
     ASSERT_EQ(to, expected) << n << " records of extent " << extent << " shifted by " << shift;
   }
   EXPECT_EQ(type_free(*inner), Err::ok);
