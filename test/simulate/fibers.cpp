@@ -1,20 +1,23 @@
 #include "test/simulate/fibers.hpp"
 
-#include <cstdlib>
-
-#include "base/variable.hpp"
-
 namespace dunlin::test {
 namespace {
+
 Fibers* current = nullptr;  // makecontext passes only ints
+
+// A wait that went to sleep would hold up all ranks.
+constexpr std::uint64_t kNeverSleep = 1'000'000'000'000;
+
 }
 
 Fibers::Fibers(World& world, std::function<void(int)> body)
-    : world_(world), body_(std::move(body)), fibers_(std::size_t(world.size())) {
-  // A wait that went to sleep would hold up all ranks.
-  setenv("DUNLIN_SPIN_POLLS", "1000000000000", 1);
-  Variable::read_all_again();
-  world_.network().after_poll = [this] { give_way(); };
+    : settings_({{"SPIN_POLLS", kNeverSleep},
+                 {"SPIN_POLLS_SHARED", kNeverSleep},
+                 {"SPIN_POLLS_ANSWERED", kNeverSleep}}),
+      world_(world),
+      body_(std::move(body)),
+      fibers_(std::size_t(world.size())) {
+  world_.network().give_way = [this] { give_way(); };
   for (Fiber& each : fibers_) {
     each.stack = std::make_unique<std::byte[]>(kStackBytes);
     getcontext(&each.context);
@@ -26,9 +29,8 @@ Fibers::Fibers(World& world, std::function<void(int)> body)
 }
 
 Fibers::~Fibers() {
-  world_.network().after_poll = nullptr;
-  unsetenv("DUNLIN_SPIN_POLLS");
-  Variable::read_all_again();
+  world_.network().give_way = nullptr;
+  progress::Engine::set_of_process(nullptr);
 }
 
 void Fibers::enter() {
@@ -52,11 +54,12 @@ void Fibers::run() {
     const std::size_t next = world_.network().roll(fibers_.size());
     if (fibers_[next].is_done) continue;
     running_ = int(next);
+    progress::Engine::set_of_process(&world_.engine(running_));
     swapcontext(&scheduler_, &fibers_[next].context);
     running_ = -1;
     if (fibers_[next].is_done) --left;
-    idle_switches = delivered == world_.network().delivered() ? idle_switches + 1 : 0;
-    delivered = world_.network().delivered();
+    idle_switches = delivered == world_.delivered() ? idle_switches + 1 : 0;
+    delivered = world_.delivered();
     if (idle_switches < idle_switches_max) continue;
     for (std::size_t rank = 0; rank < fibers_.size(); ++rank)
       if (!fibers_[rank].is_done) {

@@ -1,5 +1,5 @@
 // Simulated ranks that make blocking calls: each runs on a stack of its own and gives way at every poll of
-// its transport.
+// its transport, and sometimes while it maps or copies a peer's memory.
 //
 //   Fibers fibers(world, [&](int rank) { coll::barrier(world.comm(rank)); });
 //   fibers.run();
@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "test/simulate/settings.hpp"
 #include "test/simulate/world.hpp"
 
 namespace dunlin::test {
@@ -34,6 +35,7 @@ class Fibers {
   static void enter();
   void give_way();
 
+  const Settings settings_;
   World& world_;
   const std::function<void(int)> body_;
   std::vector<Fiber> fibers_;  // by rank

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/variable.hpp"
 #include "peer/peer_memory.hpp"
 #include "test/simulate/buffer.hpp"
 #include "test/simulate/fibers.hpp"
+#include "test/simulate/settings.hpp"
 #include "test/simulate/world.hpp"
 
 namespace dunlin::test {
@@ -18,21 +18,11 @@ namespace {
 enum class Naming { source_and_tag, any_source, any_tag, anything };
 constexpr int kNamings = 4;
 
-class Settings {
- public:
-  Settings(std::uint64_t eager_bytes, std::uint64_t unexpected_bytes, std::uint64_t piece_bytes = 16384) {
-    setenv("DUNLIN_PIECE_BYTES", std::to_string(piece_bytes).c_str(), 1);
-    setenv("DUNLIN_EAGER_BYTES", std::to_string(eager_bytes).c_str(), 1);
-    setenv("DUNLIN_UNEXPECTED_BYTES", std::to_string(unexpected_bytes).c_str(), 1);
-    Variable::read_all_again();
-  }
-  ~Settings() {
-    unsetenv("DUNLIN_PIECE_BYTES");
-    unsetenv("DUNLIN_EAGER_BYTES");
-    unsetenv("DUNLIN_UNEXPECTED_BYTES");
-    Variable::read_all_again();
-  }
-};
+Settings limits(std::uint64_t eager_bytes, std::uint64_t unexpected_bytes,
+                std::uint64_t piece_bytes = 16384) {
+  return Settings(
+      {{"EAGER_BYTES", eager_bytes}, {"UNEXPECTED_BYTES", unexpected_bytes}, {"PIECE_BYTES", piece_bytes}});
+}
 
 struct Message {
   int from, to, naming, tag;
@@ -192,7 +182,7 @@ TEST(SimulatedPointToPoint, EverythingArrivesOnceAndInOrder) {
     std::mt19937_64 dice(seed);
     constexpr std::uint64_t kEager[] = {1, 64, 1000, 16384}, kUnexpected[] = {0, 200, 5000, 1 << 30};
     constexpr std::uint64_t kPiece[] = {64, 600, 5000, 16384};
-    const Settings settings(kEager[dice() % 4], kUnexpected[dice() % 4], kPiece[dice() % 4]);
+    const Settings settings = limits(kEager[dice() % 4], kUnexpected[dice() % 4], kPiece[dice() % 4]);
     World world(int(1 + dice() % 9), weather_of(seed));
     Traffic(world, seed).run();
     world.settle();
@@ -202,7 +192,7 @@ TEST(SimulatedPointToPoint, EverythingArrivesOnceAndInOrder) {
 
 TEST(SimulatedPointToPoint, AMessageInPiecesMeetsItsReceiveHalfWay) {
   constexpr std::size_t kValues = 1000;
-  const Settings settings(16384, 1 << 30, 512);
+  const Settings settings = limits(16384, 1 << 30, 512);
   const Datatype& type = predefined(MPI_INT64_T);
   for (const std::size_t room : {kValues, kValues / 2, std::size_t{0}}) {
     SCOPED_TRACE(room);
@@ -245,7 +235,7 @@ TEST(SimulatedPointToPoint, AMessageInPiecesMeetsItsReceiveHalfWay) {
 TEST(SimulatedPointToPoint, AFloodIsHeldBackAndNothingIsLost) {
   constexpr std::uint64_t kLimit = 20'000, kOffer = 40;
   constexpr int kMessages = 2000, kValues = 125;
-  const Settings settings(16384, kLimit);
+  const Settings settings = limits(16384, kLimit);
   transport::sim::Weather weather;
   weather.messages_max = 10;
   World world(2, weather);
@@ -316,7 +306,7 @@ class SameMemories final : public peer::Memories {
 /// right after the receive: whatever the library has to say of the received message comes before it.
 TEST(SimulatedPointToPoint, AReceivedMessageLeavesItsBufferBeforeTheReceiversNextWord) {
   constexpr int kValues = 100, kRounds = 20;
-  const Settings settings(64, 1 << 30);
+  const Settings settings = limits(64, 1 << 30);
   for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SameMemories memories;
@@ -355,7 +345,7 @@ TEST(SimulatedPointToPoint, AReceivedMessageLeavesItsBufferBeforeTheReceiversNex
 
 /// The same in one process: the word of a message to oneself waits until its delivery is over.
 TEST(SimulatedPointToPoint, AReceivedMessageToOneselfLeavesItsBuffer) {
-  const Settings settings(64, 1 << 30);
+  const Settings settings = limits(64, 1 << 30);
   World world(1, {});
   Comm& comm = world.comm(0);
   constexpr int kValues = 100;

@@ -1,6 +1,10 @@
 #include "test/simulate/world.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "op/op.hpp"
@@ -33,15 +37,32 @@ void make_predefined_objects() {
   ASSERT_TRUE(done);
 }
 
-World::Rank::Rank(transport::sim::Network& network, int me, int size)
-    : engine(me, size), self(me, engine.protocol) {
+namespace {
+
+std::unique_ptr<NodeTransport> open_node(int fd, int local_rank, const std::vector<int>& peers,
+                                         transport::sim::Network& network) {
+  auto opened = transport::shm::Transport::open(
+      {.fd = fd, .offset = 0, .local_rank = local_rank, .node_peers = peers});
+  if (!opened) std::abort();
+  return std::make_unique<NodeTransport>(std::move(*opened), network);
+}
+
+}  // namespace
+
+World::Rank::Rank(transport::sim::Network& network, int me, std::vector<int> node_peers,
+                  std::unique_ptr<NodeTransport> node_transport, peer::Memories* memories)
+    : node(std::move(node_transport)), engine(me, network.size()), self(me, engine.protocol) {
+  if (node) {
+    engine.add(*node);
+    engine.protocol.set_shared_memory(node->shm());
+    engine.protocol.set_memories(*memories);
+  }
   engine.add(self);
   engine.add(network.transport(me));
   process.engine = &engine;
   process.me = me;
-  process.world_size = size;
-  process.node_peers.resize(std::size_t(size));
-  std::iota(process.node_peers.begin(), process.node_peers.end(), 0);
+  process.world_size = network.size();
+  process.node_peers = std::move(node_peers);
   comm::create_world(process);
 }
 
@@ -52,7 +73,33 @@ World::Rank::~Rank() {
 
 World::World(int size, const transport::sim::Weather& weather) : network_(size, weather) {
   make_predefined_objects();
-  for (int me = 0; me < size; ++me) ranks_.push_back(std::make_unique<Rank>(network_, me, size));
+  std::vector<int> everybody(std::size_t(size), 0);
+  std::iota(everybody.begin(), everybody.end(), 0);
+  for (int me = 0; me < size; ++me)
+    ranks_.push_back(std::make_unique<Rank>(network_, me, everybody, nullptr, nullptr));
+}
+
+World::World(const Nodes& nodes, const transport::sim::Weather& weather)
+    : network_(int(nodes.of_rank.size()), weather) {
+  make_predefined_objects();
+  const std::vector<int>& of_rank = nodes.of_rank;
+  for (std::size_t me = 0; me < of_rank.size(); ++me)
+    memories_.push_back(std::make_unique<RankMemory>(network_, memories_, nodes.memory));
+  ranks_.resize(of_rank.size());
+  for (std::size_t node = 0; node < of_rank.size(); ++node) {
+    std::vector<int> peers;
+    for (std::size_t rank = 0; rank < of_rank.size(); ++rank)
+      if (of_rank[rank] == int(node)) peers.push_back(int(rank));
+    const int fd = memfd_create("dunlin-node", MFD_CLOEXEC);
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      const auto me = std::size_t(peers[i]);
+      std::unique_ptr<NodeTransport> transport;
+      if (peers.size() > 1) transport = open_node(fd, int(i), peers, network_);
+      ranks_[me] =
+          std::make_unique<Rank>(network_, int(me), peers, std::move(transport), memories_[me].get());
+    }
+    close(fd);
+  }
 }
 
 World::~World() = default;
@@ -91,6 +138,13 @@ std::vector<Ref<Comm>> World::inter(int split, std::uint64_t context) {
     comm.target_size = comm.remote_group->size();
   }
   return comms;
+}
+
+std::uint64_t World::delivered() const noexcept {
+  std::uint64_t messages = network_.delivered();
+  for (const auto& rank : ranks_)
+    if (rank->node) messages += rank->node->delivered();
+  return messages;
 }
 
 bool World::poll_all() {

@@ -1,5 +1,8 @@
-// Many ranks in one process: an engine and a world communicator each, joined by a simulated network
-// (transport/sim).
+// Many ranks in one process: an engine and a world communicator each.
+//
+// Ranks of one simulated node are joined by the real transport/shm, and reach each other's memory as
+// memory.hpp says; ranks of different nodes by a simulated network (transport/sim).  So an engine has up to
+// three transports: shm, self, sim.
 //
 // A run is a loop that polls the engines in an order that the seed decides, until all requests are complete
 // or nothing moves any more.  Failing tests print the seed; the same seed replays the same run.
@@ -14,7 +17,9 @@
 #include "comm/process.hpp"
 #include "object/request.hpp"
 #include "progress/engine.hpp"
+#include "test/simulate/memory.hpp"
 #include "transport/self/transport.hpp"
+#include "transport/shm/transport.hpp"
 #include "transport/sim/network.hpp"
 
 namespace dunlin::test {
@@ -22,15 +27,56 @@ namespace dunlin::test {
 /// Weather for a seed: anything from a calm lake with large messages to a storm of tiny ones.
 transport::sim::Weather weather_of(std::uint64_t seed);
 
+/// Which ranks are joined by shared memory, and what they can do with it.
+struct Nodes {
+  std::vector<int> of_rank;  // number of the node, below the number of ranks
+  MemoryWeather memory;
+};
+
+/// The transport of a node, looked at when the dice say so.
+class NodeTransport final : public transport::Transport {
+ public:
+  NodeTransport(std::unique_ptr<transport::shm::Transport> shm, transport::sim::Network& network) noexcept
+      : shm_(std::move(shm)), network_(network) {}
+  const char* name() const noexcept override { return "node"; }
+  transport::Channel* connect(int peer) noexcept override { return shm_->connect(peer); }
+  int poll(transport::Inbox& inbox) noexcept override {
+    return is_looked_at() ? count(shm_->poll(inbox)) : 0;
+  }
+  int poll_peer(int peer, transport::Inbox& inbox) noexcept override {
+    return is_looked_at() ? count(shm_->poll_peer(peer, inbox)) : 0;
+  }
+  transport::shm::Transport& shm() noexcept { return *shm_; }
+  /// Messages so far.
+  std::uint64_t delivered() const noexcept { return delivered_; }
+
+ private:
+  bool is_looked_at() noexcept { return !network_.chance(network_.weather().delay_percent); }
+  int count(int messages) noexcept {
+    delivered_ += std::uint64_t(messages);
+    return messages;
+  }
+
+  const std::unique_ptr<transport::shm::Transport> shm_;
+  transport::sim::Network& network_;
+  std::uint64_t delivered_ = 0;
+};
+
 class World {
  public:
+  /// All ranks are joined by the network, as if they were on one node.
   World(int size, const transport::sim::Weather& weather);
+  World(const Nodes& nodes, const transport::sim::Weather& weather);
   ~World();
 
   int size() const noexcept { return int(ranks_.size()); }
   transport::sim::Network& network() noexcept { return network_; }
   progress::Engine& engine(int rank) noexcept { return ranks_[std::size_t(rank)]->engine; }
   Comm& comm(int rank) noexcept { return *ranks_[std::size_t(rank)]->process.world; }
+  /// Only of a world with nodes.
+  RankMemory& memory(int rank) noexcept { return *memories_[std::size_t(rank)]; }
+  /// Messages that have come, by whatever way.
+  std::uint64_t delivered() const noexcept;
 
   /// Communicators of our own making, by rank; `context` as in Comm::context.  Ranks outside the group get
   /// nothing.
@@ -45,8 +91,10 @@ class World {
 
  private:
   struct Rank {
-    Rank(transport::sim::Network& network, int me, int size);
+    Rank(transport::sim::Network& network, int me, std::vector<int> node_peers,
+         std::unique_ptr<NodeTransport> node, peer::Memories* memories);
     ~Rank();
+    const std::unique_ptr<NodeTransport> node;  // nullptr where the rank is alone on its node
     progress::Engine engine;
     transport::self::Transport self;
     comm::Process process;
@@ -55,6 +103,7 @@ class World {
   void report_hang(std::span<Request* const> requests);
 
   transport::sim::Network network_;
+  std::vector<std::unique_ptr<RankMemory>> memories_;  // by rank
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

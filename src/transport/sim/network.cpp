@@ -49,7 +49,7 @@ int Transport::poll(Inbox& inbox) noexcept {
   const int first = int(network_.roll(std::uint64_t(size)));
   int messages = 0;
   for (int i = 0; i < size; ++i) messages += network_.deliver((first + i) % size, me_, inbox);
-  if (network_.after_poll) network_.after_poll();
+  if (network_.give_way) network_.give_way();
   return messages;
 }
 

@@ -64,9 +64,14 @@ class Network {
   /// Messages sent and not delivered.
   std::size_t under_way() const noexcept { return under_way_; }
   std::uint64_t delivered() const noexcept { return delivered_; }
-  /// Called at the end of every poll of a rank's transport: where simulated blocking calls let other ranks
-  /// run.
-  std::function<void()> after_poll;
+  /// Lets other ranks run, where ranks make blocking calls on stacks of their own.  Called at the end of
+  /// every poll of a rank's transport, and by `interrupt`.
+  std::function<void()> give_way;
+  /// For places where a process may be put aside in the midst of its work.
+  void interrupt() {
+    constexpr unsigned kPercent = 20;
+    if (give_way && chance(kPercent)) give_way();
+  }
   /// True in `percent` of 100 cases.
   bool chance(unsigned percent) noexcept { return percent > 0 && dice_() % 100 < percent; }
   std::uint64_t roll(std::uint64_t below) noexcept { return dice_() % below; }

@@ -1,0 +1,67 @@
+// The memory of simulated ranks, as their peers on the same simulated node reach it.
+//
+// All ranks live in one process, so mapping is the identity.  The seed decides what ranks can do with each
+// other's memory, which buffers of the program are shared, when a map or a copy declines, and when a rank
+// forks: from then on none of its older buffers is shared, what was mapped before is no longer valid, and the
+// mapping that met the fork leads to other bytes, so that whoever trusts it delivers nonsense.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "peer/peer_memory.hpp"
+#include "transport/sim/network.hpp"
+
+namespace dunlin::test {
+
+/// What may happen to copies between the ranks of a node; percentages.
+struct MemoryWeather {
+  bool maps = false;           // some memory can be mapped
+  bool reads = false;          // any memory can be read and written by copies
+  unsigned shared = 100;       // of the program's buffers: can be mapped
+  unsigned decline = 0;        // of attempts that could succeed
+  unsigned fork = 0;           // of maps of the program's buffers: their owner forks
+};
+
+/// Of one rank.
+class RankMemory final : public peer::Memories {
+ public:
+  RankMemory(transport::sim::Network& network, std::vector<std::unique_ptr<RankMemory>>& all,
+             const MemoryWeather& weather) noexcept
+      : network_(network), all_(all), weather_(weather) {}
+
+  /// A buffer of the program comes and goes.  What is not announced is the library's own memory, which is
+  /// shared.
+  void add_buffer(const void* at, std::size_t bytes);
+  void remove_buffer(const void* at);
+
+  std::unique_ptr<peer::PeerMemory> connect(int peer) noexcept override;
+  bool is_shared(const void* at, std::size_t bytes) noexcept override;
+
+  // For peers.
+  peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept;
+  bool is_still_valid(const peer::Mapping& mapping) const noexcept {
+    return mapping.generation == generation_;
+  }
+  bool can_copy(const peer::Piece& to) noexcept;
+  const MemoryWeather& weather() const noexcept { return weather_; }
+
+ private:
+  struct Buffer {
+    std::size_t bytes;
+    bool is_shared;
+  };
+  Buffer* find(const void* at) noexcept;
+  std::byte* fork(const std::byte* mapped, std::size_t bytes) noexcept;
+
+  transport::sim::Network& network_;
+  std::vector<std::unique_ptr<RankMemory>>& all_;
+  const MemoryWeather weather_;
+  std::uint64_t generation_ = 0;               // forks so far
+  std::map<std::uintptr_t, Buffer> buffers_;   // of the program, by address
+  std::vector<std::vector<std::byte>> stale_;  // what mappings that met a fork lead to
+};
+
+}  // namespace dunlin::test
