@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/log.hpp"
 #include "base/variable.hpp"
@@ -180,16 +181,14 @@ void Protocol::mark_busy(Peer& peer) noexcept {
 }
 
 bool Protocol::flush_busy() noexcept {
+  // What is delivered to oneself meanwhile may make others busy: the list is taken off first.
   bool moved = false;
-  for (Peer** at = &busy_peers_; *at;) {
-    Peer& peer = **at;
+  for (Peer* each = std::exchange(busy_peers_, nullptr); each;) {
+    Peer& peer = *each;
+    each = peer.next_busy;
+    peer.is_busy = false;
     moved |= try_flush(peer);
-    if (peer.has_pending()) {
-      at = &peer.next_busy;
-    } else {
-      peer.is_busy = false;
-      *at = peer.next_busy;
-    }
+    if (peer.has_pending()) mark_busy(peer);
   }
   return moved;
 }
