@@ -17,6 +17,7 @@
 
 enum {
   kProbeTrips = 5000,
+  kProbeBatch = 500,
   kCallRepeats = 200000,
   kWakeRepeats = 400,
   kPoolBytes = 256 << 20,
@@ -73,6 +74,7 @@ static double median(double* values, int count) {
   return values[count / 2];
 }
 
+// The median of batches, so that an interruption does not look like another state of the machine.
 static double ping_pong_ns(void) {
   atomic_store(&shared->line, 0);
   const pid_t child = fork();
@@ -86,16 +88,18 @@ static double ping_pong_ns(void) {
     _exit(0);
   }
   pin(0);
-  double start = 0;
+  double times[kProbeTrips / kProbeBatch], start = 0;  // the first batch waits for the other process
   for (uint64_t trip = 1; trip <= kProbeTrips; ++trip) {
-    if (trip == 1000) start = now_ns();
     atomic_store_explicit(&shared->line, 2 * trip - 1, memory_order_release);
     while (atomic_load_explicit(&shared->line, memory_order_acquire) != 2 * trip) {
     }
+    if (trip % kProbeBatch != 0) continue;
+    const double now = now_ns();
+    times[trip / kProbeBatch - 1] = (now - start) / kProbeBatch / 2;
+    start = now;
   }
-  const double result = (now_ns() - start) / (kProbeTrips - 1000 + 1) / 2;
   waitpid(child, NULL, 0);
-  return result;
+  return median(times + 1, kProbeTrips / kProbeBatch - 1);
 }
 
 static void* pages(size_t bytes) {

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kProbeTrips = 1500, kPathBytes = 64, kPageBytes = 4096, kIterationsMax = 1 << 24 };
+enum { kProbeTrips = 1500, kProbeBatch = 100, kPathBytes = 64, kPageBytes = 4096, kIterationsMax = 1 << 24 };
 
 int bench_rank, bench_ranks;
 double bench_init_s;
@@ -114,6 +114,12 @@ void bench_start(int* argc, char*** argv, const char* name) {
 
 void bench_finish(void) { MPI_Finalize(); }
 
+static int compare_doubles(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+// The median of batches, so that an interruption does not look like another state of the machine.
 double bench_probe(void) {
   if (!line || bench_rank > 1) return 0;
   const uint64_t aborted = 0xffffffffu, base = ++probe_generation << 32;
@@ -129,21 +135,25 @@ double bench_probe(void) {
     }
     return 0;
   }
-  double start = 0;
+  double ends[kProbeTrips / kProbeBatch];  // the first batch waits for the other rank
   for (uint64_t trip = 0; trip < kProbeTrips; ++trip) {
-    if (trip == 100) start = bench_now();  // the other rank has certainly come
     long polls = 0;
     __atomic_store_n(line, base + 2 * trip + 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(line, __ATOMIC_ACQUIRE) != base + 2 * trip + 2) {
       if (++polls % 20000 != 0) continue;
       sched_yield();
-      if (start > 0 && bench_now() - start > 0.05) {  // both ranks share a CPU: no such figure here
+      if (trip > kProbeBatch && bench_now() - ends[0] > 0.05) {  // both ranks share a CPU: no such figure
         __atomic_store_n(line, base + aborted, __ATOMIC_RELEASE);
         return 0;
       }
     }
+    if (trip % kProbeBatch == kProbeBatch - 1) ends[trip / kProbeBatch] = bench_now();
   }
-  return (bench_now() - start) / (kProbeTrips - 100) / 2 * 1e9;
+  const int batches = kProbeTrips / kProbeBatch - 1;
+  double times[kProbeTrips / kProbeBatch];
+  for (int i = 0; i < batches; ++i) times[i] = ends[i + 1] - ends[i];
+  qsort(times, (size_t)batches, sizeof *times, compare_doubles);
+  return times[batches / 2] / kProbeBatch / 2 * 1e9;
 }
 
 void* bench_memory(size_t bytes) {
