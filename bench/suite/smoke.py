@@ -49,6 +49,14 @@ RUNS = [
     (2, "nas_ft", ["--side=32", "--steps=1"]),
     (2, "instructions", ["--count=3", "--pause-ms=1"]),
 ]
+PLAIN = [
+    (2, "pingpong", ["--sizes=0,8,4096,300000"]),
+    (2, "pingpong", ["--sizes=8,5000", "--memory=stack", "--call=waitall"]),
+    (2, "bandwidth", ["--sizes=8,70000", "--bidirectional=1", "--mode=fresh"]),
+    (4, "all_to_all", ["--sizes=8,70000"]),
+    (2, "strided", ["--mode=fresh"]),
+]
+WAYS = ("halves", "receiver", "sender", "bulk", "lines")
 PARTS = [
     ("one_to_all", ["bench/memory/one_to_all", "65536", "2"]),
     ("registration", ["bench/memory/registration"]),
@@ -62,40 +70,45 @@ EXAMPLES = [(ranks, "heat2d", ["60", "30"]) for ranks in (1, 2, 3, 4, 7)]
 TIMEOUT_S = 60
 
 
-def run(build, ranks, program, arguments):
-    command = [build / "bin/mpirun", "-n", str(ranks), build / program, *arguments]
+def run(*command):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=TIMEOUT_S)
+
+
+def fails(name, result):
+    """Whether a program failed or carried wrong data; says so."""
+    found = samples.parse_all(result.stdout)
+    if result.returncode == 0 and found and all(sample.is_right for sample in found):
+        return False
+    print(f"{name}: exit code {result.returncode}, {len(found)} samples\n{result.stderr.strip()[-1000:]}")
+    return True
 
 
 def main():
     build, failures = Path(sys.argv[1]), 0
+    mpirun = [build / "bin/mpirun", "-n"]
     for ranks, name, arguments in RUNS:
-        result = run(build, ranks, f"bench/{name}", [*SHORT, *arguments])
-        found = samples.parse_all(result.stdout)
-        is_good = result.returncode == 0 and found and all(sample.is_right for sample in found)
-        if not is_good:
-            failures += 1
-            print(
-                f"{name} {' '.join(arguments)} on {ranks} ranks: exit code {result.returncode}, "
-                f"{len(found)} samples"
-            )
-            print(result.stderr.strip()[-1000:])
+        result = run(*mpirun, ranks, build / "bench" / name, *SHORT, *arguments)
+        failures += fails(f"{name} {' '.join(arguments)} on {ranks} ranks", result)
+    for ranks, name, arguments in PLAIN:
+        for way in WAYS:
+            words = [f"--ranks={ranks}", f"--way={way}", "--alloc=mpi", *SHORT, *arguments]
+            failures += fails(f"limits/{name} {' '.join(words)}", run(build / "bench/limits" / name, *words))
     for part, (program, *arguments) in PARTS:
         if not (build / program).exists():
             continue  # Google Benchmark was not there to build it with
-        result = subprocess.run([build / program, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S)
+        result = run(build / program, *arguments)
         if result.returncode != 0 or not parts.parse(part, result.stdout):
             failures += 1
             print(f"{program}: exit code {result.returncode}, or its table is not understood\n{result.stdout}")
     for ranks, name, arguments in EXAMPLES:
-        result = run(build, ranks, f"examples/{name}", arguments)
+        result = run(*mpirun, ranks, build / "examples" / name, *arguments)
         if result.returncode != 0 or "correct" not in result.stdout:
             failures += 1
             print(
                 f"{name} on {ranks} ranks: exit code {result.returncode}\n{result.stdout}"
                 f"{result.stderr.strip()[-1000:]}"
             )
-    count = len(RUNS) + len(PARTS) + len(EXAMPLES)
+    count = len(RUNS) + len(PLAIN) * len(WAYS) + len(PARTS) + len(EXAMPLES)
     print(f"{count - failures} of {count} runs passed")
     return 1 if failures else 0
 
