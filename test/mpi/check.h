@@ -17,10 +17,15 @@ static int check_rank, check_size;
     }                                                                                  \
   } while (0)
 
-static inline void check_start(int* argc, char*** argv) {
-  MPI_Init(argc, argv);
+static inline void check_start_threads(int* argc, char*** argv, int level) {
+  int provided;
+  MPI_Init_thread(argc, argv, level, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &check_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &check_size);
+}
+
+static inline void check_start(int* argc, char*** argv) {
+  check_start_threads(argc, argv, MPI_THREAD_SINGLE);
 }
 
 static inline int check_end(void) {

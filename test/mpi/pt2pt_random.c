@@ -1,13 +1,18 @@
 /* Random traffic: sizes of every way, layouts with gaps, kinds of memory, send modes, ways to receive,
-   wildcards, cancelled requests and late receivers, all mixed.  Every byte, every status and the order of the
-   messages of each sender and tag are checked.  All ranks draw the same list of messages; the seed is the
-   first argument, or the clock. */
+   wildcards, cancelled requests, late receivers and forks, all mixed.  Every byte, every status and the order
+   of the messages of each sender and tag are checked.  All ranks draw the same list of messages; the seed is
+   the first argument, or the clock (0).  The second argument is how many threads of each rank do all this at
+   once, each with its own messages and communicators (1). */
+#include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 
 enum { kMessages = 600, kTags = 3, kComms = 4, kOutstandingMax = 24, kNever = 77, kUntouched = 0xa5 };
+enum { kThreadsMax = 4 };
 /* How the receives of a communicator name their messages.  Data begin with the message's number. */
 enum { kNamed, kAnySource, kAnyTag, kAnyBoth };
 
@@ -23,14 +28,22 @@ typedef struct {
   int comm, has_gaps, is_mpi_memory, bytes_max, is_receive, place;
 } Operation;
 
-static Message messages[kMessages];
-static Operation running[2 * kMessages];
-static int running_count, is_all_posted;
-static MPI_Comm comms[kComms];
 static MPI_Datatype every_other; /* a byte and a gap */
-static unsigned seed, shared_state, own_state;
+static unsigned seed;
+static int message_count; /* of each thread */
+/* What a thread starts with. */
+typedef struct {
+  int thread;
+  MPI_Comm comms[kComms];
+} Part;
+/* Of each thread: */
+static _Thread_local Message messages[kMessages];
+static _Thread_local Operation running[2 * kMessages];
+static _Thread_local int running_count, is_all_posted;
+static _Thread_local MPI_Comm comms[kComms];
+static _Thread_local unsigned shared_state, own_state;
 /* What each receive got, in the order of posting. */
-static int received[kMessages], received_count;
+static _Thread_local int received[kMessages], received_count;
 
 static unsigned draw(unsigned* state, unsigned below) {
   *state = *state * 1664525u + 1013904223u;
@@ -39,7 +52,7 @@ static unsigned draw(unsigned* state, unsigned below) {
 
 static void draw_messages(void) {
   static const int bytes_max[] = {4, 40, 64, 600, 5000, 20000, 70000, 300000};
-  for (int i = 0; i < kMessages; ++i) {
+  for (int i = 0; i < message_count; ++i) {
     Message* m = &messages[i];
     m->source = (int)draw(&shared_state, (unsigned)check_size);
     m->dest = (int)draw(&shared_state, (unsigned)check_size);
@@ -82,7 +95,7 @@ static void check_received(Operation* o, MPI_Status* status) {
   int bytes = 0, number = 0;
   MPI_Get_count(status, MPI_BYTE, &bytes);
   for (int i = 0; i < 4; ++i) number |= o->data[i * step] << (8 * i);
-  CHECK(number >= 0 && number < kMessages, "seed %u: message %d", seed, number);
+  CHECK(number >= 0 && number < message_count, "seed %u: message %d", seed, number);
   const Message* m = &messages[number];
   if (o->comm == kNamed) CHECK(number == o->number, "seed %u: %d instead of %d", seed, number, o->number);
   CHECK(m->dest == check_rank && m->comm == o->comm, "seed %u: message %d is not for us", seed, number);
@@ -204,34 +217,66 @@ static void check_order(void) {
   free(newest);
 }
 
-int main(int argc, char** argv) {
-  check_start(&argc, &argv);
-  seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : (unsigned)time(NULL);
-  MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD);
-  if (check_rank == 0) printf("seed %u\n", seed), fflush(stdout);
-  shared_state = seed;
-  own_state = seed * 2654435761u + (unsigned)check_rank;
+/* What peers have mapped of this rank is no longer its memory afterwards. */
+static void fork_one(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    usleep(draw(&own_state, 3000));
+    _exit(0);
+  }
+  CHECK(child > 0, "seed %u: fork", seed);
+  if (draw(&own_state, 2) == 0) waitpid(child, NULL, 0);
+}
+
+/* In the order of the list on every rank: nobody waits for one whose sender waits for a later one. */
+static void* run(void* argument) {
+  const Part* part = argument;
+  shared_state = seed + (unsigned)part->thread;
+  own_state = seed * 2654435761u + (unsigned)(check_rank * kThreadsMax + part->thread);
+  memcpy(comms, part->comms, sizeof comms);
   draw_messages();
-  for (int i = 0; i < kComms; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-  MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
-  MPI_Type_create_resized(MPI_BYTE, 0, 2, &every_other);
-  MPI_Type_commit(&every_other);
-  /* In the order of the list on every rank: nobody waits for one whose sender waits for a later one. */
-  for (int i = 0; i < kMessages; ++i) {
+  for (int i = 0; i < message_count; ++i) {
     end_some(kOutstandingMax);
     if (messages[i].source == check_rank) send(i);
     if (messages[i].dest == check_rank) receive(i);
     if (draw(&own_state, 40) == 0) cancel_one();
     if (draw(&own_state, 200) == 0)
       for (const double start = MPI_Wtime(); MPI_Wtime() - start < 0.001;) {} /* late */
+    if (draw(&own_state, 200) == 0) fork_one();
   }
   is_all_posted = 1;
   end_some(0);
   check_order();
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const int threads = argc > 2 ? atoi(argv[2]) : 1;
+  CHECK(threads >= 1 && threads <= kThreadsMax, "%d threads", threads);
+  check_start_threads(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
+  if (seed == 0) seed = (unsigned)time(NULL);
+  MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD);
+  if (check_rank == 0) printf("seed %u\n", seed), fflush(stdout);
+  message_count = kMessages / threads;
+  MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
+  MPI_Type_create_resized(MPI_BYTE, 0, 2, &every_other);
+  MPI_Type_commit(&every_other);
+  Part parts[kThreadsMax];
+  pthread_t ids[kThreadsMax];
+  for (int t = 0; t < threads; ++t) {
+    parts[t].thread = t;
+    for (int i = 0; i < kComms; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &parts[t].comms[i]);
+  }
+  for (int t = 1; t < threads; ++t) pthread_create(&ids[t], NULL, &run, &parts[t]);
+  run(&parts[0]);
+  for (int t = 1; t < threads; ++t) pthread_join(ids[t], NULL);
   void* detached;
   int detached_bytes;
   MPI_Buffer_detach(&detached, &detached_bytes);
   MPI_Type_free(&every_other);
-  for (int i = 0; i < kComms; ++i) MPI_Comm_free(&comms[i]);
+  for (int t = 0; t < threads; ++t)
+    for (int i = 0; i < kComms; ++i) MPI_Comm_free(&parts[t].comms[i]);
+  while (waitpid(-1, NULL, WNOHANG) > 0) {}
   return check_end();
 }

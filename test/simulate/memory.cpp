@@ -22,12 +22,14 @@ class SimulatedMemory final : public peer::PeerMemory {
   bool is_still_valid(const peer::Mapping& mapping) const noexcept override {
     return owner_.is_still_valid(mapping);
   }
-  bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from, std::uint64_t) noexcept override {
+  bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from,
+                std::uint64_t) noexcept override {
     std::vector<Piece> there;
     for (const RemotePiece& each : from) there.push_back({reinterpret_cast<std::byte*>(each.at), each.bytes});
     return try_copy(to, there);
   }
-  bool try_write(std::span<const RemotePiece> to, std::span<const Piece> from, std::uint64_t) noexcept override {
+  bool try_write(std::span<const RemotePiece> to, std::span<const Piece> from,
+                 std::uint64_t) noexcept override {
     std::vector<Piece> there;
     for (const RemotePiece& each : to) there.push_back({reinterpret_cast<std::byte*>(each.at), each.bytes});
     return try_copy(there, from);

@@ -1,7 +1,7 @@
 // Random traffic in random weather: every way of a message, in every mode, size and layout, by every call.
 //
 // A seed draws the nodes, what ranks can do with each other's memory, the sizes of rings and limits, and the
-// traffic.  DUNLIN_TEST_SEED=n runs one seed; else seeds are run from 1 on, or from DUNLIN_TEST_FIRST_SEED on,
+// traffic.  DUNLIN_TEST_SEED=n runs one seed; else seeds are run from 1 on, or from DUNLIN_TEST_FIRST_SEED,
 // until DUNLIN_TEST_SECONDS (5) are over or DUNLIN_TEST_SEEDS have been run.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -36,7 +36,8 @@ std::size_t block_for(Dice& dice, std::size_t bytes) {
   std::size_t found = 0;
   for (int tries = 0; tries < 4; ++tries) {
     const std::size_t block = kSizes[draw(dice, std::size(kSizes))];
-    if (bytes % block == 0 && bytes / block <= kBlocksMax && bytes / block > 1) found = std::max(found, block);
+    const std::size_t blocks = bytes / block;
+    if (blocks * block == bytes && blocks > 1 && blocks <= kBlocksMax) found = std::max(found, block);
   }
   return found;
 }
@@ -133,7 +134,9 @@ void Shape::make_struct(Dice& dice, std::size_t bytes) {
   const int counts[] = {int(head), int(eights), int(rest)};
   const MPI_Aint places[] = {0, MPI_Aint(middle), MPI_Aint(tail)};
   const MPI_Datatype types[] = {MPI_BYTE, to_handle<MPI_Datatype>(*spaced), MPI_BYTE};
-  EXPECT_EQ(datatype::type_create_struct(3, IntArray{counts, false}, IntArray{places, true}, types, false, &made), Err::ok);
+  EXPECT_EQ(datatype::type_create_struct(3, IntArray{counts, false}, IntArray{places, true}, types, false,
+                                         &made),
+            Err::ok);
   EXPECT_EQ(datatype::type_free(*eight), Err::ok);
   EXPECT_EQ(datatype::type_free(*spaced), Err::ok);
   adopt(made, 1);
@@ -149,7 +152,8 @@ bool Shape::holds(std::uint32_t number, std::size_t bytes) const {
   std::vector<std::byte> expected(memory_.size(), kGap);
   std::size_t i = 0;
   for (const Block& block : blocks_)
-    for (std::size_t j = 0; j < block.bytes && i < bytes; ++j, ++i) expected[block.at + j] = content(number, i);
+    for (std::size_t j = 0; j < block.bytes && i < bytes; ++j, ++i)
+      expected[block.at + j] = content(number, i);
   return expected == memory_;
 }
 

@@ -10,15 +10,15 @@ namespace dunlin::test {
 namespace {
 
 constexpr int kTags = 3, kExchangeTag = 90, kRaceTag = 100;  // from which each race has one of its own
-constexpr std::size_t kNumberBytes = 4;                      // messages that tell their number are not shorter
+constexpr std::size_t kNumberBytes = 4;  // messages that tell their number are not shorter
 constexpr std::size_t kWildcardBytesMax = 70'000;
 constexpr std::size_t kOutstandingMax = 12;
 /// In the content of the way back of an exchange.
 constexpr std::uint32_t kBack = 1u << 31;
 
 std::size_t draw_bytes(Dice& dice, std::size_t eager_bytes, std::size_t bytes_max) {
-  constexpr std::size_t kSizes[] = {0,       1,       8,       40,      41,       64,       1000,      4095,
-                                    4096,    4097,    16384,   20000,   65535,    65536,    65537,     131072,
+  constexpr std::size_t kSizes[] = {0,     1,     8,       40,      41,      64,      1000,      4095,
+                                    4096,  4097,  16384,   20000,   65535,   65536,   65537,     131072,
                                     262'143, 262'144, 262'145, 300'000, 1'000'000, 1 << 20, (1 << 20) + 1};
   const std::size_t some = kSizes[draw(dice, std::size(kSizes))];
   const std::size_t bytes = is_drawn(dice, 15) ? eager_bytes - 1 + draw(dice, 3) : some;
@@ -171,7 +171,8 @@ std::string Actor::describe() const {
 
 std::unique_ptr<Shape> Actor::shape(std::size_t bytes) {
   auto made = std::make_unique<Shape>(dice_, bytes);
-  if (made->memory_bytes() > 0) traffic_.world_.memory(rank_).add_buffer(made->memory(), made->memory_bytes());
+  if (made->memory_bytes() == 0) return made;
+  traffic_.world_.memory(rank_).add_buffer(made->memory(), made->memory_bytes());
   return made;
 }
 
@@ -192,7 +193,8 @@ Err Actor::send_blocking(const Entry& entry, Shape& data, Entry::How how) {
 }
 
 void Actor::start_send(Operation& operation, Entry::How how) {
-  constexpr decltype(&pt2pt::isend) kStart[] = {&pt2pt::isend, &pt2pt::issend, &pt2pt::irsend, &pt2pt::ibsend};
+  constexpr decltype(&pt2pt::isend) kStart[] = {&pt2pt::isend, &pt2pt::issend, &pt2pt::irsend,
+                                                &pt2pt::ibsend};
   constexpr decltype(&pt2pt::isend) kInit[] = {&pt2pt::send_init, &pt2pt::ssend_init, &pt2pt::rsend_init,
                                                &pt2pt::bsend_init};
   const Entry& entry = this->entry(operation.number);
@@ -200,7 +202,8 @@ void Actor::start_send(Operation& operation, Entry::How how) {
   Request* request = nullptr;
   operation.is_persistent = is_drawn(dice_, 15);
   const auto call = (operation.is_persistent ? kInit : kStart)[std::size_t(how)];
-  EXPECT_EQ(call(data.at(), data.count(), data.type(), entry.dest, entry.tag, comm(entry), &request), Err::ok);
+  EXPECT_EQ(call(data.at(), data.count(), data.type(), entry.dest, entry.tag, comm(entry), &request),
+            Err::ok);
   if (operation.is_persistent) {
     EXPECT_EQ(pt2pt::start(*request), Err::ok);
   }

@@ -76,7 +76,9 @@ class Actor {
     bool is_cancelled = false;  // asked for
   };
 
-  Comm& comm(const Entry& entry) const { return *traffic_.comms_[std::size_t(entry.naming)][std::size_t(rank_)]; }
+  Comm& comm(const Entry& entry) const {
+    return *traffic_.comms_[std::size_t(entry.naming)][std::size_t(rank_)];
+  }
   const Entry& entry(std::uint32_t number) const { return traffic_.entries_[number]; }
   std::unique_ptr<Shape> shape(std::size_t bytes);
   void drop(std::unique_ptr<Shape> shape);
