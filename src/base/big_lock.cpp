@@ -16,6 +16,7 @@ void BigLock::acquire() noexcept {
 
 void BigLock::release() noexcept {
   DUNLIN_ASSERT(levels_held > 0);
+  if (levels_held == 1 && before_release_) before_release_();
   if (--levels_held == 0) pthread_mutex_unlock(&mutex);
 }
 

@@ -19,6 +19,8 @@ class BigLock {
   static void release() noexcept;
   /// Gives up all levels held by this thread and answers how many; `reacquire` takes them again.
   static int release_all() noexcept;
+  /// What a call does last under the lock, or null: progress/engine.cpp looks after threads that wait.
+  static void set_before_release(void (*task)() noexcept) noexcept { before_release_ = task; }
   static void reacquire(int levels) noexcept;
 
   /// Held for the length of one MPI call.
@@ -41,6 +43,7 @@ class BigLock {
 
  private:
   static inline bool needed_ = true;
+  static inline void (*before_release_)() noexcept = nullptr;  // changed under the lock
 };
 
 }  // namespace dunlin

@@ -1,18 +1,16 @@
 #include "progress/engine.hpp"
 
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/big_lock.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
+#include "os/futex.hpp"
 
 namespace dunlin::progress {
 namespace {
@@ -40,10 +38,18 @@ IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints w
 
 constexpr std::int64_t kSleepNsMin = 5'000'000;  // net under a lost wake-up; doubles up to
 constexpr std::int64_t kSleepNsMax = 100'000'000;
-constexpr std::int64_t kSleepBusyNs = 100'000;       // while sends wait for room: nobody wakes us for that
-constexpr std::int64_t kSleepThreadsNs = 1'000'000;  // another thread may hand us sends meanwhile
+constexpr std::int64_t kSleepBusyNs = 100'000;  // while sends wait for room: nobody wakes us for that
+constexpr std::int64_t kNapNs = 50'000;  // where messages may come that wake nobody
 
 }  // namespace
+
+/// A thread inside a wait; on its stack.
+struct Engine::Waiter {
+  const Done done;
+  const void* const argument;
+  Waiter* next = nullptr;
+  std::atomic<std::uint32_t> is_called{0};  // futex; written under the lock
+};
 
 /// How a wait spends its time while nothing moves: polls, then yields, then sleeps; starts over when
 /// something moved.
@@ -128,32 +134,31 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument,
                        bool is_for_one_peer) noexcept {
   const bool has_threads = BigLock::is_needed();
   Patience patience(polls_before_yield(is_for_one_peer), is_oversubscribed_);
+  Waiter me{done, argument};
+  if (has_threads) join(me);
   while (!done(argument)) {
-    if (has_threads && has_poller_) {
-      watch();
-      continue;
+    if (has_threads) {
+      if (poller_ && poller_ != &me) {
+        watch(me);
+        continue;
+      }
+      poller_ = &me;
     }
     if (poll()) {
       patience.moved();
       continue;
     }
     const Patience::Step step = patience.next();
-    has_poller_ = true;
     const int levels = has_threads ? BigLock::release_all() : 0;
     if (step == Patience::Step::poll) {
       os::pause();
     } else if (step == Patience::Step::yield) {
       sched_yield();
     } else {
-      std::int64_t timeout_ns = patience.sleep_ns();
-      if (!protocol.is_idle())
-        timeout_ns = kSleepBusyNs;
-      else if (has_threads)
-        timeout_ns = kSleepThreadsNs;
-      sleep(timeout_ns, levels);
+      sleep(me, patience.sleep_ns(), levels);
     }
     if (has_threads) BigLock::reacquire(levels);
-    has_poller_ = false;
+    is_asleep_ = false;
     const bool is_held_back = reason && reason->is_held_back();
     const std::int64_t report_ns = (is_held_back ? held_back_report : wait_report).get() * 1'000'000'000;
     if (report_ns > 0 && patience.is_report_due(report_ns)) {
@@ -163,42 +168,83 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument,
     }
   }
   if (is_for_one_peer) is_answered_soon_ = !patience.has_given_way();
-  if (watchers_ != 0) tell_watchers();  // somebody else has to poll now
+  if (has_threads) leave(me);
 }
 
-/// Sleeps until a peer wakes us or the time is over.  The first transport that can sleep does it for all:
-/// others are polled when the time is over.
-void Engine::sleep(std::int64_t timeout_ns, int lock_levels) noexcept {
+/// Sleeps until a peer or another thread wakes us or the time is over.  Only one transport's peers can wake
+/// us: where others have news, too, we look at them soon (docs/decisions/0012).
+void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept {
+  transport::Transport* place = nullptr;
   for (transport::Transport* each : transports_) {
-    if (!each->can_sleep()) continue;
+    if (each->must_be_polled() || (each->can_sleep() && place)) timeout_ns = std::min(timeout_ns, kNapNs);
+    if (each->can_sleep() && !place) place = each;
     each->announce_sleep();
-    // A message published before the announcement would wake nobody: look once more.
-    BigLock::reacquire(lock_levels);
-    const bool moved = poll();
-    if (lock_levels > 0) BigLock::release_all();
-    if (!moved) each->sleep(timeout_ns);
-    each->withdraw_sleep();
-    return;
   }
-  timespec pause{0, long(std::min<std::int64_t>(timeout_ns, 50'000))};
-  nanosleep(&pause, nullptr);
+  // A message published before the announcement would wake nobody: look once more.
+  BigLock::reacquire(lock_levels);
+  const bool moved = poll();
+  me.is_called.store(0, std::memory_order_relaxed);  // as in watch
+  is_asleep_ = true;
+  asleep_in_ = place;
+  had_pending_asleep_ = !protocol.is_idle();
+  if (had_pending_asleep_) timeout_ns = std::min(timeout_ns, kSleepBusyNs);
+  if (lock_levels > 0) BigLock::release_all();
+  if (!moved && place)
+    place->sleep(timeout_ns);
+  else if (!moved)
+    os::futex_wait(me.is_called, 0, timeout_ns);
+  for (transport::Transport* each : transports_) each->withdraw_sleep();
 }
 
-/// Sleeps until the polling thread has moved something.
-void Engine::watch() noexcept {
-  // relaxed: `moves_` changes only under the lock, which we hold here.
-  const std::uint32_t seen = moves_.load(std::memory_order_relaxed);
-  ++watchers_;
+/// The calling thread is about to wait.
+void Engine::join(Waiter& me) noexcept {
+  if (!waiters_) BigLock::set_before_release(&before_release);
+  wake_finished();  // by what this call has done so far
+  me.next = waiters_;
+  waiters_ = &me;
+}
+
+/// Its wait is over.
+void Engine::leave(Waiter& me) noexcept {
+  Waiter** link = &waiters_;
+  while (*link != &me) link = &(*link)->next;
+  *link = me.next;
+  if (poller_ == &me) poller_ = nullptr;
+  if (!waiters_)
+    BigLock::set_before_release(nullptr);
+  else if (!poller_)
+    wake(*waiters_);
+}
+
+/// Sleeps until called.
+void Engine::watch(Waiter& me) noexcept {
+  me.is_called.store(0, std::memory_order_relaxed);  // relaxed: under the lock; the futex compares it again
   const int levels = BigLock::release_all();
-  const timespec limit{0, kSleepNsMin};  // net: the polling thread may have left without a move
-  syscall(SYS_futex, &moves_, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
+  os::futex_wait(me.is_called, 0, kSleepNsMax);
   BigLock::reacquire(levels);
-  --watchers_;
 }
 
-void Engine::tell_watchers() noexcept {
-  moves_.fetch_add(1, std::memory_order_relaxed);  // see watch: under the lock
-  syscall(SYS_futex, &moves_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+void Engine::wake(Waiter& waiter) noexcept {
+  if (&waiter == poller_) {
+    if (!is_asleep_) return;
+    if (asleep_in_) return asleep_in_->wake();
+  }
+  if (waiter.is_called.exchange(1, std::memory_order_relaxed) == 0) os::futex_wake(waiter.is_called, 1);
+}
+
+/// Wakes the threads whose waits are over, and the sleeping poller where there is something for it to do.
+void Engine::wake_finished() noexcept {
+  for (Waiter* each = waiters_; each; each = each->next)
+    if (each->done(each->argument)) wake(*each);
+  if (is_asleep_ && !had_pending_asleep_ && !protocol.is_idle()) wake(*poller_);
+}
+
+/// The end of every call while threads wait.  Parked work goes on here where the poller sleeps.
+void Engine::before_release() noexcept {
+  Engine* const engine = of_process_;
+  if (!engine) return;
+  if (engine->is_asleep_ && engine->parked_) (void)engine->poll_parked();
+  engine->wake_finished();
 }
 
 }  // namespace dunlin::progress

@@ -6,10 +6,12 @@
 // (collectives, one-sided) is a `Pollable`.
 //
 // Thread safety: all calls under base/big_lock.hpp.  Where several threads may call, a wait gives the lock up
-// between polls; one waiting thread polls for all, the others sleep until it has moved something.
+// between polls; one waiting thread polls for all, the others sleep.
+// Invariants:
+//  1. Whoever ends a thread's wait (by a poll, or by any other call) wakes it before giving up the lock.
+//  2. Who stops polling wakes one of those that still wait, which polls from then on.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -66,8 +68,8 @@ class Engine {
     moved |= protocol.flush();
     if (parked_) [[unlikely]]
       moved |= poll_parked();
-    if (watchers_ != 0 && moved) [[unlikely]]
-      tell_watchers();
+    if (waiters_ && moved) [[unlikely]]
+      wake_finished();
     return moved;
   }
 
@@ -94,6 +96,7 @@ class Engine {
  private:
   static inline Engine* of_process_ = nullptr;
   class Patience;
+  struct Waiter;
   static bool is_complete(const void* request) noexcept {
     return static_cast<const Request*>(request)->is_complete;
   }
@@ -101,18 +104,25 @@ class Engine {
                                    bool is_for_one_peer) noexcept;
   std::int64_t polls_before_yield(bool is_for_one_peer) noexcept;
   bool poll_parked() noexcept;
-  void sleep(std::int64_t timeout_ns, int lock_levels) noexcept;
-  void watch() noexcept;
-  void tell_watchers() noexcept;
+  void sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept;
+
+  void join(Waiter& me) noexcept;
+  void leave(Waiter& me) noexcept;
+  static void watch(Waiter& me) noexcept;
+  void wake(Waiter& waiter) noexcept;
+  [[gnu::noinline]] void wake_finished() noexcept;
+  static void before_release() noexcept;
 
   std::vector<transport::Transport*> transports_;
   Pollable* parked_ = nullptr;
   bool is_oversubscribed_ = false;
-  bool is_answered_soon_ = false;        // the last wait ended while polling (where ranks share cores)
-  std::uint32_t waits_shared_ = 0;       // counts towards the next tries of longer polling
-  bool has_poller_ = false;              // a waiting thread polls for all
-  int watchers_ = 0;                     // waiting threads that do not
-  std::atomic<std::uint32_t> moves_{0};  // futex the watchers sleep on
+  bool is_answered_soon_ = false;     // the last wait ended while polling (where ranks share cores)
+  std::uint32_t waits_shared_ = 0;   // counts towards the next tries of longer polling
+  Waiter* waiters_ = nullptr;         // threads in a wait, where there are several
+  Waiter* poller_ = nullptr;          // the one that polls for all
+  bool is_asleep_ = false;                     // it sleeps, or is about to
+  transport::Transport* asleep_in_ = nullptr;  // then: where; nullptr: on its own word
+  bool had_pending_asleep_ = false;            // then: whether something waited for room
 };
 
 }  // namespace dunlin::progress

@@ -108,10 +108,14 @@ class Transport {
   // delivered nothing, and withdraws.  Only a transport whose peers wake a sleeper answers true from
   // `can_sleep`.
   virtual bool can_sleep() const noexcept { return false; }
+  /// Whether messages come that wake nobody: then no sleep may be long.
+  virtual bool must_be_polled() const noexcept { return !can_sleep(); }
   virtual void announce_sleep() noexcept {}
   /// Returns after a wake-up, a signal or the time; spurious returns are fine.
   virtual void sleep(std::int64_t timeout_ns) noexcept {}
   virtual void withdraw_sleep() noexcept {}
+  /// Another thread of this process: ends the sleep, or keeps it from beginning after `announce_sleep`.
+  virtual void wake() noexcept {}
   virtual ~Transport() = default;
 };
 

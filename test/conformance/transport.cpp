@@ -3,9 +3,11 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "datatype/datatype.hpp"
 #include "datatype/functions.hpp"
@@ -307,6 +309,23 @@ TEST_P(Transports, SleepEndsByTimeOrMessage) {
   waiter.withdraw_sleep();
   receive(other(), 1);
   expect(node().inbox(other()).messages[0], node().peer(0), 1, 8);
+}
+
+TEST_P(Transports, SleepEndsByAnotherThread) {
+  transport::Transport& waiter = node().transport(other());
+  if (!waiter.can_sleep()) GTEST_SKIP() << "never sleeps";
+  waiter.announce_sleep();
+  waiter.wake();
+  waiter.sleep(60'000'000'000);  // cancelled before it began
+  waiter.withdraw_sleep();
+  waiter.announce_sleep();
+  std::thread other_thread([&waiter] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    waiter.wake();
+  });
+  waiter.sleep(60'000'000'000);
+  waiter.withdraw_sleep();
+  other_thread.join();
 }
 
 std::vector<int> all_kinds() {

@@ -10,7 +10,7 @@
 //
 // Thread safety: one receiver; any number of senders.
 // Invariants:
-//  1. `kSleeping` is set by the receiver only, and cleared by it or by the one sender that then wakes it.
+//  1. `kSleeping` is set by the receiver only, and cleared by it or by the one waker that then wakes it.
 //  2. After `announce` every message is found by the receiver's next poll, or its sender sees kSleeping.
 //  3. A sender that takes no part in barriers, or whose receiver cannot have them, fences before it loads.
 #pragma once
@@ -51,8 +51,11 @@ struct alignas(64) BasicAttention {
       M::full_fence();
       wanted = word.load(std::memory_order_relaxed);
     }
-    if (!(wanted & kSleeping)) return;
-    // Relaxed: the wake-up itself orders what the sleeper sees; of several senders one gets the bit.
+    if (wanted & kSleeping) wake();
+  }
+  /// For senders, and for other threads of the receiver's process.  Relaxed: the wake-up itself orders what
+  /// the sleeper sees; of several wakers one gets the bit.
+  void wake() noexcept {
     if (word.fetch_and(~kSleeping, std::memory_order_relaxed) & kSleeping) M::wake(word);
   }
 

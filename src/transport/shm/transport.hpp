@@ -57,6 +57,7 @@ class Transport final : public transport::Transport {
   void announce_sleep() noexcept override { attention().announce(); }
   void sleep(std::int64_t timeout_ns) noexcept override { attention().sleep(timeout_ns); }
   void withdraw_sleep() noexcept override { attention().withdraw(); }
+  void wake() noexcept override { attention().wake(); }
 
  private:
   Transport(Segment segment, const Setup& setup, bool takes_part_in_barriers) noexcept;
