@@ -196,6 +196,15 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   for (transport::Transport* each : transports_) each->withdraw_sleep();
 }
 
+void Engine::test_shared() noexcept {
+  if (++fruitless_tests_ < spin_polls_shared.get()) return;
+  fruitless_tests_ = 0;
+  const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
+  sched_yield();
+  BigLock::reacquire(levels);
+  (void)poll();  // what came meanwhile
+}
+
 /// The calling thread is about to wait.
 void Engine::join(Waiter& me) noexcept {
   if (!waiters_) BigLock::set_before_release(&before_release);

@@ -73,6 +73,16 @@ class Engine {
     return moved;
   }
 
+  /// A round for a call that does not wait (MPI_Test, MPI_Iprobe) and has not found what it looks for.
+  /// Programs make loops of such calls: where ranks share cores, some in a row that move nothing give the
+  /// core away.
+  void poll_for_test() noexcept {
+    if (poll())
+      fruitless_tests_ = 0;
+    else if (is_oversubscribed_) [[unlikely]]
+      test_shared();
+  }
+
   /// hot path.  Polls until `request.is_complete`.  `from` is the peer index whose message is awaited, or -1.
   void wait(const Request& request, int from = -1) noexcept {
     if (request.is_complete) return;
@@ -105,6 +115,7 @@ class Engine {
   std::int64_t polls_before_yield(bool is_for_one_peer) noexcept;
   bool poll_parked() noexcept;
   void sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept;
+  [[gnu::noinline]] void test_shared() noexcept;
 
   void join(Waiter& me) noexcept;
   void leave(Waiter& me) noexcept;
@@ -118,6 +129,7 @@ class Engine {
   bool is_oversubscribed_ = false;
   bool is_answered_soon_ = false;     // the last wait ended while polling (where ranks share cores)
   std::uint32_t waits_shared_ = 0;   // counts towards the next tries of longer polling
+  std::int64_t fruitless_tests_ = 0;  // in a row, where ranks share cores
   Waiter* waiters_ = nullptr;         // threads in a wait, where there are several
   Waiter* poller_ = nullptr;          // the one that polls for all
   bool is_asleep_ = false;                     // it sleeps, or is about to
