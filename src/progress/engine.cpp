@@ -196,6 +196,11 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   for (transport::Transport* each : transports_) each->withdraw_sleep();
 }
 
+void Engine::poll_after_receive() noexcept {
+  (void)poll();
+  if (!parked_ && protocol.is_idle()) protocol.named_receives.renew();
+}
+
 void Engine::test_shared() noexcept {
   if (++fruitless_tests_ < spin_polls_shared.get()) return;
   fruitless_tests_ = 0;

@@ -85,12 +85,12 @@ class Engine {
 
   /// hot path.  Polls until `request.is_complete`.  `from` is the peer index whose message is awaited, or -1.
   void wait(const Request& request, int from = -1) noexcept {
-    if (request.is_complete) return;
     if (from >= 0) {
-      transports_.front()->poll_peer(from, protocol);
+      if (!request.is_complete) transports_.front()->poll_peer(from, protocol);
       if (request.is_complete) [[likely]]
-        return;
+        return end_named_receive();
     }
+    if (request.is_complete) return;
     wait_slow(&request, &is_complete, &request, from >= 0);
   }
 
@@ -116,6 +116,14 @@ class Engine {
   bool poll_parked() noexcept;
   void sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept;
   [[gnu::noinline]] void test_shared() noexcept;
+  /// It was satisfied by its sender's ring alone, or by a message that had come before.
+  void end_named_receive() noexcept {
+    if (protocol.named_receives.are_used_up()) [[unlikely]]
+      poll_after_receive();
+    else
+      protocol.named_receives.use();
+  }
+  [[gnu::noinline]] void poll_after_receive() noexcept;
 
   void join(Waiter& me) noexcept;
   void leave(Waiter& me) noexcept;

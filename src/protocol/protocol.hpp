@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "match/matcher.hpp"
+#include "protocol/named_receives.hpp"
 #include "protocol/peer.hpp"
 #include "protocol/requests.hpp"
 #include "protocol/wire.hpp"
@@ -72,7 +73,7 @@ class Protocol final : public transport::Inbox {
   /// is being matched; looks for it for a while.  False: nothing was received.
   bool try_receive_now(Comm& comm, Plane plane, const Target& data, int source, int tag,
                        Completion& completion) noexcept {
-    if (source < 0 || tag < 0 || !data.is_contiguous()) return false;
+    if (source < 0 || tag < 0 || !data.is_contiguous() || named_receives.are_used_up()) return false;
     if (!matcher_.is_free({comm.context_of(plane), source, tag})) return false;
     Peer* const peer = peers_[std::size_t(comm.target_members[source])];
     if (!peer || !peer->incoming) [[unlikely]]
@@ -86,6 +87,7 @@ class Protocol final : public transport::Inbox {
         bytes = peer->incoming->try_take_any(comm.context_of(plane), source, tag, data.address,
                                              std::int64_t(data.bytes));
       if (bytes >= 0) [[likely]] {
+        named_receives.use();
         completion.source = source;
         completion.tag = tag;
         completion.bytes = std::uint64_t(bytes);
@@ -134,6 +136,8 @@ class Protocol final : public transport::Inbox {
   /// How peers' memory is reached, and ours by them; without, bytes go by copy-in/copy-out.  Not owned.
   void set_memories(peer::Memories& memories) noexcept { memories_ = &memories; }
   match::Matcher& matcher() noexcept { return matcher_; }
+
+  NamedReceives named_receives;
 
  private:
   void enqueue(Peer& peer, Outgoing& message) noexcept;

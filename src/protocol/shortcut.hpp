@@ -68,10 +68,12 @@ namespace dunlin::protocol {
   Protocol& protocol = comm->engine->protocol;
   Peer* const peer = protocol.peer_or_null(comm->target_members[source]);
   if (!peer || !peer->incoming || !protocol.matcher().is_quiet() || !buffer) return false;
+  if (protocol.named_receives.are_used_up()) return false;
   const std::int64_t room = count * type->size();
   const std::int64_t bytes =
       peer->incoming->try_take(comm->context, source, tag, static_cast<std::byte*>(buffer), room);
   if (bytes < 0) return false;
+  protocol.named_receives.use();
   if (status) {
     status->MPI_SOURCE = source;
     status->MPI_TAG = tag;
