@@ -24,6 +24,7 @@
 
 #include <array>
 
+#include "base/big_lock.hpp"
 #include "coll/steps.hpp"
 #include "coll/task.hpp"
 #include "object/request.hpp"
@@ -50,11 +51,14 @@ inline constexpr std::size_t kPlanBytes = 1536;
 /// coroutine and a run (15 ns on each side, near), or declines, having done nothing.  The other rank may be
 /// in `start` then: the messages are the same.
 template <class Arguments>
-Err run(Cx cx, const Arguments& arguments) noexcept {
-  if constexpr (requires(Err error) { arguments.try_as_pair(cx, error); }) {
-    Err error = Err::ok;
-    if (cx.size == 2 && !cx.comm->is_inter() && arguments.try_as_pair(cx, error)) return error;
-  }
+bool try_as_pair(const Cx& cx, const Arguments& arguments, Err& error) noexcept {
+  if constexpr (requires { arguments.try_as_pair(cx, error); })
+    return cx.size == 2 && !cx.comm->is_inter() && arguments.try_as_pair(cx, error);
+  return false;
+}
+
+template <class Arguments>
+Err run_steps(Cx cx, const Arguments& arguments) noexcept {
   alignas(16) std::byte memory[kPlanBytes];
   Run run(*cx.comm->engine, true, memory, sizeof memory);
   cx.run = &run;
@@ -62,6 +66,18 @@ Err run(Cx cx, const Arguments& arguments) noexcept {
   if (run.error != Err::ok) [[unlikely]]
     run.wait();
   return run.error;
+}
+
+template <class Arguments>
+Err run(const Cx& cx, const Arguments& arguments) noexcept {
+  const bool has_threads = BigLock::is_needed();  // they may free what the program's arrays name
+  if (has_threads) [[unlikely]]
+    arguments.held().retain();
+  Err error = Err::ok;
+  if (!try_as_pair(cx, arguments, error)) error = run_steps(cx, arguments);
+  if (has_threads) [[unlikely]]
+    arguments.held().release();
+  return error;
 }
 
 /// What nonblocking and persistent collectives share.

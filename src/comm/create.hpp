@@ -46,6 +46,7 @@ Err run_blocking(const coll::Cx& cx, const Begin& begin) noexcept {
   struct Arguments {
     const Begin& begin;
     coll::Task start(coll::Cx cx) const noexcept { return begin(cx); }
+    coll::Held held() const noexcept { return {}; }  // MPI's objects: kept by the bindings
   };
   return coll::run(cx, Arguments{begin});
 }

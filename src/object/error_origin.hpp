@@ -6,16 +6,15 @@
 // belongs to).
 #pragma once
 
+#include <utility>
+
+#include "object/comm.hpp"
+
 namespace dunlin {
 
-class Comm;
-
-inline thread_local Comm* error_origin = nullptr;
-inline void set_error_origin(Comm* comm) noexcept { error_origin = comm; }
-inline Comm* take_error_origin() noexcept {
-  Comm* const comm = error_origin;
-  error_origin = nullptr;
-  return comm;
-}
+/// Held: the request may have been the last to hold it.
+inline thread_local Ref<Comm> error_origin;
+inline void set_error_origin(Comm* comm) noexcept { error_origin = Ref<Comm>(comm); }
+inline Ref<Comm> take_error_origin() noexcept { return std::move(error_origin); }
 
 }  // namespace dunlin

@@ -47,6 +47,7 @@ class Body:
         self.checks_itself = matches(RULES["checks"]["own"], self.name)
         self.is_hot = self.name in RULES["hot"]["always_inline"]
         self.lines, self.after, self.arguments = [], [], []
+        self.kept = {}                               # object of a call that waits -> how to find it by its handle
         self.comm = "nullptr"
         self.owner = None                            # session, or error handler of what the call makes
         self.by_name = {p.name: p for p in self.model.parameters}
@@ -189,6 +190,8 @@ class Body:
             handle = f"{significant} ? {handle} : MPI_BYTE"
         lines.append(f"  {const}{kind}* const {name}_object = from_handle<{kind}>({handle});")
         raw = f"*{name}" if p.stars else name
+        if not p.stars and matches(RULES["waits"]["calls"], self.name):
+            self.kept[f"{name}_object"] = f"from_handle<{kind}>({handle})"
         if wanted.endswith("&"):
             self.check(f"is_missing({name}_object)",
                        f"bad_handle({self.about}, Err::{error}, {raw}, \"{name}\", call)")

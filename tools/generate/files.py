@@ -131,7 +131,8 @@ class Bindings:
             return body.lines + [f"  return {call};"]
         if body.checks_itself:
             return body.lines + [f"  return int({call});"]
-        lines = body.lines + [f"  const Err error = {call};",
+        kept = [f"  const Kept kept({', '.join(body.kept)});"] if body.kept and not body.is_hot else []
+        lines = body.lines + kept + [f"  const Err error = {call};",
                               f"  if (error != Err::ok) [[unlikely]] return {body.report};"]
         return lines + body.after + ["  return MPI_SUCCESS;"]
 
@@ -142,17 +143,18 @@ class Bindings:
         if body.is_hot:
             types = ", ".join(p.text for p in body.model.parameters)
             names = ", ".join(p.name for p in body.model.parameters)
-            return self.hot_body(function.key, types, names, inside) + self.hot_call(function, function.key, names)
+            return self.hot_body(body, function.key, types, names, inside) + self.hot_call(function, function.key, names)
         if any("call)" in line for line in inside):
             inside.insert(0, f'  constexpr const char* call = "{function.name}";')
         return [self.head(function)] + [wrap(line) for line in inside] + ["}"]
 
-    def hot_body(self, key, types, names, inside):
+    def hot_body(self, body, key, types, names, inside):
         """The body in line, and once more with the lock for programs with several threads."""
+        kept = [wrap(f"  const Kept kept({', '.join(body.kept.values())});")] if body.kept else []
         return [wrap(f"[[gnu::always_inline]] inline static int {key}_body(const char* call, {types}) noexcept {{"),
                 *[wrap(line) for line in inside], "}",
                 wrap(f"[[gnu::noinline]] static int {key}_locked(const char* call, {types}) noexcept {{"),
-                "  BigLock::Guard guard;", wrap(f"  return {key}_body(call, {names});"), "}"]
+                "  BigLock::Guard guard;", *kept, wrap(f"  return {key}_body(call, {names});"), "}"]
 
     def hot_call(self, function, key, passed):
         name = function.name
@@ -181,7 +183,7 @@ class Bindings:
             if shortcut:                             # folder = namespace
                 self.files[file]["headers"].add(f"{shortcut.split('::')[0]}/shortcut.hpp")
             names = ", ".join(p.name for p in body.model.parameters)
-            lines = self.hot_body(narrow.key, types, names, inside)
+            lines = self.hot_body(body, narrow.key, types, names, inside)
             return lines + [line for f in (narrow, large) for line in self.hot_call(f, narrow.key, calls[f.name])]
         flag = ", bool large" if any(re.search(r"\blarge\b", line) for line in inside) else ""
         lines = [wrap(f"static int {narrow.key}_body(const char* call{flag}, {types}) noexcept {{"),

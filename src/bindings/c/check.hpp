@@ -90,6 +90,30 @@ inline bool is_idle(const Comm& comm, int root) noexcept {
   return comm.is_inter() && (root == MPI_PROC_NULL || root == MPI_ROOT);
 }
 
+/// The objects of a call that waits: it gives the lock up meanwhile, and another thread may free them.  Null
+/// ones are none.
+template <class... Objects>
+class Kept {
+ public:
+  explicit Kept(Objects*... objects) noexcept
+      : objects_{const_cast<std::remove_const_t<Objects>*>(objects)...} {
+    if (!is_needed_) [[likely]] return;
+    for (Object* each : objects_)
+      if (each) each->retain();
+  }
+  ~Kept() {
+    if (!is_needed_) [[likely]] return;
+    for (Object* each : objects_)
+      if (each) each->release();
+  }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+ private:
+  const bool is_needed_ = BigLock::is_needed();
+  Object* const objects_[sizeof...(Objects)];
+};
+
 /// Gives a program the handle of `object`, or the null handle where there is none.
 template <class Handle>
 inline void set_handle(Handle* to, Object* object, Handle null_handle) noexcept {

@@ -35,6 +35,7 @@ static int allgather_body(const char* call, const void* sendbuf, std::int64_t se
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_alias(sendbuf, recvbuf, sendcount, *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
     return bad_alias(comm_object, call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = coll::allgather(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, *recvtype_object,
       *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -73,6 +74,7 @@ static int allgatherv_body(const char* call, const void* sendbuf, std::int64_t s
     return bad_handle(comm_object, Err::type, recvtype, "recvtype", call);
   if (kChecked && !recvtype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "recvtype", call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = coll::allgatherv(sendbuf, sendcount, sendtype_object, recvbuf, recvcounts, displs,
       *recvtype_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -119,6 +121,7 @@ static int alltoall_body(const char* call, const void* sendbuf, std::int64_t sen
     return bad_buffer(comm_object, "recvbuf", call);
   if (is_alias(sendbuf, recvbuf, sendcount, *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
     return bad_alias(comm_object, call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = coll::alltoall(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, *recvtype_object,
       *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -153,6 +156,7 @@ static int alltoallv_body(const char* call, const void* sendbuf, IntArray sendco
     return bad_handle(comm_object, Err::type, recvtype, "recvtype", call);
   if (kChecked && !recvtype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "recvtype", call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = coll::alltoallv(sendbuf, sendcounts, sdispls, sendtype_object, recvbuf, recvcounts,
       rdispls, *recvtype_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -180,6 +184,7 @@ static int alltoallw_body(const char* call, const void* sendbuf, IntArray sendco
   if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  const Kept kept(comm_object);
   const Err error = coll::alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
       recvtypes, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -206,6 +211,7 @@ extern "C" int PMPI_Barrier(MPI_Comm comm) noexcept {
   if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  const Kept kept(comm_object);
   const Err error = coll::barrier(*comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -229,6 +235,7 @@ static int bcast_body(const char* call, void* buffer, std::int64_t count, MPI_Da
   if (uses_buffer && is_in_place(buffer)) [[unlikely]] return bad_in_place(comm_object, "buffer", call);
   if (uses_buffer && is_bad_buffer(buffer, count, *datatype_object)) [[unlikely]]
     return bad_buffer(comm_object, "buffer", call);
+  const Kept kept(comm_object, datatype_object);
   const Err error = coll::bcast(buffer, count, *datatype_object, root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -274,6 +281,7 @@ static int gather_body(const char* call, const void* sendbuf, std::int64_t sendc
   if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, sendcount,
       *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
     return bad_alias(comm_object, call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = coll::gather(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, recvtype_object,
       root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -314,6 +322,7 @@ static int gatherv_body(const char* call, const void* sendbuf, std::int64_t send
     return bad_handle(comm_object, Err::type, recvtype, "recvtype", call);
   if (kChecked && uses_recvbuf && !recvtype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "recvtype", call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = coll::gatherv(sendbuf, sendcount, sendtype_object, recvbuf, recvcounts, displs,
       recvtype_object, root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -363,6 +372,7 @@ static int scatter_body(const char* call, const void* sendbuf, std::int64_t send
   if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, sendcount,
       *sendtype_object, recvcount, *recvtype_object)) [[unlikely]]
     return bad_alias(comm_object, call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = coll::scatter(sendbuf, sendcount, sendtype_object, recvbuf, recvcount, recvtype_object,
       root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -404,6 +414,7 @@ static int scatterv_body(const char* call, const void* sendbuf, IntArray sendcou
     return bad_count(comm_object, recvcount, "recvcount", call);
   if (uses_recvbuf && is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = coll::scatterv(sendbuf, sendcounts, displs, sendtype_object, recvbuf, recvcount,
       recvtype_object, root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);

@@ -27,6 +27,7 @@ static int allreduce_body(const char* call, const void* sendbuf, void* recvbuf, 
   if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_alias(sendbuf, recvbuf, count, *datatype_object, count, *datatype_object)) [[unlikely]]
     return bad_alias(comm_object, call);
+  const Kept kept(comm_object, datatype_object, op_object);
   const Err error = coll::allreduce(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -57,6 +58,7 @@ static int exscan_body(const char* call, const void* sendbuf, void* recvbuf, std
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
   if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
+  const Kept kept(comm_object, datatype_object, op_object);
   const Err error = coll::exscan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -93,6 +95,7 @@ static int reduce_body(const char* call, const void* sendbuf, void* recvbuf, std
   if (!comm_object->is_inter() && is_root(*comm_object, root) && is_alias(sendbuf, recvbuf, count,
       *datatype_object, count, *datatype_object)) [[unlikely]]
     return bad_alias(comm_object, call);
+  const Kept kept(comm_object, datatype_object, op_object);
   const Err error = coll::reduce(sendbuf, recvbuf, count, *datatype_object, *op_object, root, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -122,6 +125,7 @@ static int reduce_scatter_body(const char* call, const void* sendbuf, void* recv
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(comm_object, Err::op, op, "op", call);
   if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
+  const Kept kept(comm_object, datatype_object, op_object);
   const Err error = coll::reduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
       *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -160,6 +164,7 @@ static int reduce_scatter_block_body(const char* call, const void* sendbuf, void
   if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_alias(sendbuf, recvbuf, recvcount, *datatype_object, recvcount, *datatype_object)) [[unlikely]]
     return bad_alias(comm_object, call);
+  const Kept kept(comm_object, datatype_object, op_object);
   const Err error = coll::reduce_scatter_block(sendbuf, recvbuf, recvcount, *datatype_object, *op_object,
       *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -198,6 +203,7 @@ static int scan_body(const char* call, const void* sendbuf, void* recvbuf, std::
   if (is_bad_op(*op_object, *datatype_object)) [[unlikely]] return raise(comm_object, Err::op, call);
   if (is_alias(sendbuf, recvbuf, count, *datatype_object, count, *datatype_object)) [[unlikely]]
     return bad_alias(comm_object, call);
+  const Kept kept(comm_object, datatype_object, op_object);
   const Err error = coll::scan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;

@@ -33,6 +33,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
   if (is_missing(group_object)) [[unlikely]] return bad_handle(comm_object, Err::group, group, "group", call);
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
+  const Kept kept(comm_object, group_object);
   const Err error = comm::comm_create(*comm_object, *group_object, &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
@@ -51,6 +52,7 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
+  const Kept kept(comm_object, group_object);
   const Err error = comm::comm_create_group(*comm_object, *group_object, tag, &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
@@ -66,6 +68,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) noexcept {
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
+  const Kept kept(comm_object);
   const Err error = comm::comm_dup(*comm_object, &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
@@ -84,6 +87,7 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
+  const Kept kept(comm_object, info_object);
   const Err error = comm::comm_dup_with_info(*comm_object, info_object, &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
@@ -281,6 +285,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
+  const Kept kept(comm_object);
   const Err error = comm::comm_split(*comm_object, color, key, &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
@@ -300,6 +305,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
     return bad_handle(comm_object, Err::info, info, "info", call);
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
+  const Kept kept(comm_object, info_object);
   const Err error = comm::comm_split_type(*comm_object, split_type, key, info_object, &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
@@ -334,6 +340,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(local_comm_object, tag, "tag", call);
   if (is_missing(newintercomm)) [[unlikely]] return bad_pointer(local_comm_object, "newintercomm", call);
   Comm* newintercomm_made = nullptr;
+  const Kept kept(local_comm_object, peer_comm_object);
   const Err error = comm::intercomm_create(*local_comm_object, local_leader, peer_comm_object, remote_leader,
       tag, &newintercomm_made);
   if (error != Err::ok) [[unlikely]] return raise(local_comm_object, error, call);
@@ -351,6 +358,7 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
     return bad_handle(nullptr, Err::comm, intercomm, "intercomm", call);
   if (is_missing(newintracomm)) [[unlikely]] return bad_pointer(intercomm_object, "newintracomm", call);
   Comm* newintracomm_made = nullptr;
+  const Kept kept(intercomm_object);
   const Err error = comm::intercomm_merge(*intercomm_object, high, &newintracomm_made);
   if (error != Err::ok) [[unlikely]] return raise(intercomm_object, error, call);
   set_handle(newintracomm, newintracomm_made, MPI_COMM_NULL);

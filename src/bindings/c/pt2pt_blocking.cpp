@@ -58,6 +58,7 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
 [[gnu::noinline]] static int recv_locked(const char* call, void* buf, std::int64_t count,
     MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
   BigLock::Guard guard;
+  const Kept kept(from_handle<Comm>(comm), from_handle<Datatype>(datatype));
   return recv_body(call, buf, count, datatype, source, tag, comm, status);
 }
 [[gnu::noinline]] static int recv_general(void* buf, int count, MPI_Datatype datatype, int source, int tag,
@@ -102,6 +103,7 @@ static int rsend_body(const char* call, const void* buf, std::int64_t count, MPI
   if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
+  const Kept kept(comm_object, datatype_object);
   const Err error = pt2pt::rsend(buf, count, *datatype_object, dest, tag, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -137,6 +139,7 @@ extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
 [[gnu::noinline]] static int send_locked(const char* call, const void* buf, std::int64_t count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) noexcept {
   BigLock::Guard guard;
+  const Kept kept(from_handle<Comm>(comm), from_handle<Datatype>(datatype));
   return send_body(call, buf, count, datatype, dest, tag, comm);
 }
 [[gnu::noinline]] static int send_general(const void* buf, int count, MPI_Datatype datatype, int dest,
@@ -202,6 +205,7 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
     MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, std::int64_t recvcount,
     MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept {
   BigLock::Guard guard;
+  const Kept kept(from_handle<Comm>(comm), from_handle<Datatype>(sendtype), from_handle<Datatype>(recvtype));
   return sendrecv_body(call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
       source, recvtag, comm, status);
 }
@@ -243,6 +247,7 @@ static int sendrecv_replace_body(const char* call, void* buf, std::int64_t count
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(recvtag)) [[unlikely]] return bad_tag(comm_object, recvtag, "recvtag", call);
+  const Kept kept(comm_object, datatype_object);
   const Err error = pt2pt::sendrecv_replace(buf, count, *datatype_object, dest, sendtag, source, recvtag,
       *comm_object, status);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -276,6 +281,7 @@ static int ssend_body(const char* call, const void* buf, std::int64_t count, MPI
   if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
+  const Kept kept(comm_object, datatype_object);
   const Err error = pt2pt::ssend(buf, count, *datatype_object, dest, tag, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;

@@ -98,6 +98,7 @@ static int comm_detach_buffer_body(const char* call, MPI_Comm comm, void* buffer
   if (is_missing(buffer_addr)) [[unlikely]] return bad_pointer(comm_object, "buffer_addr", call);
   if (is_missing(size.place)) [[unlikely]] return bad_pointer(comm_object, "size", call);
   std::int64_t size_value = 0;
+  const Kept kept(comm_object);
   const Err error = pt2pt::comm_detach_buffer(*comm_object, buffer_addr, &size_value);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   if (!fits(size, size_value)) [[unlikely]]
@@ -120,6 +121,7 @@ extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) noexcept {
   if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  const Kept kept(comm_object);
   const Err error = pt2pt::comm_flush_buffer(*comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;

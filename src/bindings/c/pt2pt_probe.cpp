@@ -79,6 +79,7 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(message)) [[unlikely]] return bad_pointer(comm_object, "message", call);
+  const Kept kept(comm_object);
   const Err error = pt2pt::mprobe(source, tag, *comm_object, message, status);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
@@ -97,6 +98,7 @@ static int mrecv_body(const char* call, void* buf, std::int64_t count, MPI_Datat
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
   if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(nullptr, "buf", call);
   if (is_missing(message)) [[unlikely]] return bad_pointer(nullptr, "message", call);
+  const Kept kept(datatype_object);
   const Err error = pt2pt::mrecv(buf, count, *datatype_object, message, status);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -120,6 +122,7 @@ extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
+  const Kept kept(comm_object);
   const Err error = pt2pt::probe(source, tag, *comm_object, status);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;

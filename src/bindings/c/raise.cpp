@@ -52,8 +52,8 @@ int call_handler(Errhandler* errhandler, void* handle, Err error, const char* ca
 }  // namespace
 
 int raise(Object* about, Err error, const char* call) noexcept {
-  Comm* const origin = take_error_origin();
-  if (!about) about = origin;
+  const Ref<Comm> origin = take_error_origin();
+  if (!about) about = origin.get();
   // A request may outlive the program's handle of its communicator; objects' memory stays readable.
   if (about && about->kind() == Kind::errhandler)
     return call_handler(static_cast<Errhandler*>(about), nullptr, error, call);

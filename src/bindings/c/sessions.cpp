@@ -25,6 +25,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
     return bad_handle(errhandler_object, Err::info, info, "info", call);
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(errhandler_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
+  const Kept kept(errhandler_object, group_object, info_object);
   const Err error = comm::comm_create_from_group(*group_object, stringtag, info_object, *errhandler_object,
       &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(errhandler_object, error, call);
@@ -72,6 +73,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
     return bad_handle(errhandler_object, Err::info, info, "info", call);
   if (is_missing(newintercomm)) [[unlikely]] return bad_pointer(errhandler_object, "newintercomm", call);
   Comm* newintercomm_made = nullptr;
+  const Kept kept(errhandler_object, local_group_object, remote_group_object, info_object);
   const Err error = comm::intercomm_create_from_groups(*local_group_object, local_leader,
       *remote_group_object, remote_leader, stringtag, info_object, *errhandler_object, &newintercomm_made);
   if (error != Err::ok) [[unlikely]] return raise(errhandler_object, error, call);

@@ -33,6 +33,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
   if (is_missing(periods) && ndims > 0) [[unlikely]] return bad_pointer(comm_old_object, "periods", call);
   if (is_missing(comm_cart)) [[unlikely]] return bad_pointer(comm_old_object, "comm_cart", call);
   Comm* comm_cart_made = nullptr;
+  const Kept kept(comm_old_object);
   const Err error = comm::cart_create(*comm_old_object, ndims, dims, periods, reorder, &comm_cart_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_old_object, error, call);
   set_handle(comm_cart, comm_cart_made, MPI_COMM_NULL);
@@ -108,6 +109,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
   if (is_missing(newcomm)) [[unlikely]] return bad_pointer(comm_object, "newcomm", call);
   Comm* newcomm_made = nullptr;
+  const Kept kept(comm_object);
   const Err error = comm::cart_sub(*comm_object, remain_dims, &newcomm_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
@@ -156,6 +158,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
     return bad_handle(comm_old_object, Err::info, info, "info", call);
   if (is_missing(comm_dist_graph)) [[unlikely]] return bad_pointer(comm_old_object, "comm_dist_graph", call);
   Comm* comm_dist_graph_made = nullptr;
+  const Kept kept(comm_old_object, info_object);
   const Err error = comm::dist_graph_create(*comm_old_object, n, sources, degrees, destinations, weights,
       info_object, reorder, &comm_dist_graph_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_old_object, error, call);
@@ -181,6 +184,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
     return bad_handle(comm_old_object, Err::info, info, "info", call);
   if (is_missing(comm_dist_graph)) [[unlikely]] return bad_pointer(comm_old_object, "comm_dist_graph", call);
   Comm* comm_dist_graph_made = nullptr;
+  const Kept kept(comm_old_object, info_object);
   const Err error = comm::dist_graph_create_adjacent(*comm_old_object, indegree, sources, sourceweights,
       outdegree, destinations, destweights, info_object, reorder, &comm_dist_graph_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_old_object, error, call);
@@ -249,6 +253,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[
   if (is_missing(index) && nnodes > 0) [[unlikely]] return bad_pointer(comm_old_object, "index", call);
   if (is_missing(comm_graph)) [[unlikely]] return bad_pointer(comm_old_object, "comm_graph", call);
   Comm* comm_graph_made = nullptr;
+  const Kept kept(comm_old_object);
   const Err error = comm::graph_create(*comm_old_object, nnodes, index, edges, reorder, &comm_graph_made);
   if (error != Err::ok) [[unlikely]] return raise(comm_old_object, error, call);
   set_handle(comm_graph, comm_graph_made, MPI_COMM_NULL);

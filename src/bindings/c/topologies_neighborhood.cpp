@@ -31,6 +31,7 @@ static int neighbor_allgather_body(const char* call, const void* sendbuf, std::i
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
   if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = comm::neighbor_allgather(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
       *recvtype_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -119,6 +120,7 @@ static int neighbor_allgatherv_body(const char* call, const void* sendbuf, std::
     return bad_handle(comm_object, Err::type, recvtype, "recvtype", call);
   if (kChecked && !recvtype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "recvtype", call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = comm::neighbor_allgatherv(sendbuf, sendcount, *sendtype_object, recvbuf, recvcounts,
       displs, *recvtype_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -209,6 +211,7 @@ static int neighbor_alltoall_body(const char* call, const void* sendbuf, std::in
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
   if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
     return bad_buffer(comm_object, "recvbuf", call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = comm::neighbor_alltoall(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
       *recvtype_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -294,6 +297,7 @@ static int neighbor_alltoallv_body(const char* call, const void* sendbuf, IntArr
     return bad_handle(comm_object, Err::type, recvtype, "recvtype", call);
   if (kChecked && !recvtype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "recvtype", call);
+  const Kept kept(comm_object, sendtype_object, recvtype_object);
   const Err error = comm::neighbor_alltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
       recvcounts, rdispls, *recvtype_object, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
@@ -369,6 +373,7 @@ static int neighbor_alltoallw_body(const char* call, const void* sendbuf, IntArr
   if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(nullptr, Err::comm, comm, "comm", call);
+  const Kept kept(comm_object);
   const Err error = comm::neighbor_alltoallw(sendbuf, sendcounts, IntArray{sdispls, true}, sendtypes, recvbuf,
       recvcounts, IntArray{rdispls, true}, recvtypes, *comm_object);
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
