@@ -14,6 +14,18 @@
 
 namespace dunlin::pt2pt {
 
+namespace {
+
+/// MPI_Buffer_iflush: complete when the messages that were in the buffer when it started have left.
+class FlushRequest final : public Request {
+ public:
+  explicit FlushRequest(std::uint64_t last) noexcept : last(last) { has_empty_status = true; }
+  const std::uint64_t last;  // sequence of the newest message that it waits for
+  FlushRequest* next = nullptr;
+};
+
+}  // namespace
+
 /// Attached memory, first fit.  Blocks are few and short-lived, so a sorted list serves; O(blocks) per
 /// message.
 class BufferPool {
@@ -25,10 +37,13 @@ class BufferPool {
   void* memory() const noexcept { return memory_; }
   std::int64_t bytes() const noexcept { return bytes_; }
   bool is_empty() const noexcept { return used_.empty(); }
-  std::uint64_t newest() const noexcept { return newest_; }
-  /// Whether every message up to `sequence` has left.
-  bool has_sent(std::uint64_t sequence) const noexcept {
-    return std::all_of(used_.begin(), used_.end(), [&](const Block& b) { return b.sequence > sequence; });
+  /// Must not be empty.
+  Request& start_flush() noexcept {
+    DUNLIN_ASSERT(!is_empty());
+    auto* const flush = new FlushRequest(newest_);
+    flush->next = flushes_;
+    flushes_ = flush;
+    return *flush;
   }
 
   std::byte* take(std::int64_t bytes) noexcept {
@@ -50,6 +65,7 @@ class BufferPool {
     DUNLIN_ASSERT(block != used_.end());
     if (is_automatic()) std::free(block->at);
     used_.erase(block);
+    if (flushes_) finish_flushes();
   }
 
  private:
@@ -58,10 +74,28 @@ class BufferPool {
     std::int64_t bytes;
     std::uint64_t sequence;
   };
+  /// Whether every message up to `sequence` has left.
+  bool has_sent(std::uint64_t sequence) const noexcept {
+    return std::all_of(used_.begin(), used_.end(), [&](const Block& b) { return b.sequence > sequence; });
+  }
+  void finish_flushes() noexcept {
+    for (FlushRequest** link = &flushes_; *link;) {
+      FlushRequest* const each = *link;
+      if (!has_sent(each->last)) {
+        link = &each->next;
+        continue;
+      }
+      *link = each->next;
+      each->finish();  // may be its end
+    }
+    DUNLIN_ASSERT(!is_empty() || !flushes_);  // an empty pool may go
+  }
+
   std::byte* const memory_;
   const std::int64_t bytes_;
   std::vector<Block> used_;  // by address, unless automatic
   std::uint64_t newest_ = 0;
+  FlushRequest* flushes_ = nullptr;  // under way
 };
 
 namespace {
@@ -81,22 +115,6 @@ class BufferedSend final : public protocol::SendRequest {
  private:
   BufferPool& pool_;
   std::byte* const copy_;
-};
-
-class FlushRequest final : public Request, public progress::Pollable {
- public:
-  explicit FlushRequest(BufferPool& pool) noexcept : pool_(pool), sequence_(pool.newest()) {
-    has_empty_status = true;
-  }
-  Outcome poll() noexcept override {
-    if (!pool_.has_sent(sequence_)) return Outcome::idle;
-    finish();
-    return Outcome::finished;
-  }
-
- private:
-  BufferPool& pool_;
-  const std::uint64_t sequence_;
 };
 
 Err attach(BufferPool*& pool, void* buffer, std::int64_t size) noexcept {
@@ -130,9 +148,7 @@ Err start_flush(BufferPool* pool, Request** request) noexcept {
     *request = &completed_send();
     return Err::ok;
   }
-  auto* flush = new FlushRequest(*pool);
-  progress::Engine::of_process()->add(*flush);
-  *request = flush;
+  *request = &pool->start_flush();
   return Err::ok;
 }
 

@@ -182,6 +182,10 @@ static void without_communicator(void) {
   EXPECT(MPI_Waitall(-1, NULL, MPI_STATUSES_IGNORE), MPI_ERR_COUNT, MPI_COMM_SELF, "count is -1");
   EXPECT(MPI_Waitall(2, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, MPI_COMM_SELF, "array_of_requests");
   EXPECT(MPI_Get_count(MPI_STATUS_IGNORE, MPI_INT, &flag), MPI_ERR_ARG, MPI_COMM_SELF, "status");
+  MPI_Status unset;
+  memset(&unset, 0xff, sizeof unset);
+  EXPECT(MPI_Get_count(&unset, MPI_INT, &flag), MPI_ERR_ARG, MPI_COMM_SELF, "never set");
+  EXPECT(MPI_Get_elements(&unset, MPI_INT, &flag), MPI_ERR_ARG, MPI_COMM_SELF, "never set");
   MPI_Comm_dup(MPI_COMM_SELF, &freed);
   null_comm = freed;
   MPI_Comm_free(&freed);

@@ -53,6 +53,15 @@ static void receive_all(MPI_Comm comm, int* data) {
   }
 }
 
+/* The request of a flush outlives its buffer, whoever takes its memory. */
+static void wait_after_detach(MPI_Request* request) {
+  enum { kBlocks = 64, kBytes = 56 };
+  void* taken[kBlocks];
+  for (int i = 0; i < kBlocks; ++i) memset(taken[i] = malloc(kBytes), 0x7f, kBytes);
+  CHECK(MPI_Wait(request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  for (int i = 0; i < kBlocks; ++i) free(taken[i]);
+}
+
 int main(void) {
   MPI_Session first, second;
   MPI_Request request;
@@ -78,8 +87,12 @@ int main(void) {
   CHECK(MPI_Session_iflush_buffer(first, &request) == MPI_SUCCESS);
   receive_all(mine, data);
   CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(send_all(mine, data) == MPI_SUCCESS);
+  CHECK(MPI_Session_iflush_buffer(first, &request) == MPI_SUCCESS);
+  receive_all(mine, data);
   CHECK(MPI_Session_detach_buffer(first, &detached, &size) == MPI_SUCCESS);
   CHECK(detached == buffer && size == bytes, "detached %d bytes", size);
+  wait_after_detach(&request);
   CHECK(MPI_Session_attach_buffer(second, MPI_BUFFER_AUTOMATIC, 0) == MPI_SUCCESS);
   CHECK(send_all(other, data) == MPI_SUCCESS);
   receive_all(other, data);

@@ -6,11 +6,22 @@
 
 namespace dunlin::bindings {
 
+namespace {
+
+Err check(const MPI_Status& status) noexcept {
+  if (std::int64_t(status_bytes(status)) >= 0) return Err::ok;
+  return fail(Err::arg, "argument status was never set; a receive or probe that ended says how much came");
+}
+
+}  // namespace
+
 Err get_count(const MPI_Status* status, const Datatype& datatype, std::int64_t* count) noexcept {
+  if (const Err error = check(*status); error != Err::ok) return error;
   return datatype::get_count(std::int64_t(status_bytes(*status)), datatype, count);
 }
 
 Err get_elements(const MPI_Status* status, const Datatype& datatype, std::int64_t* count) noexcept {
+  if (const Err error = check(*status); error != Err::ok) return error;
   return datatype::get_elements(std::int64_t(status_bytes(*status)), datatype, count);
 }
 
