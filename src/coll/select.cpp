@@ -67,7 +67,7 @@ bool is_power_of_two(int n) noexcept { return (n & (n - 1)) == 0; }
 /// More ranks than cores: the fewest waits per rank win, whatever one rank has to do meanwhile
 /// (docs/decisions/0005).
 bool prefers_linear(const Cx& cx) noexcept {
-  return cx.run->engine.is_oversubscribed() && cx.size <= linear_ranks.get();
+  return cx.run->engine.does_job_share_cores() && cx.size <= linear_ranks.get();
 }
 
 }  // namespace

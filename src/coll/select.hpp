@@ -1,8 +1,9 @@
 // Which algorithm a collective uses: by its size, the number of ranks and settings (DUNLIN_COLL_...).
 //
 // All ranks of a collective must decide the same: only what the standard makes equal everywhere is looked at
-// (bytes of a message, not counts, where the two sides may use different datatypes), and settings are the
-// job's. Called by data_movement.cpp and reductions.cpp.
+// (bytes of a message, not counts, where the two sides may use different datatypes), settings, which are the
+// job's, and what the ranks agreed on at the start (runtime/job_facts.hpp), never what only this node is
+// like.  Called by data_movement.cpp and reductions.cpp.
 #pragma once
 
 #include "coll/algorithms/algorithms.hpp"

@@ -102,6 +102,9 @@ class Engine {
   /// Whether more ranks run on this node than it has CPUs: then waits give the core away at once.
   void set_oversubscribed(bool oversubscribed) noexcept;
   bool is_oversubscribed() const noexcept { return is_oversubscribed_; }
+  /// Whether that is so on any node of the job: the same on all ranks (runtime/job_facts.hpp).
+  void set_job_shares_cores(bool shares) noexcept { job_shares_cores_ = shares; }
+  bool does_job_share_cores() const noexcept { return job_shares_cores_; }
 
  private:
   static inline Engine* of_process_ = nullptr;
@@ -135,6 +138,7 @@ class Engine {
   std::vector<transport::Transport*> transports_;
   Pollable* parked_ = nullptr;
   bool is_oversubscribed_ = false;
+  bool job_shares_cores_ = false;
   bool is_answered_soon_ = false;     // the last wait ended while polling (where ranks share cores)
   std::uint32_t waits_shared_ = 0;   // counts towards the next tries of longer polling
   std::int64_t fruitless_tests_ = 0;  // in a row, where ranks share cores

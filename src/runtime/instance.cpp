@@ -19,6 +19,7 @@
 #include "object/life.hpp"
 #include "op/op.hpp"
 #include "os/cpus.hpp"
+#include "runtime/job_facts.hpp"
 
 namespace dunlin::runtime {
 namespace {
@@ -94,6 +95,9 @@ Err Instance::start() noexcept {
   self_ = std::make_unique<transport::self::Transport>(boot_->rank(), engine_->protocol);
   if (boot_->node_size() > 1)
     if (Err error = start_node(); error != Err::ok) return error;
+  const auto shares_cores = agree_on_shared_cores(*boot_, engine_->is_oversubscribed());
+  if (!shares_cores) return shares_cores.error();
+  engine_->set_job_shares_cores(shares_cores.value());
   engine_->add(*self_);
   open_world();
   return Err::ok;

@@ -144,6 +144,22 @@ TEST(SimulatedCollectives, EveryKindOnEveryNumberOfRanks) {
   }
 }
 
+// On one node ranks share cores, on the other they do not: all must choose the same algorithms.
+TEST(SimulatedCollectives, RanksOfUnlikeNodesUnderstandEachOther) {
+  for (int size = 2; size <= 9 && !HasFailure(); ++size) {
+    SCOPED_TRACE(std::to_string(size) + " ranks");
+    World world(size, weather_of(std::uint64_t(size)));
+    for (int rank = 0; rank < size / 2; ++rank) world.engine(rank).set_oversubscribed(true);
+    const Comms comms = world_comms(world);
+    std::mt19937_64 dice(std::uint64_t(size) * 5);
+    for (int kind = 0; kind < kMovementKinds + kReductionKinds && !HasFailure(); ++kind) {
+      std::vector<std::unique_ptr<Case>> one;
+      one.push_back(make_any(kind, comms, dice()));
+      run_together(world, one, Mode::nonblocking, dice);
+    }
+  }
+}
+
 TEST(SimulatedCollectives, NobodyLeavesABarrierBeforeAllHaveCome) {
   for (int size = 1; size <= 33; ++size) {
     World world(size, weather_of(std::uint64_t(size)));

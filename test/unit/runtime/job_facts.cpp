@@ -1,0 +1,80 @@
+#include "runtime/job_facts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace dunlin::test {
+namespace {
+
+/// What a launcher keeps for the ranks of a job, which are threads here.
+struct Board {
+  explicit Board(int ranks) : fence(ranks) {}
+  std::mutex mutex;
+  std::map<std::pair<int, std::string>, std::string> values;
+  std::barrier<> fence;
+};
+
+class FakeBoot final : public boot::Boot {
+ public:
+  FakeBoot(Board& board, int rank, int size, int ranks_per_node) : board_(board) {
+    place_.rank = rank;
+    place_.size = size;
+    place_.node = rank / ranks_per_node;
+    place_.nodes = (size + ranks_per_node - 1) / ranks_per_node;
+    place_.node_rank = rank % ranks_per_node;
+  }
+  const char* name() const noexcept override { return "fake"; }
+  Err put(std::string_view key, std::string_view value) noexcept override {
+    const std::lock_guard lock(board_.mutex);
+    EXPECT_TRUE(board_.values.emplace(std::pair(rank(), std::string(key)), value).second) << "put twice";
+    return Err::ok;
+  }
+  Result<std::string> get(int rank, std::string_view key) noexcept override {
+    const std::lock_guard lock(board_.mutex);
+    const auto found = board_.values.find(std::pair(rank, std::string(key)));
+    if (found == board_.values.end()) return fail(Err::other, "rank %d put nothing", rank);
+    return found->second;
+  }
+  Err fence() noexcept override {
+    board_.fence.arrive_and_wait();
+    return Err::ok;
+  }
+  [[noreturn]] void abort(int code, const char*) noexcept override { std::_Exit(code); }
+  Err finalize() noexcept override { return Err::ok; }
+
+ private:
+  Board& board_;
+};
+
+/// What each rank hears where ranks share cores on node `crowded` (-1: on none).
+std::vector<int> agreed(int size, int ranks_per_node, int crowded) {
+  Board board(size);
+  std::vector<int> answers(std::size_t(size), -1);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < size; ++rank)
+    ranks.emplace_back([&, rank] {
+      FakeBoot boot(board, rank, size, ranks_per_node);
+      const auto answer = runtime::agree_on_shared_cores(boot, boot.node() == crowded);
+      if (answer) answers[std::size_t(rank)] = answer.value();
+    });
+  for (auto& each : ranks) each.join();
+  return answers;
+}
+
+TEST(JobFacts, AllRanksHearOfCoresSharedOnAnyNode) {
+  for (const int size : {1, 2, 3, 7, 8})
+    for (const int ranks_per_node : {1, 2, 3}) {
+      const int nodes = (size + ranks_per_node - 1) / ranks_per_node;
+      for (int crowded = -1; crowded < nodes; ++crowded)
+        EXPECT_EQ(agreed(size, ranks_per_node, crowded), std::vector<int>(std::size_t(size), crowded >= 0))
+            << size << " ranks, " << ranks_per_node << " a node, crowded " << crowded;
+    }
+}
+
+}  // namespace
+}  // namespace dunlin::test
