@@ -62,6 +62,7 @@ progress::Pollable::Outcome CollectiveRequest::poll() noexcept {
   const Run::Progress progress = run_.advance();
   if (progress == Run::Progress::idle) return Outcome::idle;
   if (progress == Run::Progress::advanced) return Outcome::advanced;
+  DUNLIN_ASSERT(!is_complete);
   completion.error = run_.error;
   finish();  // may be the end of this object
   return Outcome::finished;

@@ -58,6 +58,7 @@ void Run::start_receive(Comm& comm, Plane plane, const Target& data, int from, i
 }
 
 void Run::start_deferred() noexcept {
+  DUNLIN_ASSERT(is_deferred_ && is_blocking);
   is_deferred_ = false;
   start_receive(*deferred_.comm, deferred_.plane, deferred_.data, deferred_.from, deferred_.tag);
 }
@@ -92,6 +93,7 @@ void Run::sweep(Operation<T>*& list, Operation<T>*& unused) noexcept {
     }
     if (!each->request.completion.is_cancelled) set_error(each->request.completion.error);
     *link = each->next;
+    DUNLIN_ASSERT(!each->request.is_let_go);
     each->request.~T();
     each->next = unused;
     unused = each;
@@ -105,12 +107,14 @@ bool Run::sweep() noexcept {
 }
 
 void Run::wait() noexcept {
+  DUNLIN_ASSERT(is_blocking);
   if (is_deferred_) finish_deferred();
   while (!is_quiet()) {
     if (error != Err::ok && !is_cancelled_) cancel_all();
     // Receives first: their source is the rank to look at; sends finish by the way.
     const Request& awaited = receives_ ? static_cast<Request&>(receives_->request) : sends_->request;
     engine.wait(awaited);
+    DUNLIN_ASSERT(awaited.is_complete);
   }
 }
 
@@ -124,6 +128,7 @@ void Run::cancel_all() noexcept {
 }
 
 Run::Progress Run::advance() noexcept {
+  DUNLIN_ASSERT(!is_blocking);
   bool has_moved = false;
   while (error == Err::ok && leaf) {
     if (!is_quiet()) {

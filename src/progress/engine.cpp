@@ -117,16 +117,20 @@ std::int64_t Engine::polls_before_yield(bool is_for_one_peer) noexcept {
 
 bool Engine::poll_parked() noexcept {
   // Work may add work while it is polled: the list is taken off first, what stays is put back.
+  DUNLIN_ASSERT(!is_polling_parked_);
+  is_polling_parked_ = true;
   bool moved = false;
   Pollable* each = parked_;
   parked_ = nullptr;
   while (each) {
     Pollable* const next = each->next_;
+    each->is_parked_ = false;  // now: one that finishes may be gone afterwards
     const Pollable::Outcome outcome = each->poll();
     moved |= outcome != Pollable::Outcome::idle;
     if (outcome != Pollable::Outcome::finished) add(*each);
     each = next;
   }
+  is_polling_parked_ = false;
   return moved;
 }
 
@@ -212,6 +216,8 @@ void Engine::test_shared() noexcept {
 
 /// The calling thread is about to wait.
 void Engine::join(Waiter& me) noexcept {
+  DUNLIN_ASSERT(BigLock::is_needed());
+  DUNLIN_ASSERT(me.next == nullptr);
   if (!waiters_) BigLock::set_before_release(&before_release);
   wake_finished();  // by what this call has done so far
   me.next = waiters_;
@@ -221,7 +227,10 @@ void Engine::join(Waiter& me) noexcept {
 /// Its wait is over.
 void Engine::leave(Waiter& me) noexcept {
   Waiter** link = &waiters_;
-  while (*link != &me) link = &(*link)->next;
+  while (*link != &me) {
+    DUNLIN_ASSERT(*link != nullptr);
+    link = &(*link)->next;
+  }
   *link = me.next;
   if (poller_ == &me) poller_ = nullptr;
   if (!waiters_)
@@ -232,8 +241,10 @@ void Engine::leave(Waiter& me) noexcept {
 
 /// Sleeps until called.
 void Engine::watch(Waiter& me) noexcept {
+  DUNLIN_ASSERT(BigLock::is_needed());
   me.is_called.store(0, std::memory_order_relaxed);  // relaxed: under the lock; the futex compares it again
   const int levels = BigLock::release_all();
+  DUNLIN_ASSERT(levels > 0);
   os::futex_wait(me.is_called, 0, kSleepNsMax);
   BigLock::reacquire(levels);
 }

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "protocol/protocol.hpp"
 #include "transport/transport.hpp"
 
@@ -34,6 +35,7 @@ class Pollable {
  private:
   friend class Engine;
   Pollable* next_ = nullptr;
+  bool is_parked_ = false;  // in the engine's list
 };
 
 class Engine {
@@ -56,6 +58,8 @@ class Engine {
   /// From now on polled until finished.  The engine does not own it; a finished one is forgotten before poll
   /// returns.
   void add(Pollable& work) noexcept {
+    DUNLIN_ASSERT(!work.is_parked_);
+    work.is_parked_ = true;
     work.next_ = parked_;
     parked_ = &work;
   }
@@ -96,6 +100,7 @@ class Engine {
 
   /// Polls until `done(argument)`.  `reason` is what a report of a hang shows; may be null.
   void wait_until(Done done, const void* argument, const Request* reason) noexcept {
+    DUNLIN_ASSERT(done != nullptr);
     if (!done(argument)) wait_slow(reason, done, argument, false);
   }
 
@@ -137,6 +142,7 @@ class Engine {
 
   std::vector<transport::Transport*> transports_;
   Pollable* parked_ = nullptr;
+  bool is_polling_parked_ = false;
   bool is_oversubscribed_ = false;
   bool job_shares_cores_ = false;
   bool is_answered_soon_ = false;     // the last wait ended while polling (where ranks share cores)

@@ -13,6 +13,7 @@ Err send_slow(const Source& data, int dest, int tag, Comm& comm, protocol::Mode 
   protocol::SendRequest request;
   comm.engine->protocol.send(request, comm, Plane::point_to_point, data, dest, tag, mode);
   comm.engine->wait(request);
+  DUNLIN_ASSERT(request.stage == protocol::SendRequest::Stage::done);
   return request.completion.error;
 }
 
@@ -36,6 +37,8 @@ Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int des
   protocol::ReceiveRequest request;
   comm.engine->protocol.receive_and_wait(request, comm, Plane::point_to_point, data, source,
                                          matching_tag(tag));
+  DUNLIN_ASSERT(request.completion.bytes <= data.bytes);
+  DUNLIN_ASSERT(source == MPI_ANY_SOURCE || request.completion.source == source);
   set_status(status, request.completion);
   return request.completion.error;
 }
@@ -80,6 +83,7 @@ Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, in
   if (!is_to_self) start_receive();
   comm.engine->wait(receive, source >= 0 ? comm.target_members[source] : -1);
   comm.engine->wait(send);
+  DUNLIN_ASSERT(receive.is_complete && send.is_complete);
   set_status(status, receive.completion);
   return receive.completion.error != Err::ok ? receive.completion.error : send.completion.error;
 }

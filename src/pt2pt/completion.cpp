@@ -43,6 +43,8 @@ inline Err peek(Request& request, MPI_Status* status) noexcept {
 
 /// Reports a complete request to the program and ends it.
 inline Err report(MPI_Request* handle, Request& request, MPI_Status* status) noexcept {
+  DUNLIN_ASSERT(request.is_complete);
+  DUNLIN_ASSERT(!request.is_let_go);
   Err error = peek(request, status);
   if (error != Err::ok) [[unlikely]] set_error_origin(request.comm);
   if (request.has_own_status) [[unlikely]]
@@ -122,6 +124,7 @@ Err report_some(int count, MPI_Request* handles, int* outcount, int* indices, MP
     if (error != Err::ok && first == Err::ok) first = error;
     indices[found++] = i;
   }
+  DUNLIN_ASSERT(found <= count);
   *outcount = has_active ? found : MPI_UNDEFINED;
   if (first == Err::ok || !statuses) return first;
   return fail(Err::in_status, "one of the %d finished requests failed; MPI_ERROR of its status says how",

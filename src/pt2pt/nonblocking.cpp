@@ -17,6 +17,7 @@ class ExchangeRequest final : public Request, public progress::Pollable {
 
   Outcome poll() noexcept override {
     if (!send.is_complete || !receive.is_complete) return Outcome::idle;
+    DUNLIN_ASSERT(!is_complete);
     completion = receive.completion;
     if (completion.error == Err::ok) completion.error = send.completion.error;
     finish();
@@ -44,6 +45,7 @@ Err start_send(const Source& data, int dest, int tag, Comm& comm, protocol::Mode
 
 Err start_exchange(ExchangeRequest* both, const Source& out, int dest, int sendtag, const Target& in,
                    int source, int recvtag, Comm& comm, Request** request) noexcept {
+  DUNLIN_ASSERT(dest != MPI_PROC_NULL);
   both->send.hold(comm);
   hold_type(both->send, out.type);
   both->receive.hold(comm);

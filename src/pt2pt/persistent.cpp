@@ -28,6 +28,7 @@ class PersistentSend final : public protocol::SendRequest {
 
   Err start() noexcept override {
     if (is_active) return fail(Err::request, "the persistent request was started before and is not complete");
+    DUNLIN_ASSERT(stage == Stage::fresh || stage == Stage::done);
     is_active = true;
     is_complete = false;
     is_cancel_asked = false;

@@ -26,7 +26,9 @@ void describe(match::Unexpected& message, MPI_Status* status) noexcept {
 
 match::Unexpected* wait_for(const Wanted& wanted) noexcept {
   wanted.comm.engine->wait_until(&Wanted::is_found, &wanted, nullptr);
-  return wanted.find();
+  match::Unexpected* const found = wanted.find();
+  DUNLIN_ASSERT(found != nullptr);
+  return found;
 }
 
 match::Unexpected* look_for(const Wanted& wanted) noexcept {
@@ -104,6 +106,7 @@ Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* 
   progress::Engine& engine = *taken->comm->engine;
   engine.protocol.receive_matched(request, *taken->comm, *taken->unexpected, target_of(datatype, buf, count));
   engine.wait(request);
+  DUNLIN_ASSERT(request.completion.source == request.key.source);
   set_status(status, request.completion);
   if (request.completion.error != Err::ok) set_error_origin(taken->comm.get());
   return request.completion.error;

@@ -16,12 +16,16 @@ Task allgather_bruck(Cx cx, Blocks all) {
   std::byte* packed = cx.take(std::size_t(cx.size) * bytes);
   if (!packed) co_return Err::no_mem;
   copy(mine, Block::of_bytes(packed, bytes));
+  std::size_t filled = bytes;
   for (int have = 1; have < cx.size; have *= 2) {
     const std::size_t moved = std::size_t(std::min(have, cx.size - have)) * bytes;
     const Block out = Block::of_bytes(packed, moved);
     const Block in = Block::of_bytes(packed + std::size_t(have) * bytes, moved);
     co_await cx.sendrecv(out.source(), cx.wrapped(cx.rank - have), in.target(), cx.wrapped(cx.rank + have));
+    DUNLIN_ASSERT(filled == std::size_t(have) * bytes);
+    filled += moved;
   }
+  DUNLIN_ASSERT(filled == std::size_t(cx.size) * bytes);
   for (int i = 1; i < cx.size; ++i)
     copy(Block::of_bytes(packed + std::size_t(i) * bytes, bytes), all[cx.wrapped(cx.rank + i)]);
   co_return Err::ok;

@@ -51,13 +51,17 @@ Task allreduce_rabenseifner(Cx cx, Reduction r) {
     const Block mine = parts(r, r.result, kept, kept + half, workers);
     r.op->combine(in.at, mine.at, mine.count, *r.type);
   }
+  std::int64_t have_count = parts(r, r.result, slot, slot + 1, workers).count;
   for (int half = 1; half < workers; half *= 2) {
     const int peer_slot = slot ^ half, peer = pairs.rank(peer_slot);
     const int have = slot & ~(half - 1), missing = peer_slot & ~(half - 1);
     const Block out = parts(r, r.result, have, have + half, workers);
     const Block in = parts(r, r.result, missing, missing + half, workers);
     co_await cx.sendrecv(out.source(), peer, in.target(), peer);
+    DUNLIN_ASSERT(out.count == have_count);
+    have_count += in.count;
   }
+  DUNLIN_ASSERT(have_count == r.count);
   if (pairs.works_for_two(cx.rank)) co_await cx.send(result.source(), cx.rank - 1);
   co_return Err::ok;
 }

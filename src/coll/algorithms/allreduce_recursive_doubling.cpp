@@ -29,6 +29,7 @@ Task allreduce_recursive_doubling(Cx cx, Reduction r) {
   const int slot = pairs.slot(cx.rank);
   for (int distance = 1; distance < pairs.workers; distance *= 2) {
     const int peer = pairs.rank(slot ^ distance);
+    DUNLIN_ASSERT(peer != cx.rank && peer < cx.size);
     const Block out = r.block(value), in = r.block(other);
     co_await cx.sendrecv(out.source(), peer, in.target(), peer);
     r.fold(value, other, peer < cx.rank);

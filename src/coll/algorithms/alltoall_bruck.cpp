@@ -24,6 +24,7 @@ Task alltoall_bruck(Cx cx, Blocks send, Blocks recv) {
         std::memcpy(out + moved, held + std::size_t(i) * bytes, bytes);
         moved += bytes;
       }
+    DUNLIN_ASSERT(moved <= std::size_t(cx.size + 1) / 2 * bytes);
     const Block away = Block::of_bytes(out, moved), here = Block::of_bytes(in, moved);
     co_await cx.sendrecv(away.source(), cx.wrapped(cx.rank + distance), here.target(),
                          cx.wrapped(cx.rank - distance));
@@ -33,6 +34,7 @@ Task alltoall_bruck(Cx cx, Blocks send, Blocks recv) {
         std::memcpy(held + std::size_t(i) * bytes, in + moved, bytes);
         moved += bytes;
       }
+    DUNLIN_ASSERT(moved == here.bytes());
   }
   for (int i = 0; i < cx.size; ++i)
     copy(Block::of_bytes(held + std::size_t(i) * bytes, bytes), recv[cx.wrapped(cx.rank - i)]);

@@ -15,6 +15,7 @@ Task bcast_binomial(Cx cx, Block block, int root) {
       co_await cx.recv(block.target(), cx.wrapped(place - bit + root));
       break;
     }
+  DUNLIN_ASSERT((place == 0) == (bit >= cx.size));  // all but the root have received
   for (bit /= 2; bit > 0; bit /= 2)
     if (place + bit < cx.size) cx.post_send(block.source(), cx.wrapped(place + bit + root));
   co_await cx.all();

@@ -54,6 +54,7 @@ Task bcast_scatter_allgather(Cx cx, Block block, int root) {
 
   const int place = cx.wrapped(cx.rank - root);
   const int right = cx.wrapped(cx.rank + 1), left = cx.wrapped(cx.rank - 1);
+  std::size_t have = pieces.range(place, place + 1).bytes();
   for (int step = 0; step < cx.size - 1; ++step) {
     const int sent = cx.wrapped(place - step);
     const int received = cx.wrapped(place - step - 1);
@@ -61,7 +62,9 @@ Task bcast_scatter_allgather(Cx cx, Block block, int root) {
     if (out.count > 0) cx.post_send(out.source(), right);
     if (in.count > 0) cx.post_recv(in.target(), left);
     co_await cx.all();
+    have += in.bytes();
   }
+  DUNLIN_ASSERT(have == bytes);
   if (!block.is_contiguous() && cx.rank != root) copy(Block::of_bytes(pieces.data, bytes), block);
   co_return Err::ok;
 }

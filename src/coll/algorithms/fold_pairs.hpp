@@ -7,6 +7,8 @@
 
 #include <bit>
 
+#include "base/assert.hpp"
+
 namespace dunlin::coll {
 
 struct FoldPairs {
@@ -18,8 +20,14 @@ struct FoldPairs {
   bool is_folded(int rank) const noexcept { return rank < 2 * extra && rank % 2 == 0; }
   bool works_for_two(int rank) const noexcept { return rank < 2 * extra && rank % 2 == 1; }
   /// Place of a worker among the workers, and back.
-  int slot(int rank) const noexcept { return rank < 2 * extra ? rank / 2 : rank - extra; }
-  int rank(int slot) const noexcept { return slot < extra ? 2 * slot + 1 : slot + extra; }
+  int slot(int rank) const noexcept {
+    DUNLIN_ASSERT(!is_folded(rank));
+    return rank < 2 * extra ? rank / 2 : rank - extra;
+  }
+  int rank(int slot) const noexcept {
+    DUNLIN_ASSERT(slot >= 0 && slot < workers);
+    return slot < extra ? 2 * slot + 1 : slot + extra;
+  }
 };
 
 }  // namespace dunlin::coll

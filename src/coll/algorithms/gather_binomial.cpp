@@ -26,11 +26,15 @@ Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place) {
     if (!packed) co_return Err::no_mem;
     copy(mine, Block::of_bytes(packed, bytes));
   }
+  DUNLIN_ASSERT(!is_root || subtree == cx.size);
+  int gathered = 1;  // blocks
   for (int bit = 1; bit < subtree; bit *= 2) {
     const int count = std::min(bit, subtree - bit);
     const Block theirs = Block::of_bytes(packed + std::size_t(bit) * bytes, std::size_t(count) * bytes);
     co_await cx.recv(theirs.target(), cx.wrapped(place + bit + root));
+    gathered += count;
   }
+  DUNLIN_ASSERT(gathered == subtree);
   if (!is_root) {
     const Block out = is_leaf ? mine : Block::of_bytes(packed, std::size_t(subtree) * bytes);
     co_await cx.send(out.source(), cx.wrapped((place & (place - 1)) + root));

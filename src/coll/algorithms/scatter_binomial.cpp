@@ -29,12 +29,16 @@ Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place) {
       copy(all[cx.wrapped(to + root)], Block::of_bytes(packed + std::size_t(to) * bytes, bytes));
   else
     co_await cx.recv(whole.target(), cx.wrapped((place & (place - 1)) + root));
+  DUNLIN_ASSERT(!is_root || subtree == cx.size);
+  int scattered = 1;  // blocks, with our own
   for (; bit > 0; bit /= 2) {
     if (bit >= subtree) continue;
     const int count = std::min(bit, subtree - bit);
     const Block theirs = Block::of_bytes(packed + std::size_t(bit) * bytes, std::size_t(count) * bytes);
     cx.post_send(theirs.source(), cx.wrapped(place + bit + root));
+    scattered += count;
   }
+  DUNLIN_ASSERT(scattered == subtree);
   if (!(is_root && in_place)) copy(Block::of_bytes(packed, bytes), mine);
   co_await cx.all();
   co_return Err::ok;
