@@ -103,16 +103,14 @@ static void check(Layout* l) {
   bench_expect(l->is_fresh || gap >= l->stride || l->recv[gap] == 0, "a gap of the layout was written");
 }
 
-static void measure(Layout* l) {
+static void measure(Layout* l, const Data* data) {
   int bytes = 0;
   MPI_Type_commit(&l->type);
   MPI_Type_size(l->type, &bytes);
-  const char* mode = bench_text("mode", "clean");
-  l->is_fresh = strcmp(mode, "fresh") == 0;
-  l->copies = strcmp(mode, "off_cache") == 0 ? (size_t)bench_option("pool", kPoolBytes) / l->extent : 1;
-  if (l->copies == 0) l->copies = 1;
-  l->send = bench_buffer(l->copies * l->extent);
-  l->recv = bench_buffer(l->copies * l->extent);
+  l->is_fresh = data->is_fresh;
+  l->copies = data->pool_bytes ? data->pool_bytes / l->extent : 1;
+  l->send = data->send;
+  l->recv = data->recv;
   check(l);
   const bench_point point = {data_series(l->name), (double)bytes * l->count, "us", 0.5e6, 0};
   bench_measure(&point, ping_pong, l);
@@ -127,8 +125,9 @@ int main(int argc, char** argv) {
                       strided("faceZ", 1, kSide * kSide, kSide * kSide),
                       list(),
                       structs()};
+  const Data data = data_open(layouts[0].extent, 1, 0);  // the column's is the largest
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts && bench_ranks == 2; ++i)
-    if (bench_wants("layouts", layouts[i].name)) measure(&layouts[i]);
+    if (bench_wants("layouts", layouts[i].name)) measure(&layouts[i], &data);
   bench_finish();
   return 0;
 }
