@@ -54,7 +54,7 @@ static void probe(int round) {
   MPI_Mrecv(&in, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 
-/* A switch by the kernel's clock takes 3 ms and more, and a round needs several. */
+/* A switch by the kernel's clock takes 3 ms and more, and a round needs several: 40 ms. */
 static void expect_quick(const char* what, void (*work)(int)) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
@@ -62,7 +62,7 @@ static void expect_quick(const char* what, void (*work)(int)) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double each_ms = (MPI_Wtime() - start) * 1000 / kRounds;
   if (check_rank == 0) printf("%s: %.3f ms a round\n", what, each_ms);
-  CHECK(each_ms < 2, "%s: %f ms a round", what, each_ms);
+  CHECK(each_ms < 10, "%s: %f ms a round", what, each_ms);
 }
 
 int main(int argc, char** argv) {

@@ -2,6 +2,7 @@
  * the sends that it has pending go on, and the data that the third asks for is sent; so it is where it takes
  * part in collectives whose root stays ahead.
  * ranks: 3
+ * variants: none
  */
 #include <string.h>
 #include <unistd.h>
