@@ -47,7 +47,7 @@ void Fibers::give_way() {
 
 void Fibers::run() {
   const std::uint64_t idle_switches_max = 1000 * fibers_.size() + 10'000;
-  std::uint64_t idle_switches = 0, delivered = 0;
+  std::uint64_t idle_switches = 0, moves = 0;
   std::size_t left = fibers_.size();
   current = this;
   while (left > 0) {
@@ -58,8 +58,8 @@ void Fibers::run() {
     swapcontext(&scheduler_, &fibers_[next].context);
     running_ = -1;
     if (fibers_[next].is_done) --left;
-    idle_switches = delivered == world_.delivered() ? idle_switches + 1 : 0;
-    delivered = world_.delivered();
+    idle_switches = moves == world_.moves() ? idle_switches + 1 : 0;
+    moves = world_.moves();
     if (idle_switches < idle_switches_max) continue;
     for (std::size_t rank = 0; rank < fibers_.size(); ++rank)
       if (!fibers_[rank].is_done) {

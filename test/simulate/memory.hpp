@@ -42,9 +42,12 @@ class RankMemory final : public peer::Memories {
 
   // For peers.
   peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept;
-  bool is_still_valid(const peer::Mapping& mapping) const noexcept {
+  bool is_still_valid(const peer::Mapping& mapping) noexcept {
+    ++copies_;
     return mapping.generation == generation_;
   }
+  /// By plain loads and stores, so far: each ends with a question.
+  std::uint64_t copies() const noexcept { return copies_; }
   bool can_copy(const peer::Piece& to) noexcept;
   const MemoryWeather& weather() const noexcept { return weather_; }
 
@@ -60,6 +63,7 @@ class RankMemory final : public peer::Memories {
   std::vector<std::unique_ptr<RankMemory>>& all_;
   const MemoryWeather weather_;
   std::uint64_t generation_ = 0;               // forks so far
+  std::uint64_t copies_ = 0;
   std::map<std::uintptr_t, Buffer> buffers_;   // of the program, by address
   std::vector<std::vector<std::byte>> stale_;  // what mappings that met a fork lead to
 };

@@ -140,11 +140,12 @@ std::vector<Ref<Comm>> World::inter(int split, std::uint64_t context) {
   return comms;
 }
 
-std::uint64_t World::delivered() const noexcept {
-  std::uint64_t messages = network_.delivered();
+std::uint64_t World::moves() const noexcept {
+  std::uint64_t moves = network_.delivered();
   for (const auto& rank : ranks_)
-    if (rank->node) messages += rank->node->delivered();
-  return messages;
+    if (rank->node) moves += rank->node->delivered();
+  for (const auto& memory : memories_) moves += memory->copies();
+  return moves;
 }
 
 bool World::poll_all() {

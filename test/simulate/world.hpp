@@ -75,8 +75,8 @@ class World {
   Comm& comm(int rank) noexcept { return *ranks_[std::size_t(rank)]->process.world; }
   /// Only of a world with nodes.
   RankMemory& memory(int rank) noexcept { return *memories_[std::size_t(rank)]; }
-  /// Messages that have come, by whatever way.
-  std::uint64_t delivered() const noexcept;
+  /// Messages that have come, and copies made, by whatever way.
+  std::uint64_t moves() const noexcept;
 
   /// Communicators of our own making, by rank; `context` as in Comm::context.  Ranks outside the group get
   /// nothing.
