@@ -4,6 +4,7 @@
 //
 // --ranks=2        processes
 // --way=halves     each side copies half from buffer to buffer
+// --way=streaming  the same, contiguous data by stores that pass the caches by
 // --way=receiver   the receiver copies all; --way=sender: the sender does
 // --way=bulk       through a ring, in pieces of up to 16 KiB, each announced by a line
 // --way=lines      through a ring whose every line of 64 bytes carries its own flag

@@ -1,8 +1,8 @@
 // Plain processes that exchange data at places both know: see mpi.h.  Compiled with a transfer program.
 //
-// A message is a position of an ordered pair, and each side has a line per position: where its data lies, and
-// that its share is copied.  Both sides start the same transfers before either waits, so that nothing is
-// matched.
+// A message is a position of an ordered pair, and each side has a line per position that says where its data
+// lies, and a count of the positions whose share it has copied.  Both sides start the same transfers before
+// either waits, so that nothing is matched.
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,13 +34,12 @@ enum {
 };
 static const size_t kArenaBytes = (size_t)4 << 30;
 
-typedef enum { kHalves, kReceiver, kSender, kBulk, kLines } Way;
-static const char* const kWays[] = {"halves", "receiver", "sender", "bulk", "lines"};
+typedef enum { kHalves, kStreaming, kReceiver, kSender, kBulk, kLines } Way;
+static const char* const kWays[] = {"halves", "streaming", "receiver", "sender", "bulk", "lines"};
 
 typedef struct {
   _Alignas(128) _Atomic uint64_t ready;  // position + 1 once `data` holds for it
   char* data;
-  _Atomic uint64_t done;  // position + 1 once this side's share is copied
 } Line;
 
 typedef struct {
@@ -52,6 +51,8 @@ _Static_assert(sizeof(Slot) == 64, "one cache line");
 
 typedef struct {
   Line sender[kPositions], receiver[kPositions];
+  _Alignas(128) _Atomic uint64_t sender_done;    // positions of which the sender's share is copied
+  _Alignas(128) _Atomic uint64_t receiver_done;  // and the receiver's
   _Alignas(128) _Atomic uint64_t slots_taken;  // by the receiver, as the next
   _Atomic uint64_t bulk_taken;
   _Alignas(128) Slot slots[kSlots];
@@ -109,10 +110,12 @@ static void publish(_Atomic uint64_t* word, uint64_t value) {
 static size_t half_of(size_t units) { return units < 128 ? units / 2 : units / 2 & ~(size_t)63; }
 
 // Whether this side, or the other, copies a share of a message.
-static _Bool copies(Way chosen, int is_send) { return chosen == kHalves || (chosen == kSender) == is_send; }
+static _Bool copies(Way chosen, int is_send) {
+  return chosen <= kStreaming || (chosen == kSender) == is_send;
+}
 
 static void post(const Transfer* t) {
-  if (t->way >= kBulk || (t->way != kHalves && copies(t->way, t->is_send))) return;
+  if (t->way >= kBulk || (t->way > kStreaming && copies(t->way, t->is_send))) return;
   Pair* pair = t->is_send ? &shared->pairs[rank][t->peer] : &shared->pairs[t->peer][rank];
   Line* mine = (t->is_send ? pair->sender : pair->receiver) + t->position % kPositions;
   mine->data = t->data;
@@ -121,19 +124,22 @@ static void post(const Transfer* t) {
 
 static void advance_direct(Transfer* t) {
   Pair* pair = t->is_send ? &shared->pairs[rank][t->peer] : &shared->pairs[t->peer][rank];
-  Line* mine = (t->is_send ? pair->sender : pair->receiver) + t->position % kPositions;
-  Line* other = (t->is_send ? pair->receiver : pair->sender) + t->position % kPositions;
+  const Line* other = (t->is_send ? pair->receiver : pair->sender) + t->position % kPositions;
   if (!t->is_copied && copies(t->way, t->is_send)) {
     if (!has(&other->ready, t->position + 1)) return;
-    const size_t half = t->way == kHalves ? half_of(t->units) : t->is_send ? 0 : t->units;
+    const size_t half = t->way <= kStreaming ? half_of(t->units) : t->is_send ? 0 : t->units;
+    void (*copy)(const Shape*, char*, const char*, size_t, size_t) =
+        t->way == kStreaming ? stream_shape : copy_shape;
     if (t->is_send)
-      copy_shape(t->shape, other->data, t->data, half, t->units);
+      copy(t->shape, other->data, t->data, half, t->units);
     else
-      copy_shape(t->shape, t->data, other->data, 0, half);
-    publish(&mine->done, t->position + 1);
+      copy(t->shape, t->data, other->data, 0, half);
+    publish(t->is_send ? &pair->sender_done : &pair->receiver_done, t->position + 1);
   }
   t->is_copied = 1;
-  t->is_over = !copies(t->way, !t->is_send) || has(&other->done, t->position + 1);
+  const _Atomic uint64_t* done = t->is_send ? &pair->receiver_done : &pair->sender_done;
+  t->is_over = !copies(t->way, !t->is_send) ||
+               atomic_load_explicit(done, memory_order_acquire) > t->position;
 }
 
 // ---- Through the ring.
@@ -309,12 +315,12 @@ static void wait_for_one(Transfer* t) {
 
 static void wait_all(void) {
   for (int first = 0; first < transfer_count;) {
-    unsigned held_up = 0;  // a bit per peer and direction of which a message through the ring waits
+    unsigned held_up = 0;  // a bit per peer and direction of which a message waits to be copied
     for (int i = first; i < transfer_count; ++i) {
       Transfer* t = &transfers[i];
       const unsigned bit = 1u << (2 * t->peer + t->is_send);
       if (!t->is_over && !(held_up & bit)) advance(t);
-      if (!t->is_over && t->way >= kBulk) held_up |= bit;
+      if (!t->is_over && !t->is_copied) held_up |= bit;
     }
     const int before = first;
     while (first < transfer_count && transfers[first].is_over) ++first;

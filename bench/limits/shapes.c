@@ -4,8 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
-enum { kRecordBytesMax = 64 };
+enum { kRecordBytesMax = 64, kLine = 64 };
 
 const Shape limits_byte = {1, 1, 1, NULL, NULL}, limits_int = {1, 4, 4, NULL, NULL};
 const Shape limits_long = {1, 8, 8, NULL, NULL}, limits_double = {1, 8, 8, NULL, NULL};
@@ -103,6 +106,27 @@ void copy_shape(const Shape* shape, char* to, const char* from, size_t first, si
     copy_list(to, shape->places + first, from, shape->places + first, shape->block, last - first);
   else
     copy_strided(to + first * step, step, from + first * step, step, shape->block, last - first);
+}
+
+#if defined(__x86_64__)
+static void stream(char* to, const char* from, size_t bytes) {
+  const size_t head = (0 - (uintptr_t)to) % kLine, first = head < bytes ? head : bytes;
+  memcpy(to, from, first);
+  for (to += first, from += first, bytes -= first; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine)
+    for (size_t i = 0; i < kLine; i += sizeof(__m128i))
+      _mm_stream_si128((__m128i*)(to + i), _mm_loadu_si128((const __m128i*)(from + i)));
+  memcpy(to, from, bytes);
+  _mm_sfence();
+}
+#else
+static void stream(char* to, const char* from, size_t bytes) { memcpy(to, from, bytes); }
+#endif
+
+void stream_shape(const Shape* shape, char* to, const char* from, size_t first, size_t last) {
+  if (is_contiguous(shape))
+    stream(to + first, from + first, last - first);
+  else
+    copy_shape(shape, to, from, first, last);
 }
 
 void pack_shape(const Shape* shape, char* to, const char* from, size_t first, size_t last) {

@@ -22,7 +22,7 @@ STEPS = powers(4096, 64 << 20, 4)  # where every second power is enough
 ORDINARY = powers(4096, 65536)  # such memory does not map in shared heaps
 WINDOW = "8,64,512,4096,16384,65536,262144,1048576,4194304"
 FEW = "0,8,64,1024," + powers(4096, 4 << 20, 4)
-DIRECT = ("halves", "receiver", "sender", "bulk")
+DIRECT = ("halves", "streaming", "receiver", "sender", "bulk")
 RING = ("lines", "bulk")
 MODES = {  # the end of an experiment's name -> what is done to the data (bench/programs/data.h)
     "": "untouched between messages",
@@ -134,7 +134,7 @@ def point_to_point():
                 mode_of(suffix),
                 ranks=ranks,
                 timeout_s=20,
-                ways=("receiver", "halves"),
+                ways=("receiver", "halves", "streaming"),
             )
         yield Experiment(
             f"strided{suffix}",

@@ -56,7 +56,7 @@ PLAIN = [
     (4, "all_to_all", ["--sizes=8,70000"]),
     (2, "strided", ["--mode=fresh"]),
 ]
-WAYS = ("halves", "receiver", "sender", "bulk", "lines")
+WAYS = ("halves", "streaming", "receiver", "sender", "bulk", "lines")
 PARTS = [
     ("one_to_all", ["bench/memory/one_to_all", "65536", "2"]),
     ("registration", ["bench/memory/registration"]),
