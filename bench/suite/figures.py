@@ -11,7 +11,7 @@ from pathlib import Path
 from suite import analysis
 
 SOURCE = Path(__file__).resolve().parent.parent / "figures.toml"
-BOUNDS = ("at_least", "at_most")
+MANY = 4  # points: with more, the result says how many reach the bound
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Asked:
     @property
     def text(self):
         sign, bound = ("at least", self.at_least) if self.at_least is not None else ("at most", self.at_most)
-        if self.kind == "ahead" and bound == 1:
-            return "ahead"
-        mean = "in the mean " if self.use == "mean" else ""
         far = f", far {self.far:g}{self.unit or 'x'}" if self.far is not None else ""
+        if self.kind == "ahead" and bound == 1:
+            return "ahead" + far
+        mean = "in the mean " if self.use == "mean" else ""
         return f"{mean}{sign} {bound:g}{self.unit or 'x'}{far}"
 
     def is_reached(self, value, state):
@@ -115,8 +115,10 @@ def result_text(asked, values, plan, titles):
         place = " at " + " ".join(filter(None, words))
     if asked.kind == "ahead":
         peer = titles.get(row.best_peer(), row.best_peer())
-        ahead = sum(value >= 1 for value, _ in values)
-        place += f" ({peer})" + (f", {ahead} of {len(values)} points ahead" if len(values) > 4 else "")
+        place += f" ({peer})"
+    if len(values) > MANY and asked.use == "worst":
+        reached = sum(asked.is_reached(value, row.state) for value, row in values)
+        place += f", reached at {reached} of {len(values)} points"
     if asked.use == "mean":
         mean = analysis.geometric_mean([value for value, _ in values])
         return mean, f"{mean:.2f}{unit} (worst {worst:.2f}{unit}{place})"

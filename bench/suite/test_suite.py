@@ -217,6 +217,13 @@ class Asked(unittest.TestCase):
         self.assertEqual(result.texts, {"near": "2.00x at 64 (MPICH)", "far": "1.10x (MPICH)"})
         self.assertEqual(result.verdict, "only near")
 
+    def test_far_may_have_a_bound_of_its_own(self):
+        found = [sample("dunlin", x, state, x=x) for x in (1, 2, 3, 4, 5) for state in ("near", "far")]
+        found += [sample("mpich", 0.95 * x, state, x=x) for x in (1, 2, 3, 4, 5) for state in ("near", "far")]
+        result = self.result(found, points=[["lat*", "clean", "1-5"]], at_least=1, far=0.9)
+        self.assertEqual((result.verdict, result.asked.text), ("only far", "ahead, far 0.9x"))
+        self.assertIn("reached at 0 of 5 points", result.texts["near"])
+
     def test_kinds(self):
         found = [sample("dunlin", 0.06), sample("dunlin", 0.09, x=64), sample("part/a", 5)]
         limit = self.result(found, points=[["latency", "clean", 8]], kind="limit", at_most=1.4)
