@@ -76,19 +76,6 @@ Variable* Variable::find(const char* name) noexcept {
   return each;
 }
 
-void Variable::read_machine_text(char* text) noexcept {
-  char* rest = nullptr;
-  for (char* line = ::strtok_r(text, "\n", &rest); line; line = ::strtok_r(nullptr, "\n", &rest)) {
-    char* const equals = std::strchr(line, '=');
-    if (*line == '#' || !equals) continue;
-    *equals = '\0';
-    // Names that other versions of the library wrote are left alone.
-    Variable* const named = find(line);
-    if (named && named->source_ == Source::builtin && named->is_number() && named->try_parse(equals + 1))
-      named->source_ = Source::machine;
-  }
-}
-
 bool Variable::try_set(const char* text) noexcept {
   char* const copy = ::strdup(text);
   const bool is_set = copy && try_parse(copy);

@@ -16,7 +16,7 @@ namespace dunlin {
 
 class Variable {
  public:
-  enum class Source : std::uint8_t { builtin, machine, environment, program };
+  enum class Source : std::uint8_t { builtin, environment, program };
 
   const char* name() const noexcept { return name_; }        // without DUNLIN_
   const char* unit() const noexcept { return unit_; }        // "bytes", "us", "" for none
@@ -35,9 +35,6 @@ class Variable {
   static Variable* first() noexcept;
   /// The variable `name` (without DUNLIN_), or nullptr.
   static Variable* find(const char* name) noexcept;
-  /// Values measured for this machine, one "NAME=value" a line (machine_settings.hpp): they take the place of
-  /// the presets, so what the environment says still holds.
-  static void read_machine_text(char* text) noexcept;
   /// Reads all values from the environment again (tests; after changes of the environment by the launcher's
   /// protocol).
   static void read_all_again() noexcept;

@@ -79,7 +79,7 @@ Err receive_in_place(Comm& comm, Plane plane, const Target& data, int from, int 
   Completion completion;
   if (protocol.try_receive_now(comm, plane, data, from, tag, completion)) [[likely]] return Err::ok;
   ReceiveRequest request;
-  protocol.receive_and_wait(request, comm, plane, data, from, tag);
+  comm.engine->wait(request, protocol.receive_next(request, comm, plane, data, from, tag));
   return request.completion.error;
 }
 

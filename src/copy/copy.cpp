@@ -20,13 +20,6 @@ IntVariable string_bytes_min{"COPY_STRING_BYTES_MIN", 32 << 10, "bytes",
 IntVariable stream_bytes{
     "COPY_STREAM_BYTES_MIN", 0, "bytes",
     "transfers of this size and more bypass the cache; 0: three quarters of the last cache", 0};
-// Two sides that copy 32 KiB are slower than one (AMD Zen 5: near .55 against .39 us half round trip,
-// far 1.28 against .70; `Sendrecv` half as fast); at 64 KiB near .64 against .72, far 1.17 against 1.02.
-IntVariable share_bytes_min{"COPY_SHARE_BYTES_MIN", 64 << 10, "bytes",
-                            "copies of this size and more are shared by both waiting sides", 0};
-IntVariable share_chunk_bytes{"COPY_SHARE_CHUNK_BYTES", 64 << 10, "bytes",
-                              "largest chunk that one side of a shared copy takes at a time", 4096};
-
 constexpr std::size_t kStreamedBytesMin = 4096;  // shorter pieces: the fence costs more than it saves
 
 const Kernels kernels = detect_kernels();
@@ -54,8 +47,6 @@ std::size_t stream_bytes_min() noexcept {
   return set ? set : share;
 }
 
-std::size_t shared_bytes_min() noexcept { return std::size_t(share_bytes_min.get()); }
-
 Hint hint_for(std::size_t bytes) noexcept {
   return bytes >= stream_bytes_min() ? Hint::off_cache : Hint::cached;
 }
@@ -68,42 +59,6 @@ void bytes(std::byte* to, const std::byte* from, std::size_t bytes, Hint hint) n
     kernels.string(to, from, bytes);
   else
     kernels.plain(to, from, bytes);
-}
-
-std::size_t shared_chunk_bytes(std::size_t bytes) noexcept {
-  if (bytes < shared_bytes_min()) return 0;
-  // Small ones in two halves (whole lines), larger ones in chunks.
-  const std::size_t half = (bytes / 2 + 63) / 64 * 64;
-  return std::min(half, std::size_t(share_chunk_bytes.get()));
-}
-
-std::uint32_t SharedCopy::copy_chunks(std::byte* to, const std::byte* from, std::size_t bytes,
-                                      std::size_t chunk_bytes, Side side, Hint hint) noexcept {
-  DUNLIN_ASSERT(chunk_bytes > 0);
-  const auto chunks = std::uint32_t((bytes + chunk_bytes - 1) / chunk_bytes);
-  std::uint32_t taken = 0;
-  // Relaxed: a claim only counts; the bytes it stands for are published by `count`.  Front and back never
-  // meet before the last chunk, because together they take `chunks` in all.
-  while (claimed.load(std::memory_order_relaxed) < chunks &&
-         claimed.fetch_add(1, std::memory_order_relaxed) < chunks) {
-    const std::uint32_t chunk = side == Side::front ? taken : chunks - 1 - taken;
-    ++taken;
-    const std::size_t offset = std::size_t{chunk} * chunk_bytes;
-    const std::size_t part = std::min(chunk_bytes, bytes - offset);
-    if (side == Side::back) load_before_stores(to + offset, part);
-    copy::bytes(to + offset, from + offset, part, hint);
-  }
-  return taken;
-}
-
-void SharedCopy::count(std::uint32_t chunks) noexcept {
-  // S1 (pairs with S2 in is_done): the bytes are visible before they are counted.
-  if (chunks) copied.fetch_add(chunks, std::memory_order_release);
-}
-
-bool SharedCopy::is_done(std::size_t bytes, std::size_t chunk_bytes) const noexcept {
-  const auto chunks = std::uint32_t((bytes + chunk_bytes - 1) / chunk_bytes);
-  return copied.load(std::memory_order_acquire) >= chunks;  // S2
 }
 
 void load_before_stores(const std::byte* to, std::size_t bytes) noexcept {

@@ -5,7 +5,6 @@
 // or kernels_portable.cpp elsewhere); thresholds are settings.  docs/memory.md, "Copying well".
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,34 +29,6 @@ std::size_t stream_bytes_min() noexcept;
 
 /// Name of the kernels in use ("avx512", "avx2", "baseline", "portable").
 const char* kernels_in_use() noexcept;
-
-/// One large copy shared by the two processes that wait for it.  The state lies in memory of both, zeroed
-/// before the transfer; one side takes chunks from the front, the other from the back, until none is left.
-/// Thread safety: shared between processes.
-/// Invariant: every chunk is claimed once; `copied` counts chunks whose bytes are visible to whoever reads
-/// it.
-struct SharedCopy {
-  std::atomic<std::uint32_t> claimed;  // chunks taken; may exceed the number of chunks
-  std::atomic<std::uint32_t> copied;   // chunks done
-
-  enum class Side : std::uint8_t { front, back };
-
-  /// Copies chunks until all are claimed; returns how many this caller copied, which it then has to `count`.
-  /// Both sides pass the same `bytes` and `chunk_bytes`.  Cost: one atomic read-modify-write a chunk.
-  std::uint32_t copy_chunks(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t chunk_bytes,
-                            Side side, Hint hint) noexcept;
-  /// Publishes copied chunks.
-  void count(std::uint32_t chunks) noexcept;
-  /// Whether every byte has arrived.
-  bool is_done(std::size_t bytes, std::size_t chunk_bytes) const noexcept;
-};
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
-
-/// Copies of this size and more are worth sharing.
-std::size_t shared_bytes_min() noexcept;
-
-/// Chunk of a shared copy of `bytes`, by measurement (findings in docs/memory.md); 0: not worth sharing.
-std::size_t shared_chunk_bytes(std::size_t bytes) noexcept;
 
 /// To be called before a chunk is stored through a mapping of a peer's memory.  Where that lies in small
 /// pages that were never met here, a fault by a load maps 16 of them, writable, and a fault by a store only

@@ -97,6 +97,9 @@ class Matcher {
     posted_.take_first_of_run();
   }
 
+  /// Whether any receive waits for a message.
+  bool has_receives() const noexcept { return awaited_ || !posted_.is_empty(); }
+
   /// Nothing is posted, awaited or unexpected: the next message of a sender is the next one to be matched.
   bool is_quiet() const noexcept { return busy_ == 0; }
 

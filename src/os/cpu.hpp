@@ -1,5 +1,7 @@
-// What a processor offers to a waiting loop.
+// What a processor offers beside computing: a hint for loops that wait, its clock, its caches.
 #pragma once
+
+#include <cstdint>
 
 namespace dunlin::os {
 
@@ -10,6 +12,33 @@ inline void pause() noexcept {
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("yield" ::: "memory");
+#endif
+}
+
+/// A clock to time single loads with: everything before is done, nothing behind has begun.  0 where there is none.
+inline std::uint64_t cycles() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_lfence();
+  const std::uint64_t now = __builtin_ia32_rdtsc();
+  __builtin_ia32_lfence();
+  return now;
+#elif defined(__aarch64__)
+  std::uint64_t now;
+  asm volatile("isb; mrs %0, cntvct_el0; isb" : "=r"(now)::"memory");
+  return now;
+#else
+  return 0;
+#endif
+}
+
+/// Writes a line back to memory and drops it from all caches.
+inline void flush_line(const void* line) noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_mfence();
+  __builtin_ia32_clflush(line);
+  __builtin_ia32_mfence();
+#elif defined(__aarch64__)
+  asm volatile("dc civac, %0; dsb ish" ::"r"(line) : "memory");
 #endif
 }
 

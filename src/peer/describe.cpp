@@ -109,9 +109,8 @@ std::string describe_heap() {
 }
 
 std::string describe_copying() {
-  const std::size_t shared = copy::shared_bytes_min();
   return std::string(copy::kernels_in_use()) + " kernels; around the cache from " +
-         bytes_text(copy::stream_bytes_min()) + "; shared by both waiting sides from " + bytes_text(shared);
+         bytes_text(copy::stream_bytes_min());
 }
 
 }  // namespace dunlin::peer

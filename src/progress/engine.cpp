@@ -100,6 +100,7 @@ class Engine::Patience {
 
 void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   is_oversubscribed_ = oversubscribed;
+  protocol.set_shares_cores(oversubscribed);
   protocol.set_polls_direct(oversubscribed ? 1 : int(direct_polls.get()));
 }
 
@@ -202,7 +203,7 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
 
 void Engine::poll_after_receive() noexcept {
   (void)poll();
-  if (!parked_ && protocol.is_idle()) protocol.named_receives.renew();
+  if (!parked_ && protocol.is_idle() && !protocol.rendezvous.is_copying()) protocol.named_receives.renew();
 }
 
 void Engine::test_shared() noexcept {

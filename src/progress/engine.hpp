@@ -43,7 +43,7 @@ class Engine {
   using Done = bool (*)(const void* argument) noexcept;
 
   /// `me` is this process's peer index, `world_size` how many peers the job starts with.
-  Engine(int me, int world_size) noexcept : protocol(*this, me, world_size) {}
+  Engine(int me, int world_size) noexcept : protocol(me, world_size) {}
 
   protocol::Protocol protocol;
 
@@ -52,8 +52,10 @@ class Engine {
   static void set_of_process(Engine* engine) noexcept { of_process_ = engine; }
 
   /// In order of preference; the first that can reach a peer carries its messages.  Not owned.
-  void add(transport::Transport& transport) noexcept { transports_.push_back(&transport); }
-  std::span<transport::Transport* const> transports() const noexcept { return transports_; }
+  void add(transport::Transport& transport) noexcept {
+    transports_.push_back(&transport);
+    protocol.peers.add(transport);
+  }
 
   /// From now on polled until finished.  The engine does not own it; a finished one is forgotten before poll
   /// returns.
@@ -69,7 +71,7 @@ class Engine {
     int messages = 0;
     for (transport::Transport* each : transports_) messages += each->poll(protocol);
     bool moved = messages != 0;
-    moved |= protocol.flush();
+    moved |= protocol.advance();
     if (parked_) [[unlikely]]
       moved |= poll_parked();
     if (waiters_ && moved) [[unlikely]]

@@ -1,4 +1,4 @@
-// Publishing layouts and copying by them (layouts.hpp).
+// Publishing layouts and reaching buffers by them (layouts.hpp).
 #include "protocol/layouts.hpp"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include "datatype/layout.hpp"
 #include "datatype/wire.hpp"
 #include "heap/heap.hpp"
-#include "protocol/wire.hpp"
 
 namespace dunlin::protocol {
 
@@ -42,7 +41,8 @@ Span span_of(const Datatype& type, std::int64_t count) noexcept {
 }
 
 /// By gathered reads, for memory that cannot be mapped.  `from` has the peer's addresses.
-bool try_read_pieces(peer::PeerMemory& memory, Cursor from, Cursor to, std::size_t bytes) noexcept {
+bool try_read_pieces(peer::PeerMemory& memory, Cursor from, Cursor to, std::size_t bytes,
+                     std::uint64_t cookie) noexcept {
   while (bytes > 0) {
     Piece here[kReadPieces], there[kReadPieces];
     const std::size_t start = to.position(), from_start = from.position();
@@ -57,7 +57,7 @@ bool try_read_pieces(peer::PeerMemory& memory, Cursor from, Cursor to, std::size
     for (std::size_t i = 0; i < here_used; ++i) ours[i] = {here[i].address, here[i].bytes};
     for (std::size_t i = 0; i < there_used; ++i)
       theirs[i] = {reinterpret_cast<std::uint64_t>(there[i].address), there[i].bytes};
-    if (!memory.try_read({ours, here_used}, {theirs, there_used})) return false;
+    if (!memory.try_read({ours, here_used}, {theirs, there_used}, cookie)) return false;
     bytes -= now;
   }
   return true;
@@ -65,20 +65,7 @@ bool try_read_pieces(peer::PeerMemory& memory, Cursor from, Cursor to, std::size
 
 }  // namespace
 
-bool is_scattered(const Source& data) noexcept {
-  constexpr std::size_t kEagerBytesMax = 4 << 10;
-  constexpr std::int64_t kBlockBytesMax = 64, kStrideMin = 1 << 10;
-  if (data.is_contiguous() || data.bytes <= kEagerBytesMax) return false;
-  const datatype::Layout& layout = data.type->layout();
-  if (layout.form != datatype::Layout::Form::strided || layout.strided.block > kBlockBytesMax) return false;
-  const datatype::Strided& s = layout.strided;
-  const std::int64_t stride = s.dimensions > 0 ? s.dimension[0].stride : data.type->extent();
-  return stride >= kStrideMin || stride <= -kStrideMin;
-}
-
-std::uint64_t published_layout(const Source& data) noexcept {
-  if (data.is_contiguous()) return 0;
-  const Datatype& type = *data.type;
+std::uint64_t published_layout(const Datatype& type) noexcept {
   if (!type.published()) {
     const std::vector<std::byte> words = datatype::encode_layout(type);
     if (words.empty()) return 0;
@@ -91,34 +78,57 @@ std::uint64_t published_layout(const Source& data) noexcept {
   return reinterpret_cast<std::uint64_t>(type.published());
 }
 
-const Datatype* PeerLayouts::find(peer::PeerMemory& memory, const Offer& offer) noexcept {
-  PublishedLayout head;
-  if (!try_fetch(memory, offer.layout(), &head, sizeof head)) return nullptr;
-  if (const auto found = types_.find(head.serial); found != types_.end()) return found->second.get();
-  if (head.bytes > datatype::kWireBytesMax + sizeof head) return nullptr;
-  std::vector<std::byte> words(head.bytes);
-  if (!try_fetch(memory, offer.layout() + sizeof head, words.data(), words.size())) return nullptr;
-  Result<Ref<Datatype>> type = datatype::decode_layout(words);
-  if (!type) return nullptr;
-  if (types_.size() >= kTypesMax) types_.clear();
-  return (types_[head.serial] = *type).get();
+std::span<const std::byte> extent_of(const std::byte* address, std::size_t bytes, const Datatype* type,
+                                     std::int64_t count) noexcept {
+  if (!type) return {address, bytes};
+  if (count == 0) return {};
+  const Span span = span_of(*type, count);
+  return {address + span.low, std::size_t(span.high - span.low)};
 }
 
-bool PeerLayouts::try_pull(peer::PeerMemory& memory, const Offer& offer, const Target& to,
-                           std::size_t bytes) noexcept {
-  const Datatype* type = find(memory, offer);
-  if (!type || type->size() == 0) return false;
-  const std::int64_t count = static_cast<std::int64_t>(offer.bytes) / type->size();
-  if (count == 0) return false;
-  const Span span = span_of(*type, count);
-  const std::uint64_t first = offer.address + static_cast<std::uint64_t>(span.low);
-  if (const peer::Mapping mapping = memory.map(first, static_cast<std::size_t>(span.high - span.low))) {
-    copy_data(source_of(*type, mapping.at - span.low, count), to);
-    if (memory.is_still_valid(mapping)) return true;
+Ref<Datatype> PeerLayouts::find(peer::PeerMemory& memory, std::uint64_t layout) noexcept {
+  PublishedLayout head;
+  if (!try_fetch(memory, layout, &head, sizeof head)) return {};
+  if (const auto found = types_.find(head.serial); found != types_.end()) return found->second;
+  if (head.bytes > datatype::kWireBytesMax + sizeof head) return {};
+  std::vector<std::byte> words(head.bytes);
+  if (!try_fetch(memory, layout + sizeof head, words.data(), words.size())) return {};
+  Result<Ref<Datatype>> type = datatype::decode_layout(words);
+  if (!type || (*type)->size() == 0) return {};
+  if (types_.size() >= kTypesMax) types_.clear();
+  return types_[head.serial] = *type;
+}
+
+MappedBuffer PeerLayouts::map(peer::PeerMemory& memory, const RemoteBuffer& buffer) noexcept {
+  DUNLIN_ASSERT(buffer.bytes > 0);
+  MappedBuffer mapped;
+  mapped.bytes = buffer.bytes;
+  if (buffer.layout == 0) {
+    mapped.mapping = memory.map(buffer.address, buffer.bytes);
+    mapped.address = mapped.mapping.at;
+    return mapped;
   }
-  if (!memory.can_copy_anywhere() || type->size() / type->layout().runs < kReadRunBytes) return false;
-  const Source theirs = source_of(*type, reinterpret_cast<const void*>(offer.address), count);
-  return try_read_pieces(memory, Cursor(theirs), Cursor(to), bytes);
+  mapped.type = find(memory, buffer.layout);
+  if (!mapped.type) return mapped;
+  const Span span = span_of(*mapped.type, mapped.source().count);
+  mapped.mapping = memory.map(buffer.address + std::uint64_t(span.low), std::size_t(span.high - span.low));
+  mapped.address = mapped.mapping.at - span.low;
+  return mapped;
+}
+
+bool PeerLayouts::try_read(peer::PeerMemory& memory, const RemoteBuffer& from, const Target& to,
+                           std::uint64_t cookie) noexcept {
+  DUNLIN_ASSERT(to.bytes <= from.bytes);
+  const auto* const address = reinterpret_cast<const std::byte*>(from.address);
+  Source theirs{address, from.bytes, nullptr, 0};
+  Ref<Datatype> type;
+  if (from.layout != 0) {
+    if (!(type = find(memory, from.layout))) return false;
+    theirs = source_of(*type, address, std::int64_t(from.bytes) / type->size());
+  }
+  for (const Datatype* each : {theirs.type, to.type})
+    if (each && each->size() / each->layout().runs < kReadRunBytes) return false;
+  return try_read_pieces(memory, Cursor(theirs), Cursor(to), to.bytes, cookie);
 }
 
 }  // namespace dunlin::protocol

@@ -1,13 +1,14 @@
-// Non-contiguous buffers in a rendezvous: the sender publishes its type's layout, the receiver who can map or
-// read the sender's memory copies from that layout into its own in one pass.
+// Buffers of peers: contiguous, or with gaps by a published layout.
 //
-// Called by protocol.cpp (offer) and receive.cpp (pull).  A layout is encoded once per type and decoded once
-// per peer and type.  Described in docs/datatypes.md. Thread safety: under base/big_lock.hpp, as all of
-// protocol/.
+// A rank publishes the layout of a type once; offers and announced receives name it by its address.  The other
+// side decodes it once per peer and type, and then copies between both layouts in one pass, without packing.
+// Called by shared_copy.cpp, rendezvous.cpp and receiver.cpp.  Described in docs/datatypes.md.
+// Thread safety: under base/big_lock.hpp, as all of protocol/.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 
 #include "datatype/data.hpp"
@@ -16,33 +17,54 @@
 
 namespace dunlin::protocol {
 
-struct Offer;
-
 /// Where peers read it; the words of datatype/wire.hpp follow.
 struct PublishedLayout {
   std::uint64_t serial;  // of the type: names the layout for ever
   std::uint64_t bytes;   // of the words
 };
 
-/// Whether data that is small enough to go eagerly is still better offered: each of its blocks costs a
-/// cache miss at either end; of an offered message every block is touched once, and both ranks take part.
-/// Column of a matrix of 1024 doubles a row, half round trip: 8 KiB in 10.4 us eagerly and 6.6 offered,
-/// 16 KiB in 10.0 and 6.8 (2 VCPUs of an AMD EPYC 9005, near; offered and far 6.8 and 7.1).
-bool is_scattered(const Source& data) noexcept;
+/// A buffer in the addresses of the peer that owns it.
+struct RemoteBuffer {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;   // packed
+  std::uint64_t layout = 0;  // its PublishedLayout; 0: contiguous
+};
 
-/// The address of the layout of `data` for an offer; 0 when the data is contiguous or the layout is too long
-/// to be worth it.
-std::uint64_t published_layout(const Source& data) noexcept;
+/// The same, reached by plain loads and stores.
+struct MappedBuffer {
+  peer::Mapping mapping;  // false: it cannot be reached so
+  std::byte* address = nullptr;
+  Ref<Datatype> type;  // empty: contiguous
+  std::size_t bytes = 0;
+
+  explicit operator bool() const noexcept { return bool(mapping); }
+  Source source() const noexcept { return {address, bytes, type.get(), count()}; }
+  Target target() const noexcept { return {address, bytes, type.get(), count()}; }
+
+ private:
+  std::int64_t count() const noexcept {
+    return type ? (std::int64_t(bytes) + type->size() - 1) / type->size() : 0;
+  }
+};
+
+/// The address of the type's layout, for peers; 0 when it is too long to be worth it.
+std::uint64_t published_layout(const Datatype& type) noexcept;
+
+/// All bytes of a buffer from its first to its last, gaps included.
+std::span<const std::byte> extent_of(const std::byte* address, std::size_t bytes, const Datatype* type,
+                                     std::int64_t count) noexcept;
 
 /// The decoded types of one peer.
 class PeerLayouts {
  public:
-  /// Copies `bytes` bytes of the offered data, which is not contiguous, into `to`; false when its memory or
-  /// layout cannot be reached, and then nothing counts as received.
-  bool try_pull(peer::PeerMemory& memory, const Offer& offer, const Target& to, std::size_t bytes) noexcept;
+  MappedBuffer map(peer::PeerMemory& memory, const RemoteBuffer& buffer) noexcept;
+  /// Has the kernel copy the first `to.bytes` bytes; false when it cannot, or when runs are so short that
+  /// packing is faster.
+  bool try_read(peer::PeerMemory& memory, const RemoteBuffer& from, const Target& to,
+                std::uint64_t cookie) noexcept;
 
  private:
-  const Datatype* find(peer::PeerMemory& memory, const Offer& offer) noexcept;
+  Ref<Datatype> find(peer::PeerMemory& memory, std::uint64_t layout) noexcept;
   std::unordered_map<std::uint64_t, Ref<Datatype>> types_;  // by serial
 };
 

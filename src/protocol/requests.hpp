@@ -10,25 +10,18 @@
 #include "match/matcher.hpp"
 #include "object/comm.hpp"
 #include "object/request.hpp"
+#include "protocol/outgoing.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::protocol {
 
-struct SharedTransfer;
-
 struct Peer;
+class SharedCopy;
 
 enum class Mode : std::uint8_t {
   standard,     // complete when the buffer may be reused
   synchronous,  // complete when a matching receive has started
   ready,        // as standard; the program promises that the receive is posted
-};
-
-/// What can wait in a peer's queue for room in the channel.
-struct Outgoing {
-  explicit Outgoing(bool control) noexcept : is_control(control) {}
-  Outgoing* next_outgoing = nullptr;
-  const bool is_control;  // a PendingControl, else a SendRequest
 };
 
 /// A send that could not be finished at once.
@@ -37,11 +30,10 @@ class SendRequest : public Request, public Outgoing {
   enum class Stage : std::uint8_t {
     fresh,      // not handed to the transport yet
     queued,     // waits in the peer's queue for room
-    offered,    // rendezvous or synchronous: the envelope is out, the receiver has not matched it
+    offered,    // the envelope is out; the receiver has not matched it, or data is being copied
     streaming,  // the receiver asked for the data through the channel; `streamed` bytes are out
     done,
   };
-  SendRequest() noexcept : Outgoing(false) {}
 
   Source data;
   Ref<Datatype> held_type;  // set where the program may free the type before the end
@@ -54,11 +46,8 @@ class SendRequest : public Request, public Outgoing {
   std::uint64_t wanted = 0;           // bytes of `data` that the receiver has room for
   std::uint64_t receiver_cookie = 0;  // names the receive while streaming
   SendRequest* next_stream = nullptr;
-  std::uint64_t exposed = 0;  // peer::expose's cookie while offered
-  SharedTransfer* shared =
-      nullptr;  // while offered: the receiver's copy that this side may help with
-  SendRequest* next_shared = nullptr;
-  SendRequest* previous_shared = nullptr;
+  std::uint64_t exposed = 0;   // peer memory's cookie while offered
+  SharedCopy* copy = nullptr;  // while offered: what both sides copy
   // Called once, right before `finish`, for users that need more than the flag (buffered sends free their
   // copy). May be null.
   void (*on_complete)(SendRequest& self) noexcept = nullptr;
@@ -66,6 +55,17 @@ class SendRequest : public Request, public Outgoing {
   Err cancel() noexcept override;
   bool is_held_back() const noexcept override;
   void describe(char* text, int bytes_max) const noexcept override;
+
+  transport::Sent try_go() noexcept override;
+  void go_nowhere() noexcept override;
+
+  /// The operation has come to its end; nothing of it is out any more.
+  void end(Err error) noexcept {
+    stage = Stage::done;
+    completion.error = error;
+    if (on_complete) on_complete(*this);
+    finish();
+  }
 };
 
 class ReceiveRequest : public Request, public match::Posted {

@@ -23,7 +23,7 @@ namespace dunlin::protocol {
   if (!comm || !type || !type->is_plain() || unsigned(dest) >= unsigned(comm->target_size) || tag < 0)
     return false;
   const std::uint64_t bytes = std::uint64_t(count) * std::uint64_t(type->size());
-  Peer* const peer = comm->engine->protocol.peer_or_null(comm->target_members[dest]);
+  Peer* const peer = comm->engine->protocol.peers.or_null(comm->target_members[dest]);
   if (!peer || bytes >= peer->short_bytes_end_now || !buffer) return false;
   return peer->shm->try_send_short({comm->context, comm->rank, tag, std::uint32_t(bytes), {}},
                                    static_cast<const std::byte*>(buffer));
@@ -66,7 +66,7 @@ namespace dunlin::protocol {
   if (!comm || !type || !type->is_plain() || unsigned(source) >= unsigned(comm->target_size) || tag < 0)
     return false;
   Protocol& protocol = comm->engine->protocol;
-  Peer* const peer = protocol.peer_or_null(comm->target_members[source]);
+  Peer* const peer = protocol.peers.or_null(comm->target_members[source]);
   if (!peer || !peer->incoming || !protocol.matcher().is_quiet() || !buffer) return false;
   if (protocol.named_receives.are_used_up()) return false;
   const std::int64_t room = count * type->size();

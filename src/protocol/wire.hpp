@@ -7,44 +7,38 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "protocol/choose.hpp"
+
 namespace dunlin::protocol {
 
 /// Payload of a rendezvous envelope.
 struct Offer {
-  std::uint64_t cookie;   // the sender's SendRequest
-  std::uint64_t bytes;    // of the message, packed
-  std::uint64_t address;  // of the data, or of the buffer of `layout`; 0 without layout: only by the channel
-  std::uint64_t exposed;  // peer::expose's cookie, 0 when none is needed
-  std::uint64_t shared;   // the sender's SharedTransfer, so that both sides may copy; 0: none.
-                          // With kHasLayout it is the PublishedLayout (layouts.hpp) of a buffer with gaps.
-                          // With kAsks the message might as well have been pushed: the sender wants a Verdict
-  static constexpr std::uint64_t kHasLayout = 1, kAsks = 2;
-  std::uint64_t transfer() const noexcept { return shared & kHasLayout ? 0 : shared & ~kAsks; }
-  std::uint64_t layout() const noexcept { return shared & kHasLayout ? shared & ~kHasLayout : 0; }
-  bool asks() const noexcept { return shared & kAsks; }
-};
+  std::uint64_t cookie = 0;       // the sender's SendRequest
+  std::uint64_t bytes : 48 = 0;   // of the message, packed
+  std::uint64_t way : 4 = 0;      // Way
+  std::uint64_t is_readable : 1 = 0;   // shared copy: the receiver may map the sender's buffer
+  std::uint64_t is_accepted : 1 = 0;   // shared copy: the sender knows the buffer that the receive announced
+  std::uint64_t is_sender_owner : 1 = 0;  // shared copy: the sender copies what it can, the receiver helps
+  std::uint64_t asks_for_lines : 1 = 0;   // the receiver is to write the lines that tell how far it is
+  std::uint64_t chunking : 8 = 0;         // shared copy: see Chunks
+  std::uint64_t address = 0;      // of the data, or of the buffer of `layout`
+  std::uint64_t layout = 0;       // the PublishedLayout (layouts.hpp) of a buffer with gaps; 0: contiguous
+  std::uint64_t handle = 0;       // shared copy: use << 32 | index of the transfer; else peer::expose's cookie
 
-/// Payload of a message that its sender writes into the buffer of the waiting receive (placing.cpp).
-struct Placed {
-  std::uint64_t bytes;   // of the message
-  std::uint64_t placed;  // of them that are there
+  std::uint32_t transfer_use() const noexcept { return std::uint32_t(handle >> 32); }
+  std::uint32_t transfer_index() const noexcept { return std::uint32_t(handle); }
 };
 
 enum class ControlKind : std::uint32_t {
   matched,    // a: sender's cookie.  The synchronous message has met its receive
-  done,       // a: sender's cookie, b: Verdict on the way it came.  The receiver has read all it wants
+  done,       // a: sender's cookie.  The receiver has read all it wants
   want_data,  // a: sender's cookie, b: receiver's cookie, c: bytes wanted.  Send it through the channel
   chunk,      // a: receiver's cookie, b: offset in the packed message.  The data follows in the same payload
-  piece,      // the next bytes of the oldest message that comes in pieces follow in the same payload
-  placed,     // a: so many bytes of the oldest message that comes in pieces lie in its buffer now
   hold,       // offer instead of pushing: too much of yours is unexpected here
   resume,     // push again
   cancel,     // a: sender's cookie.  Forget the unmatched message
   cancelled,  // a: sender's cookie, b: 1 when it was forgotten, 0 when it had been matched
 };
-
-/// Of the receiver of an offer that asks.
-enum class Verdict : std::uint64_t { none, push_instead, go_on };
 
 struct Control {
   ControlKind kind;

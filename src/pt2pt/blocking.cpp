@@ -35,8 +35,9 @@ Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int des
 [[gnu::noinline]] static Err recv_slow(const Target& data, int source, int tag, Comm& comm,
                                        MPI_Status* status) noexcept {
   protocol::ReceiveRequest request;
-  comm.engine->protocol.receive_and_wait(request, comm, Plane::point_to_point, data, source,
-                                         matching_tag(tag));
+  const int from = comm.engine->protocol.receive_next(request, comm, Plane::point_to_point, data, source,
+                                                      matching_tag(tag));
+  comm.engine->wait(request, from);
   DUNLIN_ASSERT(request.completion.bytes <= data.bytes);
   DUNLIN_ASSERT(source == MPI_ANY_SOURCE || request.completion.source == source);
   set_status(status, request.completion);

@@ -6,7 +6,6 @@
 
 #include "base/big_lock.hpp"
 #include "base/log.hpp"
-#include "base/machine_settings.hpp"
 #include "base/variable.hpp"
 #include "boot/launch_page.hpp"
 #include "boot/node_segment.hpp"
@@ -89,7 +88,6 @@ Err Instance::start() noexcept {
   if (!opened) return opened.error();
   boot_ = std::move(opened.value());
   log::set_rank(boot_->rank());
-  read_machine_settings();
   if (boot_->rank() == 0) Variable::warn_of_unknown();
   engine_ = std::make_unique<progress::Engine>(boot_->rank(), boot_->size());
   self_ = std::make_unique<transport::self::Transport>(boot_->rank(), engine_->protocol);
@@ -136,9 +134,9 @@ Err Instance::start_node() noexcept {
   ::close(fd);
   if (error != Err::ok) return error;
   board_.write(boot_->node_rank(), peer::published_address());
-  engine_->protocol.set_memories(*this);
+  engine_->protocol.peers.set_memories(*this);
   engine_->add(*shm_);
-  engine_->protocol.set_shared_memory(*shm_);
+  engine_->protocol.peers.set_shared_memory(*shm_);
   return Err::ok;
 }
 

@@ -24,10 +24,6 @@ enum class MessageKind : std::uint8_t {
   eager = 0,          // payload is the whole message
   eager_synchronous,  // payload starts with the sender's 8-byte cookie, which the receiver returns once
                       // matched
-  eager_pieces,       // payload starts with the message's length in 8 bytes and its first piece; the others
-                      // follow
-  placed,             // payload is protocol::Placed: data lies in the buffer of the receive that waited for
-                      // this message, all of it or its beginning
   rendezvous,         // payload is protocol::Offer; data follows after the match
   control,  // payload starts with a protocol::Control word: acknowledgements, chunks, credits, cancels
 };

@@ -51,7 +51,11 @@ std::string describe(const Nodes& nodes) {
 Settings settings_of(Dice& dice, std::uint64_t eager_bytes) {
   return Settings({{"EAGER_BYTES", eager_bytes},
                    {"UNEXPECTED_BYTES", one_of(dice, {0, 200, 5000, 1 << 30, 1 << 30})},
-                   {"PIECE_BYTES", one_of(dice, {64, 600, 5000, 16384})},
+                   {"ANNOUNCED_BYTES", one_of(dice, {1, 64, 1000, 4096})},
+                   {"SHARED_COPY_HALVES_BYTES", one_of(dice, {1, 500, 8192})},
+                   {"SHARED_COPY_CHUNKED_BYTES", one_of(dice, {1, 2000, 65536})},
+                   {"SHARED_COPY_CHUNK_BYTES", one_of(dice, {64, 1024, 65536})},
+                   {"SHARED_COPY_HELP_POLLS", one_of(dice, {0, 3, 32})},
                    {"SHM_RING_LINES", one_of(dice, {4, 16, 256})},
                    {"SHM_BULK_BYTES", one_of(dice, {1024, 4096, 65536, 1 << 20})},
                    {"SHM_CELLS", one_of(dice, {1, 4, 64})},

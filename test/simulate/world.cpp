@@ -54,8 +54,8 @@ World::Rank::Rank(transport::sim::Network& network, int me, std::vector<int> nod
     : node(std::move(node_transport)), engine(me, network.size()), self(me, engine.protocol) {
   if (node) {
     engine.add(*node);
-    engine.protocol.set_shared_memory(node->shm());
-    engine.protocol.set_memories(*memories);
+    engine.protocol.peers.set_shared_memory(node->shm());
+    engine.protocol.peers.set_memories(*memories);
   }
   engine.add(self);
   engine.add(network.transport(me));

@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/machine_settings.hpp"
 #include "base/variable.hpp"
 #include "coverage.hpp"
-#include "measure.hpp"
 #include "peer/describe.hpp"
-#include "protocol/peer.hpp"
 
 namespace {
 
@@ -74,8 +71,6 @@ void print_list() {
 
 const char* source_name(const dunlin::Variable& variable) {
   switch (variable.source()) {
-    case dunlin::Variable::Source::machine:
-      return "measurement of this machine";
     case dunlin::Variable::Source::environment:
       return "environment";
     case dunlin::Variable::Source::program:
@@ -104,17 +99,11 @@ long long kibibytes_of(const char* setting) {
   return static_cast<const dunlin::IntVariable*>(dunlin::Variable::find(setting))->get() >> 10;
 }
 
-/// Which way contiguous data takes between two ranks of a node (protocol/protocol.cpp, take_route).
+/// Which way data takes between two ranks of a node (protocol/choose.hpp).
 void print_sizes() {
-  using dunlin::protocol::Peer;
-  std::printf("By size:\n  below %lld KiB      through the channel (cico)\n",
-              static_cast<long long>(Peer::kReadBytesMin >> 10));
-  std::printf("  to %lld KiB        through it, or read in place, whatever the receiver finds faster\n",
-              4 * kibibytes_of("EAGER_BYTES"));
-  std::printf("  beyond           in the order of preference above\n");
-  std::printf(
-      "  %lld to %lld KiB    just written, or not to be mapped: into the buffer of a receive that waits\n",
-      static_cast<long long>(Peer::kPlaceBytesMin >> 10), kibibytes_of("PLACE_BYTES_MAX"));
+  std::printf("By size:\n  up to %lld KiB     through the channel (cico)\n", kibibytes_of("EAGER_BYTES"));
+  std::printf("  from %lld KiB      in place, where its receive waits already\n", kibibytes_of("ANNOUNCED_BYTES"));
+  std::printf("  beyond           in place: both sides copy; else in the order of preference above\n");
 }
 
 void print_transport() {
@@ -127,14 +116,6 @@ void print_transport() {
   print_sizes();
   std::printf("Shared heap: %s\nCopying: %s\n", dunlin::peer::describe_heap().c_str(),
               dunlin::peer::describe_copying().c_str());
-  for (const char* name : kMeasuredSettings) {
-    const dunlin::Variable& each = *dunlin::Variable::find(name);
-    char value[64];
-    each.print_value(value, sizeof value);
-    std::printf("  DUNLIN_%s = %s %s, from the %s\n", name, value, each.unit(), source_name(each));
-  }
-  std::printf("Measured thresholds of this machine: %s (dunlin-info --measure)\n",
-              dunlin::machine_settings_path().c_str());
 }
 
 void print_version() {
@@ -162,24 +143,19 @@ void print_overview() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  dunlin::read_machine_settings();
   CLI::App app{"Shows what this installation of Dunlin is, can do and is set to."};
   bool version = false, coverage = false, list = false, settings = false, transport = false;
-  bool measure = false;
   app.add_flag("--version", version, "version of the library, the standard and the ABI");
   app.add_flag("--coverage", coverage, "which calls of MPI work, by chapter of the standard");
   app.add_flag("--list", list, "the same for scripts, one line 'real MPI_Xxx' or 'missing MPI_Xxx' each");
   app.add_flag("--settings", settings, "every setting with meaning, unit, default, value and its source");
   app.add_flag("--transport", transport, "which ways of moving bytes work on this machine, found by trying");
-  app.add_flag("--measure", measure,
-               "measures how this machine copies best and keeps that for later runs (10 s)");
   CLI11_PARSE(app, argc, argv);
   if (version) print_version();
   if (coverage) print_coverage();
   if (list) print_list();
   if (settings) print_settings(false);
   if (transport) print_transport();
-  if (measure) return measure_machine();
   if (!version && !coverage && !list && !settings && !transport) print_overview();
   return 0;
 }

@@ -4,14 +4,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/big_lock.hpp"
 #include "base/err.hpp"
-#include "base/machine_settings.hpp"
 #include "base/size_pool.hpp"
 #include "base/variable.hpp"
 
@@ -52,55 +50,6 @@ TEST(Variable, TakesOnlyListedWords) {
   Variable::read_all_again();
   EXPECT_STREQ(word.get(), "red");
   unsetenv("DUNLIN_TEST_WORD");
-}
-
-TEST(Variable, StandsAboveThePresetAndBelowTheEnvironmentWhenMeasured) {
-  const auto read = [](const char* said) {
-    std::string text = said;
-    Variable::read_machine_text(text.data());
-  };
-  Variable& number = *Variable::find("TEST_NUMBER");
-  const auto value = [&] {
-    char text[32];
-    number.print_value(text, sizeof text);
-    return std::string(text);
-  };
-  unsetenv("DUNLIN_TEST_NUMBER");
-  Variable::read_all_again();
-  read("# a remark\nTEST_NUMBER=nonsense\nTEST_UNKNOWN=3\nno line of ours\n");
-  EXPECT_EQ(number.source(), Variable::Source::builtin);
-  read("TEST_NUMBER=9");
-  EXPECT_EQ(number.source(), Variable::Source::machine);
-  EXPECT_EQ(value(), "9");
-  setenv("DUNLIN_TEST_NUMBER", "5", 1);
-  Variable::read_all_again();
-  read("TEST_NUMBER=9\n");
-  EXPECT_EQ(number.source(), Variable::Source::environment);
-  EXPECT_EQ(value(), "5");
-  unsetenv("DUNLIN_TEST_NUMBER");
-  Variable::read_all_again();
-  EXPECT_EQ(Variable::find("NO_SUCH"), nullptr);
-}
-
-TEST(MachineSettings, AreKeptInAFileOfThisMachine) {
-  const std::string folder = testing::TempDir() + "dunlin_settings_" + std::to_string(getpid());
-  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
-  const std::string path = machine_settings_path();
-  EXPECT_TRUE(path.starts_with(folder + "/dunlin/")) << path;
-  read_machine_settings();  // no file: nothing happens
-  EXPECT_EQ(Variable::find("TEST_NUMBER")->source(), Variable::Source::builtin);
-  ASSERT_TRUE(try_write_machine_settings("TEST_NUMBER=11\n"));
-  read_machine_settings();
-  EXPECT_EQ(Variable::find("TEST_NUMBER")->source(), Variable::Source::machine);
-  Variable::read_all_again();
-  setenv("DUNLIN_MACHINE_FILE", "none", 1);
-  Variable::read_all_again();
-  EXPECT_EQ(machine_settings_path(), "");
-  EXPECT_FALSE(try_write_machine_settings("TEST_NUMBER=12\n"));
-  unsetenv("DUNLIN_MACHINE_FILE");
-  unsetenv("XDG_CACHE_HOME");
-  Variable::read_all_again();
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Variable, NamesTheNearestForUnknownOnes) {

@@ -66,51 +66,8 @@ TEST(Copy, TheHintFollowsTheSize) {
   EXPECT_EQ(hint_for(stream_bytes_min()), Hint::off_cache);
 }
 
-TEST(SharedCopy, TwoSidesCopyEveryByteOnce) {
-  for (const std::size_t bytes : {1, 63, 65536, 100001, (3 << 20) + 5}) {
-    for (int round = 0; round < 20; ++round) {
-      const auto from = noise(bytes, unsigned(round));
-      std::vector<std::byte> to(bytes);
-      auto state = std::make_unique<SharedCopy>();
-      const std::size_t chunk = std::max<std::size_t>(shared_chunk_bytes(bytes), 4096);
-      std::uint32_t front = 0;
-      std::uint32_t back = 0;
-      const auto help = [&](SharedCopy::Side side) {
-        const std::uint32_t chunks =
-            state->copy_chunks(to.data(), from.data(), bytes, chunk, side, Hint::cached);
-        state->count(chunks);
-        return chunks;
-      };
-      std::thread other([&] { back = help(SharedCopy::Side::back); });
-      front = help(SharedCopy::Side::front);
-      while (!state->is_done(bytes, chunk)) std::this_thread::yield();
-      ASSERT_EQ(std::memcmp(to.data(), from.data(), bytes),
-                0);  // before the other has ended: that is the promise
-      other.join();
-      ASSERT_EQ(front + back, (bytes + chunk - 1) / chunk);
-    }
-  }
-}
-
-TEST(SharedCopy, OneSideAloneFinishes) {
-  const auto from = noise(300000, 1);
-  std::vector<std::byte> to(from.size());
-  SharedCopy state{};
-  EXPECT_FALSE(state.is_done(from.size(), 8192));
-  const std::uint32_t chunks =
-      state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::back, Hint::to_peer);
-  EXPECT_EQ(chunks, 37u);
-  EXPECT_FALSE(state.is_done(from.size(), 8192)) << "not counted yet";
-  state.count(chunks);
-  EXPECT_TRUE(state.is_done(from.size(), 8192));
-  EXPECT_EQ(
-      state.copy_chunks(to.data(), from.data(), from.size(), 8192, SharedCopy::Side::front, Hint::cached),
-      0u);
-  EXPECT_EQ(to, from);
-}
-
 /// A peer's buffer, in small pages that exist, seen through a mapping that was never used.
-TEST(SharedCopy, TheHelperMapsAWindowAtOneFault) {
+TEST(Copy, StoresIntoAFreshMappingTakeOneFaultAWindow) {
   constexpr std::size_t kBytes = 1 << 20, kWindow = 64 << 10;
   const int file = memfd_create("peer", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(file, kBytes), 0);
@@ -131,19 +88,13 @@ TEST(SharedCopy, TheHelperMapsAWindowAtOneFault) {
     getrusage(RUSAGE_THREAD, &usage);
     return usage.ru_minflt;
   };
-  SharedCopy state{};
   const long before = faults();
-  state.copy_chunks(static_cast<std::byte*>(ours), from.data(), kBytes, kWindow, SharedCopy::Side::back,
-                    Hint::cached);
+  load_before_stores(static_cast<const std::byte*>(ours), kBytes);
+  bytes(static_cast<std::byte*>(ours), from.data(), kBytes);
   EXPECT_LE(faults() - before, long(2 * kBytes / kWindow));  // one a page without the load: 256
   EXPECT_EQ(std::memcmp(owners, from.data(), kBytes), 0);
   munmap(owners, kBytes);
   munmap(ours, kBytes);
-}
-
-TEST(SharedCopy, SmallCopiesAreNotShared) {
-  EXPECT_EQ(shared_chunk_bytes(100), 0u);
-  EXPECT_GT(shared_chunk_bytes(shared_bytes_min()), 0u);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST(Ring, AwaitedBuffersAreTheReadersOwn) {
       placed += is_placed;
       const std::size_t bytes = is_placed ? 0 : kBytes;
       const Envelope envelope{1, 2, message, std::uint32_t(bytes),
-                              is_placed ? MessageKind::placed : MessageKind::eager};
+                              is_placed ? MessageKind::rendezvous : MessageKind::eager};
       while (!writer.try_write(envelope, {}, {data.data(), bytes})) std::this_thread::yield();
     }
   });

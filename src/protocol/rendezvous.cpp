@@ -1,0 +1,211 @@
+#include "protocol/rendezvous.hpp"
+
+#include "base/assert.hpp"
+#include "datatype/cursor.hpp"
+#include "os/clock.hpp"
+#include "protocol/delivery.hpp"
+
+namespace dunlin::protocol {
+namespace {
+
+using transport::shm::TransferBuffer;
+
+RemoteBuffer buffer_of(const Offer& offer, std::size_t bytes) noexcept {
+  return {offer.address, bytes, offer.layout};
+}
+
+/// How peers find a buffer of ours; address and layout 0 where they cannot.
+TransferBuffer named(const void* address, std::size_t bytes, const Datatype* type) noexcept {
+  const std::uint64_t layout = type ? published_layout(*type) : 0;
+  if (type && layout == 0) return {};
+  return {reinterpret_cast<std::uint64_t>(address), bytes, layout};
+}
+
+}  // namespace
+
+/// The transfers of a rank of this node, and behind them the lines that tell how far it is.
+std::byte* Rendezvous::lines_of(int peer) const noexcept {
+  return peers_.shared_memory() ? peers_.shared_memory()->shared_lines(peer) : nullptr;
+}
+
+MappedBuffer Rendezvous::announced_for(Peer& peer, const transport::Envelope& envelope,
+                                       const Source& data) noexcept {
+  const transport::shm::AwaitedBuffer* const awaited = peer.shm ? peer.shm->awaited() : nullptr;
+  if (!awaited || awaited->context != envelope.context || awaited->source != envelope.source ||
+      awaited->tag != envelope.tag || awaited->bytes < data.bytes)
+    return {};
+  peer::PeerMemory* const memory = peers_.memory_of(peer);
+  return memory ? peer.layouts.map(*memory, {awaited->address, data.bytes, awaited->layout}) : MappedBuffer{};
+}
+
+transport::Sent Rendezvous::try_offer(SendRequest& request, Way way, MappedBuffer announced) noexcept {
+  DUNLIN_ASSERT(!request.copy && request.exposed == 0);
+  Peer& peer = *request.peer;
+  const Source& data = request.data;
+  Offer offer{.cookie = reinterpret_cast<std::uint64_t>(&request), .bytes = data.bytes};
+  if (way == Way::shared_copy || way == Way::remote_read) {
+    const TransferBuffer own = named(data.address, data.bytes, data.type);
+    offer.address = own.address;
+    offer.layout = own.layout;
+    const peer::Piece piece{const_cast<std::byte*>(data.address), data.bytes};
+    if (data.is_contiguous()) offer.handle = request.exposed = peer::expose({&piece, 1}, false);
+    if (data.type && own.layout == 0) way = Way::pieces;
+  }
+  if (way == Way::shared_copy) {
+    const bool is_known = bool(announced);
+    const bool is_readable = peers_.is_mappable(data);
+    offer.is_sender_owner = peer.distance.is_far();
+    offer.chunking = Chunks::cut(data.bytes);
+    request.copy = copies_.open(request, peer, data, offer.chunking, lines_of(peers_.me()), std::move(announced),
+                                offer.is_sender_owner);
+    if (request.copy) {
+      offer.is_readable = is_readable;
+      offer.is_accepted = is_known;
+      offer.asks_for_lines = request.copy->asks_for_lines = peer.distance.asks_for_lines();
+      offer.handle = std::uint64_t{request.copy->use()} << 32 | request.copy->index();
+    } else {
+      way = Way::remote_read;  // all transfers are in use
+    }
+  }
+  offer.way = std::uint64_t(way);
+  request.envelope.kind = transport::MessageKind::rendezvous;
+  request.envelope.bytes = sizeof offer;
+  const SendRequest::Stage before = std::exchange(request.stage, SendRequest::Stage::offered);
+  const transport::Sent sent = peer.try_send(request.envelope, std::as_bytes(std::span(&offer, 1)), {});
+  if (sent != transport::Sent::yes) {
+    request.stage = before;
+    withdraw(request);
+  }
+  return sent;
+}
+
+/// Nothing of the request is out any more.
+void Rendezvous::withdraw(SendRequest& request) noexcept {
+  if (request.exposed) peer::unexpose(request.exposed);
+  request.exposed = 0;
+  if (request.copy) copies_.close(*request.copy);
+  request.copy = nullptr;
+}
+
+void Rendezvous::done(SendRequest& request) noexcept {
+  withdraw(request);
+  request.end(Err::ok);
+}
+
+void Rendezvous::cancelled(SendRequest& request) noexcept {
+  request.completion.is_cancelled = true;
+  done(request);
+}
+
+/// Chosen as the sender chose, but with what only the receiver knows; where a way declines, without it.
+void Rendezvous::accept(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept {
+  const std::size_t bytes = fit(request, offer.bytes);
+  const bool is_to_self = Way(offer.way) == Way::to_self;
+  if (is_to_self) copy_data(reinterpret_cast<const SendRequest*>(offer.cookie)->data, request.data);
+  if (is_to_self || bytes == 0) {
+    peers_.send_control(peer, {.kind = ControlKind::done, .a = offer.cookie});
+    return request.finish();
+  }
+  request.expected = bytes;
+  request.asked_ns = 0;
+  peer::PeerMemory* const memory = peers_.memory_of(peer);
+  Facts facts{.bytes = bytes, .must_be_offered = true};
+  facts.maps = memory && Way(offer.way) == Way::shared_copy;
+  facts.reads = memory && Way(offer.way) != Way::pieces && memory->can_copy_anywhere();
+  facts.is_kernel_slower = !peer::is_way_chosen() && peer.kernel.is_kernel_slower();
+  if (choose(facts) == Way::shared_copy) {
+    if (try_join(request, peer, offer, bytes)) return;
+    facts.maps = false;
+  }
+  if (choose(facts) == Way::remote_read && try_read(request, peer, offer, bytes)) {
+    peers_.send_control(peer, {.kind = ControlKind::done, .a = offer.cookie});
+    return request.finish();
+  }
+  if (facts.reads && !peer.kernel.is_over()) request.asked_ns = os::now_ns();
+  ask_for_data(request, peer, offer.cookie);
+}
+
+/// Both copy, or the one that can.
+bool Rendezvous::try_join(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
+  const Target& data = request.data;
+  reinterpret_cast<transport::shm::Transfer*>(lines_of(peer.index))[offer.transfer_index()].fetch();
+  MappedBuffer theirs;
+  if (offer.is_readable) theirs = peer.layouts.map(*peer.memory, buffer_of(offer, bytes));
+  TransferBuffer own;
+  bool is_writable = false;
+  if (peers_.is_mappable(data)) {
+    own = named(data.address, bytes, data.type);
+    is_writable = !data.type || own.layout != 0;
+  }
+  own.bytes = bytes;
+  if (!theirs && !is_writable && !offer.is_accepted) return false;
+  if (offer.asks_for_lines) Distance::write_lines(lines_of(peers_.me()) + kDistanceLinesAt);
+  SharedCopy& copy = copies_.join(request, peer, data, bytes, offer.bytes, offer.chunking, lines_of(peer.index), offer.handle, std::move(theirs), own,
+               is_writable, !offer.is_sender_owner);
+  copy.cookie = offer.cookie;
+  return true;
+}
+
+bool Rendezvous::advance_copies(bool has_receives) noexcept {
+  const SharedCopies::Round round = copies_.advance(has_receives);
+  if (!round.finished) return round.has_moved;
+  SharedCopy& copy = *round.finished;
+  if (copy.side() == CopySide::sender) {
+    if (copy.asks_for_lines) copy.peer().distance.look(lines_of(copy.peer().index) + kDistanceLinesAt);
+    done(static_cast<SendRequest&>(copy.request()));
+    return true;
+  }
+  auto& request = static_cast<ReceiveRequest&>(copy.request());
+  Peer& peer = copy.peer();
+  const std::uint64_t cookie = copy.cookie;
+  copies_.close(copy);
+  if (round.is_spoilt)
+    ask_for_data(request, peer, cookie);
+  else
+    request.finish();
+  return true;
+}
+
+/// The kernel copies.
+bool Rendezvous::try_read(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
+  const std::int64_t start_ns = peer.kernel.is_over() ? 0 : os::now_ns();
+  Target to = request.data;
+  to.bytes = bytes;
+  const std::uint64_t cookie = Way(offer.way) == Way::remote_read ? offer.handle : 0;
+  if (!peer.layouts.try_read(*peer.memory, buffer_of(offer, offer.bytes), to, cookie)) return false;
+  if (start_ns != 0) peer.kernel.took(true, bytes, os::now_ns() - start_ns);
+  return true;
+}
+
+void Rendezvous::ask_for_data(ReceiveRequest& request, Peer& peer, std::uint64_t cookie) noexcept {
+  request.streamed = 0;
+  peers_.send_control(peer, {.kind = ControlKind::want_data,
+                             .a = cookie,
+                             .b = reinterpret_cast<std::uint64_t>(&request),
+                             .c = request.expected});
+}
+
+void Rendezvous::chunk_arrived(Peer& peer, const Control& control, const transport::Envelope& envelope,
+                               const transport::Payload& payload) noexcept {
+  auto& request = *reinterpret_cast<ReceiveRequest*>(control.a);
+  const std::size_t bytes = envelope.bytes - sizeof control;
+  DUNLIN_ASSERT(request.streamed + bytes <= request.expected);
+  unpack(request.data, control.b, payload, sizeof control, bytes);
+  request.streamed += bytes;
+  if (request.streamed != request.expected) return;
+  if (request.asked_ns != 0) peer.kernel.took(false, request.expected, os::now_ns() - request.asked_ns);
+  request.finish();
+}
+
+void Rendezvous::data_wanted(SendRequest& request, const Control& control) noexcept {
+  DUNLIN_ASSERT(request.stage == SendRequest::Stage::offered);
+  DUNLIN_ASSERT(control.c <= request.data.bytes);
+  withdraw(request);
+  request.stage = SendRequest::Stage::streaming;
+  request.receiver_cookie = control.b;
+  request.wanted = control.c;
+  request.streamed = 0;
+  peers_.stream(request);  // flushed by the next poll, not here: we are inside the transport's
+}
+
+}  // namespace dunlin::protocol

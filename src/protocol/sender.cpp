@@ -1,0 +1,84 @@
+#include "protocol/sender.hpp"
+
+#include "base/assert.hpp"
+#include "protocol/limits.hpp"
+
+namespace dunlin::protocol {
+
+void Sender::send(SendRequest& request, Comm& comm, Plane plane, const Source& data, int dest, int tag,
+                  Mode mode) noexcept {
+  Peer& peer = peers_.of(comm.target_members[dest]);
+  request.comm = &comm;
+  request.has_empty_status = true;
+  request.data = data;
+  request.peer = &peer;
+  request.mode = mode;
+  request.stage = SendRequest::Stage::fresh;
+  request.envelope = {comm.context_of(plane), comm.rank, tag, 0, transport::MessageKind::eager};
+  const transport::Sent sent = peer.outgoing.is_empty() ? try_start(request) : transport::Sent::full;
+  if (sent == transport::Sent::full) {
+    request.stage = SendRequest::Stage::queued;
+    return peers_.enqueue(peer, request);
+  }
+  if (sent == transport::Sent::failed) request.go_nowhere();
+}
+
+transport::Sent Sender::try_start(SendRequest& request) noexcept {
+  Peer& peer = *request.peer;
+  Facts facts{.bytes = request.data.bytes,
+              .eager_bytes = std::size_t(peer.eager_bytes_max),
+              .announced_bytes = std::size_t(announced_bytes.get()),
+              .is_to_self = peer.index == peers_.me(),
+              .must_be_offered = peer.is_held_back,
+              .shares_cores = shares_cores_};
+  MappedBuffer announced;
+  if (facts.bytes >= facts.announced_bytes && peer.shm) {
+    if (!shares_cores_ && facts.bytes <= facts.eager_bytes)  // it decides the way
+      announced = rendezvous_.announced_for(peer, request.envelope, request.data);
+    const peer::PeerMemory* const memory = peers_.memory_of(peer);
+    const Source& data = request.data;
+    facts.is_announced = bool(announced);
+    facts.reads = memory && memory->can_copy_anywhere();
+    // Where this buffer cannot be mapped perhaps the receiver's can; but a kernel that reads is sure.
+    facts.maps = memory && memory->can_map() &&
+                 (announced || !facts.reads || peers_.is_mappable(data));
+  }
+  const Way way = choose(facts);
+  if (way == Way::channel) return try_send_whole(request);
+  return rendezvous_.try_offer(request, way, std::move(announced));
+}
+
+transport::Sent Sender::try_send_whole(SendRequest& request) noexcept {
+  Peer& peer = *request.peer;
+  transport::Envelope& envelope = request.envelope;
+  if (request.mode != Mode::synchronous) {
+    envelope.kind = transport::MessageKind::eager;
+    envelope.bytes = std::uint32_t(request.data.bytes);
+    const transport::Sent sent = peer.try_send(envelope, {}, request.data);
+    if (sent == transport::Sent::yes) request.end(Err::ok);
+    return sent;
+  }
+  const auto cookie = reinterpret_cast<std::uint64_t>(&request);
+  envelope.kind = transport::MessageKind::eager_synchronous;
+  envelope.bytes = std::uint32_t(request.data.bytes + sizeof cookie);
+  const SendRequest::Stage before = std::exchange(request.stage, SendRequest::Stage::offered);
+  const transport::Sent sent = peer.try_send(envelope, std::as_bytes(std::span(&cookie, 1)), request.data);
+  if (sent != transport::Sent::yes) request.stage = before;
+  return sent;
+}
+
+void Sender::cancel(SendRequest& request) noexcept {
+  Peer& peer = *request.peer;
+  if (request.stage == SendRequest::Stage::offered && !request.is_cancel_asked) {
+    request.is_cancel_asked = true;
+    return peers_.send_control(
+        peer, {.kind = ControlKind::cancel, .a = reinterpret_cast<std::uint64_t>(&request)});
+  }
+  if (request.stage != SendRequest::Stage::queued) return;
+  peer.outgoing.remove(request);
+  peer.update_eager_bytes_max_now();
+  request.completion.is_cancelled = true;
+  request.end(Err::ok);
+}
+
+}  // namespace dunlin::protocol

@@ -1,0 +1,49 @@
+// Sending: what goes at once, what is offered, what waits its turn.
+//
+// Called by pt2pt, coll and comm; by peers.cpp when a message is at the head of its queue.
+// Documents: Nemesis (N6), OB1 (M2).  Thread safety: base/big_lock.hpp.
+#pragma once
+
+#include "protocol/peers.hpp"
+#include "protocol/rendezvous.hpp"
+#include "protocol/requests.hpp"
+
+namespace dunlin::protocol {
+
+class Sender {
+ public:
+  Sender(Peers& peers, Rendezvous& rendezvous) noexcept : peers_(peers), rendezvous_(rendezvous) {}
+
+  /// hot path: a standard-mode send that needs no request.  True when the buffer may be reused already.
+  bool try_send_now(Comm& comm, Plane plane, const Source& data, int dest, int tag) noexcept {
+    Peer& peer = peers_.of(comm.target_members[dest]);
+    const transport::Envelope envelope{comm.context_of(plane), comm.rank, tag, std::uint32_t(data.bytes),
+                                       transport::MessageKind::eager};
+    // Both limits let nothing through while sends are pending or held back.
+    if (data.bytes < peer.short_bytes_end_now && data.is_contiguous()) [[likely]]
+      if (peer.shm->try_send_short(envelope, data.address)) [[likely]]
+        return true;
+    if (std::int64_t(data.bytes) > peer.eager_bytes_max_now) return false;
+    return peer.try_send(envelope, {}, data) == transport::Sent::yes;
+  }
+
+  /// Starts a send; `request` must be fresh.  It may be complete on return.
+  void send(SendRequest& request, Comm& comm, Plane plane, const Source& data, int dest, int tag,
+            Mode mode) noexcept;
+  /// Puts the envelope on its way.  The request may be complete, and gone, when this returns `yes`: over the
+  /// channel to oneself the receiver's answer comes before try_send returns.
+  transport::Sent try_start(SendRequest& request) noexcept;
+  void cancel(SendRequest& request) noexcept;
+
+  /// Whether ranks of this node share cores: then a handshake costs two switches.
+  void set_shares_cores(bool shares_cores) noexcept { shares_cores_ = shares_cores; }
+
+ private:
+  transport::Sent try_send_whole(SendRequest& request) noexcept;
+
+  Peers& peers_;
+  Rendezvous& rendezvous_;
+  bool shares_cores_ = false;
+};
+
+}  // namespace dunlin::protocol

@@ -1,0 +1,217 @@
+#include "protocol/shared_copy.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/assert.hpp"
+#include "base/big_lock.hpp"
+#include "copy/copy.hpp"
+#include "datatype/cursor.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/peers.hpp"
+
+namespace dunlin::protocol {
+namespace {
+
+using transport::shm::ClaimedChunks;
+using transport::shm::CopyProgress;
+using transport::shm::Transfer;
+using transport::shm::TransferBuffer;
+
+CopySide other(CopySide side) noexcept {
+  return side == CopySide::sender ? CopySide::receiver : CopySide::sender;
+}
+
+}  // namespace
+
+unsigned Chunks::cut(std::size_t message_bytes) noexcept {
+  if (message_bytes < std::size_t(halves_bytes.get())) return kWhole;
+  if (message_bytes <= std::size_t(chunked_bytes.get())) return kHalves;
+  const std::size_t fewest = message_bytes / Transfer::kChunksMax + 1;
+  return unsigned(std::bit_width(std::max<std::size_t>(std::size_t(chunk_bytes.get()), fewest) - 1));
+}
+
+Chunks Chunks::of(std::size_t message_bytes, unsigned chunking) noexcept {
+  if (chunking == kWhole) return {message_bytes, 1};
+  const std::size_t half = (message_bytes / 2 + 63) & ~std::size_t{63};
+  const std::size_t bytes = chunking == kHalves ? half : std::size_t{1} << chunking;
+  return {bytes, std::uint32_t((message_bytes + bytes - 1) / bytes)};
+}
+
+/// Whether the message has met its receive, as far as this side knows.
+bool SharedCopy::try_meet() noexcept {
+  if (is_met_) return true;
+  DUNLIN_ASSERT(side_ == CopySide::sender);
+  const CopyProgress receiver = transfer_->progress(CopySide::receiver);
+  if (receiver.use != use_) return is_known_;
+  is_met_ = true;
+  const TransferBuffer& buffer = transfer_->buffer();
+  bytes_ = std::min<std::uint64_t>(from_.bytes, buffer.bytes);
+  if (!is_known_ && receiver.is_writable)
+    theirs_ = peer_->layouts.map(*peer_->memory, {buffer.address, bytes_, buffer.layout});
+  is_alone_ = !receiver.can_copy;
+  if (!theirs_ && is_alone_) spoil();
+  return true;
+}
+
+/// Nobody can copy: the receiver hears it from chunks that are counted and not to be trusted.
+void SharedCopy::spoil() noexcept {
+  is_spoilt_ = true;
+  std::uint32_t taken = 0;
+  while (const std::uint32_t more = transfer_->try_claim(side_, use_, chunks_.count, chunks_.count).count) taken += more;
+  count(taken);
+}
+
+/// Copies one chunk, or all that are free; false when this side has nothing to copy.
+bool SharedCopy::try_copy(bool takes_all) noexcept {
+  if (!theirs_) return false;
+  const ClaimedChunks chunks = transfer_->try_claim(side_, use_, chunks_.count, takes_all ? chunks_.count : 1);
+  if (chunks.count == 0) return false;
+  const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
+  copy(chunks);
+  if (levels > 0) BigLock::reacquire(levels);
+  if (!peer_->memory->is_still_valid(theirs_.mapping)) is_spoilt_ = true;
+  count(chunks.count);
+  return true;
+}
+
+void SharedCopy::copy(const ClaimedChunks& chunks) noexcept {
+  const std::size_t begin = std::min(chunks.first * chunks_.bytes, bytes_);
+  const std::size_t end = std::min((chunks.first + chunks.count) * chunks_.bytes, bytes_);
+  if (begin == end) return;
+  const Source from = side_ == CopySide::sender ? from_ : theirs_.source();
+  const Target to = side_ == CopySide::sender ? theirs_.target() : to_;
+  if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, begin, end - begin);
+  if (side_ == CopySide::sender) copy::load_before_stores(to.address + begin, end - begin);
+  copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes_));
+}
+
+void SharedCopy::count(std::uint32_t chunks) noexcept {
+  copied_ += chunks;
+  DUNLIN_ASSERT(copied_ <= chunks_.count);
+  transfer_->count(side_, progress());
+  // Whoever copies the last chunk wakes the other, who may sleep.
+  if (transfer_->progress(other(side_)).chunks + copied_ == chunks_.count) peer_->shm->wake();
+}
+
+CopyProgress SharedCopy::progress() const noexcept {
+  return {use_, std::uint16_t(copied_), is_spoilt_, is_writable_, bool(theirs_)};
+}
+
+/// Whether all chunks are counted.
+bool SharedCopy::is_done() const noexcept {
+  const CopyProgress peer = transfer_->progress(other(side_));
+  // A newer use: the sender saw all counted, and went on.
+  if (peer.use != use_) return side_ == CopySide::receiver;
+  return peer.chunks + copied_ == chunks_.count;
+}
+
+/// Whether one of the sides copied to or from memory that had changed its backing.
+bool SharedCopy::is_spoilt() const noexcept {
+  const CopyProgress peer = transfer_->progress(other(side_));
+  return is_spoilt_ || (peer.use == use_ && peer.is_spoilt);
+}
+
+bool SharedCopy::waits_for_peer() const noexcept { return is_met_ && !has_free_chunks() && !is_done(); }
+
+SharedCopies::~SharedCopies() {
+  for (SharedCopy* each : unused_) delete each;
+}
+
+SharedCopy& SharedCopies::make(Request& request, Peer& peer, bool is_owned) noexcept {
+  if (unused_.empty()) unused_.push_back(new SharedCopy);
+  SharedCopy& copy = *unused_.back();
+  unused_.pop_back();
+  copy = SharedCopy{};
+  copy.request_ = &request;
+  copy.peer_ = &peer;
+  copy.is_owned_ = is_owned;
+  List& list = is_owned ? owned_ : helped_;
+  idle_rounds_ = 0;
+  copy.previous_ = list.last;
+  (list.last ? list.last->next_ : list.first) = &copy;
+  list.last = &copy;
+  return copy;
+}
+
+SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data, unsigned chunking,
+                               std::byte* transfers, MappedBuffer announced, bool is_owned) noexcept {
+  if (uses_.empty()) {
+    uses_.resize(kTransfers);
+    for (std::uint32_t i = kTransfers; i > 0; --i) free_transfers_.push_back(i - 1);
+  }
+  if (free_transfers_.empty()) return nullptr;
+  SharedCopy& copy = make(request, peer, is_owned);
+  copy.side_ = CopySide::sender;
+  copy.index_ = free_transfers_.back();
+  free_transfers_.pop_back();
+  copy.use_ = ++uses_[copy.index_];
+  copy.transfer_ = reinterpret_cast<Transfer*>(transfers) + copy.index_;
+  copy.bytes_ = data.bytes;
+  copy.chunks_ = Chunks::of(data.bytes, chunking);
+  copy.from_ = data;
+  copy.is_known_ = bool(announced);
+  copy.theirs_ = std::move(announced);
+  copy.transfer_->begin(copy.use_);
+  last_sent_ = &copy;
+  return &copy;
+}
+
+SharedCopy& SharedCopies::join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted,
+                        std::size_t bytes_offered, unsigned chunking, std::byte* transfers, std::uint64_t handle, MappedBuffer theirs,
+                        const TransferBuffer& own, bool is_writable, bool is_owned) noexcept {
+  SharedCopy& copy = make(request, peer, is_owned);
+  copy.side_ = CopySide::receiver;
+  copy.index_ = std::uint32_t(handle);
+  copy.use_ = std::uint32_t(handle >> 32);
+  DUNLIN_ASSERT(copy.index_ < kTransfers);
+  copy.transfer_ = reinterpret_cast<Transfer*>(transfers) + copy.index_;
+  copy.bytes_ = bytes_wanted;
+  copy.chunks_ = Chunks::of(bytes_offered, chunking);
+  copy.to_ = data;
+  copy.theirs_ = std::move(theirs);
+  copy.is_writable_ = is_writable;
+  copy.is_alone_ = !is_writable;
+  copy.is_met_ = true;
+  copy.transfer_->meet(copy.progress(), own);
+  if (!copy.theirs_) peer.shm->wake();  // the sender has to copy, and may sleep
+  return copy;
+}
+
+void SharedCopies::close(SharedCopy& copy) noexcept {
+  List& list = copy.is_owned_ ? owned_ : helped_;
+  (copy.previous_ ? copy.previous_->next_ : list.first) = copy.next_;
+  (copy.next_ ? copy.next_->previous_ : list.last) = copy.previous_;
+  if (copy.side_ == CopySide::sender) free_transfers_.push_back(copy.index_);
+  if (last_sent_ == &copy) last_sent_ = nullptr;
+  copy.theirs_ = {};
+  unused_.push_back(&copy);
+}
+
+/// Whether a peer is to copy something of ours, and has not taken it all.
+bool SharedCopies::has_sends_to_copy() const noexcept { return last_sent_ && last_sent_->has_free_chunks(); }
+
+SharedCopies::Round SharedCopies::advance(bool has_receives) noexcept {
+  Round round = walk(owned_, true);
+  if (!round.has_moved) round = walk(helped_, !has_receives || idle_rounds_ >= int(help_polls.get()));
+  idle_rounds_ = round.has_moved ? 0 : idle_rounds_ + 1;
+  return round;
+}
+
+SharedCopies::Round SharedCopies::walk(List& list, bool may_copy) noexcept {
+  for (SharedCopy* each = list.first; each; each = each->next_) {
+    if (!each->try_meet()) continue;
+    // In an exchange the peer is as busy as this rank: then each takes the whole of what it receives.
+    const bool takes_all = each->is_owned_ && each->chunks_.count <= 2 && has_sends_to_copy();
+    const bool has_copied = (may_copy || each->is_alone_) && each->try_copy(takes_all);
+    if (each->is_done()) {
+      const bool is_spoilt = each->is_spoilt();
+      if (!is_spoilt || each->side_ == CopySide::receiver) return {true, each, is_spoilt};
+      // A sender whose copy is spoilt keeps the transfer until the receiver asks for the data.
+    }
+    if (has_copied) return {.has_moved = true};
+  }
+  return {};
+}
+
+}  // namespace dunlin::protocol
