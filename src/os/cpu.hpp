@@ -15,7 +15,8 @@ inline void pause() noexcept {
 #endif
 }
 
-/// A clock to time single loads with: everything before is done, nothing behind has begun.  0 where there is none.
+/// A clock to time single loads with: everything before is done, nothing behind has begun.  0 where there is
+/// none.
 inline std::uint64_t cycles() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_lfence();

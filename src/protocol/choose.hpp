@@ -1,8 +1,8 @@
 // Which way a message takes: one decision, a pure function of facts.
 //
-// Called by the sender when the message is at the head of its peer's queue, and by the receiver of an offer, who
-// knows more: a way that declines there is chosen again with that capability off.  It reads no clock, no cache
-// and no counter; what is learnt about a pair (KernelTrial, Distance) comes in as a fact.
+// Called by the sender when the message is at the head of its peer's queue, and by the receiver of an offer,
+// who knows more: a way that declines there is chosen again with that capability off.  It reads no clock, no
+// cache and no counter; what is learnt about a pair (KernelTrial, Distance) comes in as a fact.
 // test/unit/protocol/choose.cpp is the whole table.
 #pragma once
 
@@ -24,18 +24,17 @@ struct Facts {
   std::size_t eager_bytes = 0;      // largest message that goes whole
   std::size_t announced_bytes = 0;  // smallest that is worth more where its receive waits
   bool is_to_self = false;
-  bool must_be_offered = false;    // the receiver holds too much, or is the one who chooses
-  bool is_announced = false;       // a receive waits for just this message, and says where
-  bool shares_cores = false;       // both ranks may have one CPU: a handshake costs two switches
-  bool maps = false;               // plain loads and stores reach one of the two buffers
-  bool reads = false;              // the kernel reads the sender's buffer
-  bool is_kernel_slower = false;   // than two copies through the channel, between these two ranks
+  bool must_be_offered = false;   // the receiver holds too much, or is the one who chooses
+  bool is_announced = false;      // a receive waits for just this message, and says where
+  bool shares_cores = false;      // both ranks may have one CPU: a handshake costs two switches
+  bool maps = false;              // plain loads and stores reach one of the two buffers
+  bool reads = false;             // the kernel reads the sender's buffer
+  bool is_kernel_slower = false;  // than two copies through the channel, between these two ranks
 };
 
 constexpr Way choose(const Facts& facts) noexcept {
   const bool is_wanted = facts.is_announced && facts.maps && !facts.shares_cores;
-  const bool is_short =
-      is_wanted ? facts.bytes < facts.announced_bytes : facts.bytes <= facts.eager_bytes;
+  const bool is_short = is_wanted ? facts.bytes < facts.announced_bytes : facts.bytes <= facts.eager_bytes;
   if (is_short && !facts.must_be_offered) return Way::channel;
   if (facts.is_to_self) return Way::to_self;
   if (facts.maps) return Way::shared_copy;

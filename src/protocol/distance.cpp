@@ -9,8 +9,9 @@
 namespace dunlin::protocol {
 namespace {
 
-WordVariable distance{"DISTANCE", "auto", "auto|near|far",
-                      "whether the ranks of a node share caches (near) or not; auto: measured between each two"};
+WordVariable distance{
+    "DISTANCE", "auto", "auto|near|far",
+    "whether the ranks of a node share caches (near) or not; auto: measured between each two"};
 
 using Times = std::uint64_t[Distance::kLines];
 
@@ -21,7 +22,10 @@ void time_loads(const std::byte* lines, Times& times) noexcept {
   for (std::uint64_t& time : times) {
     place = (place + 5) % Distance::kLines;
     const std::uint64_t start = os::cycles();
-    asm volatile("" : : "r"(*reinterpret_cast<const volatile std::uint64_t*>(lines + place * Distance::kLineBytes)));
+    asm volatile(
+        ""
+        :
+        : "r"(*reinterpret_cast<const volatile std::uint64_t*>(lines + place * Distance::kLineBytes)));
     time = os::cycles() - start;
   }
 }

@@ -1,9 +1,9 @@
 // Whether one copy by the kernel (CMA, KNEM) is slower, between two ranks, than two through the channel.
 //
-// On many virtual machines system calls that copy are slow, on most others they win; it depends on nothing that
-// could be asked for.  So the receiver takes the first messages of a pair alternately by both ways, keeps the
-// better time of each, and from then on the faster way.  Used by rendezvous.cpp.  Thread safety: none;
-// base/big_lock.hpp.
+// On many virtual machines system calls that copy are slow, on most others they win; it depends on nothing
+// that could be asked for.  So the receiver takes the first messages of a pair alternately by both ways,
+// keeps the better time of each, and from then on the faster way.  Used by rendezvous.cpp.  Thread safety:
+// none; base/big_lock.hpp.
 #pragma once
 
 #include <algorithm>

@@ -2,17 +2,38 @@
 
 namespace dunlin::protocol {
 
-IntVariable eager_bytes{"EAGER_BYTES", 16 << 10, "bytes",
-                        "largest message that is sent through the channel without asking the receiver", 0, 1 << 30};
-IntVariable announced_bytes{"ANNOUNCED_BYTES", 4 << 10, "bytes",
-                            "smallest message that is copied straight into a receive that waits for it", 1, 1 << 30};
-IntVariable halves_bytes{"SHARED_COPY_HALVES_BYTES", 8 << 10, "bytes",
-                         "a shared copy of less is made by one side alone", 1, 1 << 30};
-IntVariable chunked_bytes{"SHARED_COPY_CHUNKED_BYTES", 256 << 10, "bytes",
-                          "a shared copy up to this size is cut in halves, a longer one in chunks", 1, 1 << 30};
-IntVariable chunk_bytes{"SHARED_COPY_CHUNK_BYTES", 64 << 10, "bytes", "chunk of a long shared copy", 64, 1 << 30};
-IntVariable help_polls{"SHARED_COPY_HELP_POLLS", 32, "polls",
-                       "polls without news after which a wait that has receives of its own helps its receivers", 0,
-                       1 << 20};
+IntVariable eager_bytes{"EAGER_BYTES",
+                        16 << 10,
+                        "bytes",
+                        "largest message that is sent through the channel without asking the receiver",
+                        0,
+                        1 << 30};
+IntVariable announced_bytes{"ANNOUNCED_BYTES",
+                            4 << 10,
+                            "bytes",
+                            "smallest message that is copied straight into a receive that waits for it",
+                            1,
+                            1 << 30};
+IntVariable halves_bytes{"SHARED_COPY_HALVES_BYTES",
+                         8 << 10,
+                         "bytes",
+                         "a shared copy of less is made by one side alone",
+                         1,
+                         1 << 30};
+IntVariable chunked_bytes{"SHARED_COPY_CHUNKED_BYTES",
+                          256 << 10,
+                          "bytes",
+                          "a shared copy up to this size is cut in halves, a longer one in chunks",
+                          1,
+                          1 << 30};
+IntVariable chunk_bytes{"SHARED_COPY_CHUNK_BYTES",     64 << 10, "bytes",
+                        "chunk of a long shared copy", 64,       1 << 30};
+IntVariable help_polls{
+    "SHARED_COPY_HELP_POLLS",
+    32,
+    "polls",
+    "polls without news after which a wait that has receives of its own helps its receivers",
+    0,
+    1 << 20};
 
 }  // namespace dunlin::protocol

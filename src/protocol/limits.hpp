@@ -1,5 +1,5 @@
-// The sizes at which messages change their way.  All are bytes or counts, settings, and found on two CPUs: AMD
-// EPYC 9005 (Zen 5) and Intel Xeon Sapphire Rapids, 2 virtual CPUs each (docs/shm.md, "Measured").
+// The sizes at which messages change their way.  All are bytes or counts, settings, and found on two CPUs:
+// AMD EPYC 9005 (Zen 5) and Intel Xeon Sapphire Rapids, 2 virtual CPUs each (docs/shm.md, "Measured").
 #pragma once
 
 #include "base/variable.hpp"

@@ -31,8 +31,7 @@ class PendingControl final : public Outgoing {
 transport::Sent try_stream(Peer& peer, SendRequest& request) noexcept {
   const std::size_t most = peer.channel->bytes_max() - sizeof(Control);
   while (request.streamed < request.wanted) {
-    const Control control{
-        .kind = ControlKind::chunk, .a = request.receiver_cookie, .b = request.streamed};
+    const Control control{.kind = ControlKind::chunk, .a = request.receiver_cookie, .b = request.streamed};
     Source chunk = request.data;
     chunk.bytes = std::min<std::uint64_t>(most, request.wanted - request.streamed);
     if (chunk.is_contiguous())
@@ -128,7 +127,8 @@ void Peers::mark_busy(Peer& peer) noexcept {
 }
 
 bool Peers::flush_busy() noexcept {
-  // Whatever leaves may bring others to wait (a message to oneself is delivered at once): they begin a new list.
+  // Whatever leaves may bring others to wait (a message to oneself is delivered at once): they begin a new
+  // list.
   bool moved = false;
   Peer* peer = busy_;
   busy_ = nullptr;

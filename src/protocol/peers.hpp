@@ -1,8 +1,7 @@
 // The processes that this one talks to: their channels, what waits to be sent to them, what is known of them.
 //
-// Used by sender, receiver and rendezvous.  Scale: a peer is made at first contact and costs about 300 bytes; a
-// job of 10,000 nodes costs 8 bytes per rank in the table until then.
-// Thread safety: base/big_lock.hpp.
+// Used by sender, receiver and rendezvous.  Scale: a peer is made at first contact and costs about 300 bytes;
+// a job of 10,000 nodes costs 8 bytes per rank in the table until then. Thread safety: base/big_lock.hpp.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +45,8 @@ struct Peer {
   bool is_busy = false;
 
   std::unique_ptr<peer::PeerMemory> memory;  // direct access to its memory, or nullptr
-  bool is_memory_known = false;                // `memory` was asked for
-  PeerLayouts layouts;                         // of its types that are not contiguous
+  bool is_memory_known = false;              // `memory` was asked for
+  PeerLayouts layouts;                       // of its types that are not contiguous
   KernelTrial kernel;
   Distance distance;
 

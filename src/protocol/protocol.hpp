@@ -1,4 +1,5 @@
-// Point-to-point where the library matches: a sender and a receiver over transports that carry ordered messages.
+// Point-to-point where the library matches: a sender and a receiver over transports that carry ordered
+// messages.
 //
 //   whole        payload goes with the envelope, up to Peer::eager_bytes_max
 //   offered      the envelope offers the data; the matching receiver takes it (choose.hpp, rendezvous.hpp)
@@ -32,8 +33,8 @@ class Protocol final : public Foundation, public Sender, public Receiver, public
   using Receiver::cancel;
   using Sender::cancel;
 
-  /// hot path: one round besides polling transports: copies one chunk, tries again what waits for room.  Answers
-  /// whether anything moved.
+  /// hot path: one round besides polling transports: copies one chunk, tries again what waits for room.
+  /// Answers whether anything moved.
   bool advance() noexcept {
     const bool has_copied = rendezvous.advance(matcher().has_receives());
     return peers.flush() || has_copied;

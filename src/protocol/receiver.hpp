@@ -1,7 +1,8 @@
-// Receiving: who gets what arrives, what is kept until somebody asks, and how senders are held back meanwhile.
+// Receiving: who gets what arrives, what is kept until somebody asks, and how senders are held back
+// meanwhile.
 //
-// Called by pt2pt, coll and comm (down), by Protocol for what transports deliver (up).  A receiver that holds too
-// much unexpected data tells senders to offer instead of pushing; nothing is ever dropped
+// Called by pt2pt, coll and comm (down), by Protocol for what transports deliver (up).  A receiver that holds
+// too much unexpected data tells senders to offer instead of pushing; nothing is ever dropped
 // (docs/decisions/0001-unexpected-messages-by-offer.md).  Documents: Nemesis (N8), OB1 (M2).
 // Thread safety: base/big_lock.hpp.
 #pragma once
@@ -28,8 +29,8 @@ class Receiver {
   void receive(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
                int tag) noexcept;
 
-  /// The same for a receive that is waited for next: it is matched without ever being queued (row N8).  Answers
-  /// the peer index to look at first, or -1.
+  /// The same for a receive that is waited for next: it is matched without ever being queued (row N8).
+  /// Answers the peer index to look at first, or -1.
   int receive_next(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
                    int tag) noexcept;
 
@@ -52,7 +53,8 @@ class Receiver {
   void cancel_wanted(Peer& peer, std::uint64_t cookie) noexcept;
 
   /// A message, not a control message.
-  void message_arrived(int peer, const transport::Envelope& envelope, const transport::Payload& payload) noexcept;
+  void message_arrived(int peer, const transport::Envelope& envelope,
+                       const transport::Payload& payload) noexcept;
   bool short_message_arrived(std::uint64_t context, std::uint64_t source_and_tag, const std::byte* payload,
                              std::size_t bytes) noexcept;
 

@@ -56,8 +56,8 @@ transport::Sent Rendezvous::try_offer(SendRequest& request, Way way, MappedBuffe
     const bool is_readable = peers_.is_mappable(data);
     offer.is_sender_owner = peer.distance.is_far();
     offer.chunking = Chunks::cut(data.bytes);
-    request.copy = copies_.open(request, peer, data, offer.chunking, lines_of(peers_.me()), std::move(announced),
-                                offer.is_sender_owner);
+    request.copy = copies_.open(request, peer, data, offer.chunking, lines_of(peers_.me()),
+                                std::move(announced), offer.is_sender_owner);
     if (request.copy) {
       offer.is_readable = is_readable;
       offer.is_accepted = is_known;
@@ -126,7 +126,8 @@ void Rendezvous::accept(ReceiveRequest& request, Peer& peer, const Offer& offer)
 }
 
 /// Both copy, or the one that can.
-bool Rendezvous::try_join(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
+bool Rendezvous::try_join(ReceiveRequest& request, Peer& peer, const Offer& offer,
+                          std::size_t bytes) noexcept {
   const Target& data = request.data;
   reinterpret_cast<transport::shm::Transfer*>(lines_of(peer.index))[offer.transfer_index()].fetch();
   MappedBuffer theirs;
@@ -140,8 +141,9 @@ bool Rendezvous::try_join(ReceiveRequest& request, Peer& peer, const Offer& offe
   own.bytes = bytes;
   if (!theirs && !is_writable && !offer.is_accepted) return false;
   if (offer.asks_for_lines) Distance::write_lines(lines_of(peers_.me()) + kDistanceLinesAt);
-  SharedCopy& copy = copies_.join(request, peer, data, bytes, offer.bytes, offer.chunking, lines_of(peer.index), offer.handle, std::move(theirs), own,
-               is_writable, !offer.is_sender_owner);
+  SharedCopy& copy =
+      copies_.join(request, peer, data, bytes, offer.bytes, offer.chunking, lines_of(peer.index),
+                   offer.handle, std::move(theirs), own, is_writable, !offer.is_sender_owner);
   copy.cookie = offer.cookie;
   return true;
 }
@@ -167,7 +169,8 @@ bool Rendezvous::advance_copies(bool has_receives) noexcept {
 }
 
 /// The kernel copies.
-bool Rendezvous::try_read(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept {
+bool Rendezvous::try_read(ReceiveRequest& request, Peer& peer, const Offer& offer,
+                          std::size_t bytes) noexcept {
   const std::int64_t start_ns = peer.kernel.is_over() ? 0 : os::now_ns();
   Target to = request.data;
   to.bytes = bytes;

@@ -1,4 +1,5 @@
-// Messages that are offered: what the sender promises, how the receiver takes it, and what they tell each other.
+// Messages that are offered: what the sender promises, how the receiver takes it, and what they tell each
+// other.
 //
 // The envelope carries an offer.  The matching receiver chooses how to take it (choose.hpp): both copy
 // (shared_copy.hpp), the kernel reads, or the sender is asked to send the data through the channel.
@@ -37,8 +38,8 @@ class Rendezvous {
   /// Whether copies are under way, or may be soon.
   bool is_copying() const noexcept { return !copies_.is_empty(); }
 
-  /// hot path: one round; `has_receives`: something of this rank waits for messages.  Answers whether anything
-  /// moved.
+  /// hot path: one round; `has_receives`: something of this rank waits for messages.  Answers whether
+  /// anything moved.
   bool advance(bool has_receives) noexcept { return !copies_.is_empty() && advance_copies(has_receives); }
 
  private:

@@ -1,4 +1,5 @@
-// What a request does for itself: leave the queue of its peer, be cancelled, describe itself in a report of a hang.
+// What a request does for itself: leave the queue of its peer, be cancelled, describe itself in a report of a
+// hang.
 #include "protocol/requests.hpp"
 
 #include <cstdio>

@@ -40,8 +40,7 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
     facts.is_announced = bool(announced);
     facts.reads = memory && memory->can_copy_anywhere();
     // Where this buffer cannot be mapped perhaps the receiver's can; but a kernel that reads is sure.
-    facts.maps = memory && memory->can_map() &&
-                 (announced || !facts.reads || peers_.is_mappable(data));
+    facts.maps = memory && memory->can_map() && (announced || !facts.reads || peers_.is_mappable(data));
   }
   const Way way = choose(facts);
   if (way == Way::channel) return try_send_whole(request);
@@ -71,8 +70,8 @@ void Sender::cancel(SendRequest& request) noexcept {
   Peer& peer = *request.peer;
   if (request.stage == SendRequest::Stage::offered && !request.is_cancel_asked) {
     request.is_cancel_asked = true;
-    return peers_.send_control(
-        peer, {.kind = ControlKind::cancel, .a = reinterpret_cast<std::uint64_t>(&request)});
+    return peers_.send_control(peer,
+                               {.kind = ControlKind::cancel, .a = reinterpret_cast<std::uint64_t>(&request)});
   }
   if (request.stage != SendRequest::Stage::queued) return;
   peer.outgoing.remove(request);

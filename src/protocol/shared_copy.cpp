@@ -58,14 +58,16 @@ bool SharedCopy::try_meet() noexcept {
 void SharedCopy::spoil() noexcept {
   is_spoilt_ = true;
   std::uint32_t taken = 0;
-  while (const std::uint32_t more = transfer_->try_claim(side_, use_, chunks_.count, chunks_.count).count) taken += more;
+  while (const std::uint32_t more = transfer_->try_claim(side_, use_, chunks_.count, chunks_.count).count)
+    taken += more;
   count(taken);
 }
 
 /// Copies one chunk, or all that are free; false when this side has nothing to copy.
 bool SharedCopy::try_copy(bool takes_all) noexcept {
   if (!theirs_) return false;
-  const ClaimedChunks chunks = transfer_->try_claim(side_, use_, chunks_.count, takes_all ? chunks_.count : 1);
+  const ClaimedChunks chunks =
+      transfer_->try_claim(side_, use_, chunks_.count, takes_all ? chunks_.count : 1);
   if (chunks.count == 0) return false;
   const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
   copy(chunks);
@@ -158,8 +160,9 @@ SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data,
 }
 
 SharedCopy& SharedCopies::join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted,
-                        std::size_t bytes_offered, unsigned chunking, std::byte* transfers, std::uint64_t handle, MappedBuffer theirs,
-                        const TransferBuffer& own, bool is_writable, bool is_owned) noexcept {
+                               std::size_t bytes_offered, unsigned chunking, std::byte* transfers,
+                               std::uint64_t handle, MappedBuffer theirs, const TransferBuffer& own,
+                               bool is_writable, bool is_owned) noexcept {
   SharedCopy& copy = make(request, peer, is_owned);
   copy.side_ = CopySide::receiver;
   copy.index_ = std::uint32_t(handle);

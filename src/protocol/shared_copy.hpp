@@ -1,19 +1,19 @@
 // Large messages that both sides copy, straight from the sender's buffer into the receiver's.
 //
-// An offer names a transfer (transport/shm/transfer.hpp).  Once the message has met its receive, each side that
-// maps the other's buffer may copy: it claims chunks of the packed bytes, the receiver from the front, the
-// sender from the back, and counts them.  Contiguous data and any layout take the same steps.  Of the two one is
-// the *owner*: the receiver where the ranks are near, the sender where they are far (distance.hpp).  A thread
-// inside any wait first copies what this rank owns, oldest first, and then helps its peers: at once where the
-// wait has no receives of its own, after some polls without news where it has.  So a ping-pong becomes halves,
-// an exchange one copy a side, a window goes in order, and a late side costs nothing.
+// An offer names a transfer (transport/shm/transfer.hpp).  Once the message has met its receive, each side
+// that maps the other's buffer may copy: it claims chunks of the packed bytes, the receiver from the front,
+// the sender from the back, and counts them.  Contiguous data and any layout take the same steps.  Of the two
+// one is the *owner*: the receiver where the ranks are near, the sender where they are far (distance.hpp).  A
+// thread inside any wait first copies what this rank owns, oldest first, and then helps its peers: at once
+// where the wait has no receives of its own, after some polls without news where it has.  So a ping-pong
+// becomes halves, an exchange one copy a side, a window goes in order, and a late side costs nothing.
 //
-// Nobody waits here: a copy is a state of its request, and `advance` copies one chunk, outside base/big_lock.hpp.
-// Memory that changed its backing meanwhile (a fork) spoils the copy; the receiver then asks for the data
-// through the channel, once all claimed chunks are counted, so that no late writer is left.
+// Nobody waits here: a copy is a state of its request, and `advance` copies one chunk, outside
+// base/big_lock.hpp. Memory that changed its backing meanwhile (a fork) spoils the copy; the receiver then
+// asks for the data through the channel, once all claimed chunks are counted, so that no late writer is left.
 //
-// Called by rendezvous.cpp.  Cost: about two lines moved between the ranks beside the data.  Scale: transfers are
-// a pool per rank, not per pair; a rank with more offers under way sends the others by the next way.
+// Called by rendezvous.cpp.  Cost: about two lines moved between the ranks beside the data.  Scale: transfers
+// are a pool per rank, not per pair; a rank with more offers under way sends the others by the next way.
 // Thread safety: base/big_lock.hpp, given up while bytes are copied.
 #pragma once
 
@@ -34,7 +34,7 @@ using CopySide = transport::shm::CopySide;
 /// How the packed bytes of a message are cut, by a number that goes with the offer.
 struct Chunks {
   static constexpr unsigned kWhole = 0, kHalves = 1;  // greater numbers: chunks of two to that power
-  std::size_t bytes;    // of a chunk; the last one may be shorter
+  std::size_t bytes;                                  // of a chunk; the last one may be shorter
   std::uint32_t count;
 
   static unsigned cut(std::size_t message_bytes) noexcept;
@@ -68,22 +68,22 @@ class SharedCopy {
   bool has_free_chunks() const noexcept { return transfer_->has_free(use_, chunks_.count); }
 
   CopySide side_ = CopySide::sender;
-  bool is_owned_ = false;      // this side copies first
-  bool is_met_ = false;        // the receive is known: chunks may be claimed
-  bool is_spoilt_ = false;     // what this side copied is not to be trusted
-  bool is_known_ = false;          // sender's: `theirs_` was announced
-  bool is_alone_ = false;          // the other side cannot copy
-  bool is_writable_ = false;       // receiver's: the sender may copy
+  bool is_owned_ = false;     // this side copies first
+  bool is_met_ = false;       // the receive is known: chunks may be claimed
+  bool is_spoilt_ = false;    // what this side copied is not to be trusted
+  bool is_known_ = false;     // sender's: `theirs_` was announced
+  bool is_alone_ = false;     // the other side cannot copy
+  bool is_writable_ = false;  // receiver's: the sender may copy
   std::uint32_t use_ = 0, index_ = 0;
   Chunks chunks_{};
-  std::uint32_t copied_ = 0;       // chunks, by this side
-  std::size_t bytes_ = 0;          // that are wanted: a short receive wants less than is offered
+  std::uint32_t copied_ = 0;  // chunks, by this side
+  std::size_t bytes_ = 0;     // that are wanted: a short receive wants less than is offered
   transport::shm::Transfer* transfer_ = nullptr;
   Peer* peer_ = nullptr;
   Request* request_ = nullptr;
-  Source from_;                    // sender's: its data
-  Target to_;                      // receiver's: its buffer
-  MappedBuffer theirs_;            // the other one; false: this side cannot copy
+  Source from_;          // sender's: its data
+  Target to_;            // receiver's: its buffer
+  MappedBuffer theirs_;  // the other one; false: this side cannot copy
   SharedCopy* next_ = nullptr;
   SharedCopy* previous_ = nullptr;
 };
@@ -95,14 +95,16 @@ class SharedCopies {
 
   ~SharedCopies();
 
-  /// The sender's side, with a transfer for it; nullptr when all are in use.  `announced`: the buffer in which
-  /// the message's receive waits, mapped, or nothing.  The offer has to leave next, or `withdraw` follows.
+  /// The sender's side, with a transfer for it; nullptr when all are in use.  `announced`: the buffer in
+  /// which the message's receive waits, mapped, or nothing.  The offer has to leave next, or `withdraw`
+  /// follows.
   SharedCopy* open(Request& request, Peer& peer, const Source& data, unsigned chunking, std::byte* transfers,
                    MappedBuffer announced, bool is_owned) noexcept;
   /// The receiver's side of an offer.  `theirs`: the sender's data, where it can be mapped.
-  SharedCopy& join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted, std::size_t bytes_offered,
-                   unsigned chunking, std::byte* transfers, std::uint64_t handle, MappedBuffer theirs,
-                          const transport::shm::TransferBuffer& own, bool is_writable, bool is_owned) noexcept;
+  SharedCopy& join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted,
+                   std::size_t bytes_offered, unsigned chunking, std::byte* transfers, std::uint64_t handle,
+                   MappedBuffer theirs, const transport::shm::TransferBuffer& own, bool is_writable,
+                   bool is_owned) noexcept;
   /// The copy is over: its transfer, where it is the sender's, may be used again.
   void close(SharedCopy& copy) noexcept;
 
@@ -128,7 +130,7 @@ class SharedCopies {
 
   List owned_, helped_;  // oldest first
   int idle_rounds_ = 0;
-  SharedCopy* last_sent_ = nullptr;      // the newest of this rank's sends, while it is under way
+  SharedCopy* last_sent_ = nullptr;  // the newest of this rank's sends, while it is under way
   std::vector<SharedCopy*> unused_;
   std::vector<std::uint32_t> free_transfers_;  // by index, the one used last behind
   std::vector<std::uint32_t> uses_;            // of each transfer

@@ -13,17 +13,17 @@ namespace dunlin::protocol {
 
 /// Payload of a rendezvous envelope.
 struct Offer {
-  std::uint64_t cookie = 0;       // the sender's SendRequest
-  std::uint64_t bytes : 48 = 0;   // of the message, packed
-  std::uint64_t way : 4 = 0;      // Way
-  std::uint64_t is_readable : 1 = 0;   // shared copy: the receiver may map the sender's buffer
-  std::uint64_t is_accepted : 1 = 0;   // shared copy: the sender knows the buffer that the receive announced
+  std::uint64_t cookie = 0;           // the sender's SendRequest
+  std::uint64_t bytes : 48 = 0;       // of the message, packed
+  std::uint64_t way : 4 = 0;          // Way
+  std::uint64_t is_readable : 1 = 0;  // shared copy: the receiver may map the sender's buffer
+  std::uint64_t is_accepted : 1 = 0;  // shared copy: the sender knows the buffer that the receive announced
   std::uint64_t is_sender_owner : 1 = 0;  // shared copy: the sender copies what it can, the receiver helps
   std::uint64_t asks_for_lines : 1 = 0;   // the receiver is to write the lines that tell how far it is
   std::uint64_t chunking : 8 = 0;         // shared copy: see Chunks
-  std::uint64_t address = 0;      // of the data, or of the buffer of `layout`
-  std::uint64_t layout = 0;       // the PublishedLayout (layouts.hpp) of a buffer with gaps; 0: contiguous
-  std::uint64_t handle = 0;       // shared copy: use << 32 | index of the transfer; else peer::expose's cookie
+  std::uint64_t address = 0;              // of the data, or of the buffer of `layout`
+  std::uint64_t layout = 0;  // the PublishedLayout (layouts.hpp) of a buffer with gaps; 0: contiguous
+  std::uint64_t handle = 0;  // shared copy: use << 32 | index of the transfer; else peer::expose's cookie
 
   std::uint32_t transfer_use() const noexcept { return std::uint32_t(handle >> 32); }
   std::uint32_t transfer_index() const noexcept { return std::uint32_t(handle); }

@@ -1,17 +1,19 @@
 // What the two sides of a shared copy write: who copies which chunk, and how far each side is.
 //
-// A transfer lies in a pool in the region of the rank that sends (segment.hpp) and is named by its index in an
-// offer.  A message's bytes are cut into chunks; the receiver claims them from the front, the sender from the
-// back, and each side counts what it has copied.  All is copied when the two counts add up: nobody says so.
-// Called by protocol/shared_copy.cpp.  docs/shm.md, "Shared copy".
+// A transfer lies in a pool in the region of the rank that sends (segment.hpp) and is named by its index in
+// an offer.  A message's bytes are cut into chunks; the receiver claims them from the front, the sender from
+// the back, and each side counts what it has copied.  All is copied when the two counts add up: nobody says
+// so. Called by protocol/shared_copy.cpp.  docs/shm.md, "Shared copy".
 //
 // Thread safety: one sender, one receiver, in different processes.
 // Invariants:
-//  1. Every word carries the number of the slot's use, so that whoever is late finds another number and leaves
+//  1. Every word carries the number of the slot's use, so that whoever is late finds another number and
+//  leaves
 //     the words alone: claiming is a compare-and-swap, not an addition.
 //  2. A chunk is claimed once; only its claimer writes its bytes, and only before it counts it.
 //  3. The sender begins the next use only when the counts have added up unspoilt, or the receiver said by a
-//     message that it will not touch the transfer any more.  So a newer number tells the receiver "all copied".
+//     message that it will not touch the transfer any more.  So a newer number tells the receiver "all
+//     copied".
 //  4. `buffer` is written by the receiver before its first word of that use.
 #pragma once
 
@@ -80,7 +82,8 @@ class BasicTransfer {
 
   /// Up to `wanted` of `chunks` chunks for one side.  Relaxed: claims say who copies, not what is there; the
   /// source is published by the offer, the destination by `meet`, the copied bytes by `count`.
-  ClaimedChunks try_claim(CopySide side, std::uint32_t use, std::uint32_t chunks, std::uint32_t wanted) noexcept {
+  ClaimedChunks try_claim(CopySide side, std::uint32_t use, std::uint32_t chunks,
+                          std::uint32_t wanted) noexcept {
     DUNLIN_ASSERT(chunks >= 1 && chunks <= kChunksMax);
     std::uint64_t word = claims_.load(std::memory_order_relaxed);
     while (std::uint32_t(word >> 32) == use) {
@@ -90,7 +93,8 @@ class BasicTransfer {
       if (taken == 0) break;
       const bool is_front = side == CopySide::receiver;
       const std::uint64_t claimed = word + (is_front ? std::uint64_t{taken} << 16 : taken);
-      if (claims_.compare_exchange_strong(word, claimed, std::memory_order_relaxed, std::memory_order_relaxed))
+      if (claims_.compare_exchange_strong(word, claimed, std::memory_order_relaxed,
+                                          std::memory_order_relaxed))
         return {is_front ? front : chunks - back - taken, taken};
     }
     return {};
@@ -98,7 +102,8 @@ class BasicTransfer {
 
   /// One side says how far it is.
   void count(CopySide side, const CopyProgress& progress) noexcept {
-    // C1 (pairs with M2): who sees the count sees the chunks' bytes, and has no claim on their source any more.
+    // C1 (pairs with M2): who sees the count sees the chunks' bytes, and has no claim on their source any
+    // more.
     word_of(side).store(pack(progress), std::memory_order_release);
   }
   /// How far one side is, of whatever use.

@@ -56,9 +56,9 @@ TEST(Copy, EveryAlignment) {
 TEST(Copy, LargeOnesByBothHints) {
   for (const std::size_t bytes : {4095, 4096, 32768, 100001, 5 << 20})
     for (const Hint hint : {Hint::cached, Hint::off_cache, Hint::to_peer})
-      EXPECT_TRUE(copies([&](std::byte* to, const std::byte* from,
-                             std::size_t n) { copy::bytes(to, from, n, hint); },
-                         bytes, 1, 2));
+      EXPECT_TRUE(
+          copies([&](std::byte* to, const std::byte* from, std::size_t n) { copy::bytes(to, from, n, hint); },
+                 bytes, 1, 2));
 }
 
 TEST(Copy, TheHintFollowsTheSize) {

@@ -1,4 +1,5 @@
-// The whole table of choose.hpp: every combination of facts against rules that are written the other way round.
+// The whole table of choose.hpp: every combination of facts against rules that are written the other way
+// round.
 #include "protocol/choose.hpp"
 
 #include <gtest/gtest.h>

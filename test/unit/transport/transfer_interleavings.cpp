@@ -1,5 +1,5 @@
-// Every order of accesses to a transfer, store buffers included: each chunk is copied once, by who claimed it, and
-// a slot that is used again is not disturbed by whoever is late.
+// Every order of accesses to a transfer, store buffers included: each chunk is copied once, by who claimed
+// it, and a slot that is used again is not disturbed by whoever is late.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ constexpr std::uint32_t kChunks = 2, kUses = 2;
 
 struct Scene {
   BasicTransfer<Model> transfer;
-  Model::Atomic<std::uint64_t> offered;        // the use that the sender has offered
+  Model::Atomic<std::uint64_t> offered;           // the use that the sender has offered
   std::uint32_t copies[kUses + 1][kChunks] = {};  // how often each chunk was copied
   bool is_sound = true;
 
@@ -72,7 +72,8 @@ TEST(TransferInterleavings, EveryChunkIsCopiedOnceInEachUse) {
         [scene] {
           for (std::uint32_t use = 1; use <= kUses; ++use) {
             Interleaver::poll_until([&] { return scene->offered.load(std::memory_order_acquire) >= use; });
-            scene->transfer.meet({.use = use, .is_writable = true}, {.address = use, .bytes = 8, .layout = 0});
+            scene->transfer.meet({.use = use, .is_writable = true},
+                                 {.address = use, .bytes = 8, .layout = 0});
             scene->take_part(CopySide::receiver, use, true);
           }
         }};
