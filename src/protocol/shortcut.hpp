@@ -69,11 +69,11 @@ namespace dunlin::protocol {
   Peer* const peer = protocol.peers.or_null(comm->target_members[source]);
   if (!peer || !peer->incoming || !protocol.matcher().is_quiet() || !buffer) return false;
   if (protocol.named_receives.are_used_up()) return false;
+  protocol.named_receives.use();  // before the look, found or not: later a register would have to be saved
   const std::int64_t room = count * type->size();
   const std::int64_t bytes =
       peer->incoming->try_take(comm->context, source, tag, static_cast<std::byte*>(buffer), room);
   if (bytes < 0) return false;
-  protocol.named_receives.use();
   if (status) {
     status->MPI_SOURCE = source;
     status->MPI_TAG = tag;
