@@ -111,6 +111,12 @@ TEST(Heap, ImpossibleSizesGiveNullAndErrno) {
   char* again = opaque(block);  // the compiler warns of a use after realloc otherwise
   EXPECT_EQ(opaque(std::realloc(again, huge)), nullptr);
   EXPECT_EQ(block[5], 'x') << "a failed realloc leaves the block alone";
+  for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 4095, SIZE_MAX / 3 * 2 + (64 << 10)}) {
+    volatile std::size_t most = bytes;
+    errno = 0;
+    EXPECT_EQ(opaque(std::realloc(opaque(block), most)), nullptr) << bytes;
+    EXPECT_EQ(errno, ENOMEM);
+  }
   std::free(block);
   void* none = nullptr;
   EXPECT_EQ(posix_memalign(&none, 64, huge), ENOMEM);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "heap/arena.hpp"
 #include "heap/face.hpp"
@@ -158,6 +159,10 @@ void* move_block(void* block, std::size_t bytes) noexcept {
   start_once();
   const bool is_ours = arena.owns(block);
   if (!is_ours && (bytes < gate.block_bytes_min || !arena.is_open())) return next.reallocate(block, bytes);
+  if (bytes > PTRDIFF_MAX) {  // sizes below may grow by half without wrapping
+    errno = ENOMEM;
+    return nullptr;
+  }
   if (bytes == 0) {
     free(block);
     return nullptr;
