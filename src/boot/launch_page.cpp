@@ -10,6 +10,7 @@
 #include <new>
 
 #include "base/assert.hpp"
+#include "os/grow_file.hpp"
 
 namespace dunlin::boot {
 
@@ -53,7 +54,7 @@ int make_node_segment(int node_size, int cpus_usable) noexcept {
   if (fd < 0) return -1;
   const std::size_t bytes = launch_page_bytes(node_size);
   void* memory = MAP_FAILED;
-  if (::ftruncate(fd, off_t(bytes)) == 0)
+  if (os::try_grow_file(fd, bytes))
     memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) {
     const int reason = errno;

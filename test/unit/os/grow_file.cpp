@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 namespace dunlin::os {
 namespace {
@@ -31,6 +35,21 @@ TEST(GrowFile, GrowsAndNeverShrinks) {
   struct stat status;
   fstat(fd, &status);
   EXPECT_LE(status.st_blocks * 512, 16384);  // sparse
+  close(fd);
+}
+
+TEST(GrowFile, SurvivesALimitOnFiles) {
+  const int fd = memfd_create("dunlin-test", MFD_CLOEXEC);
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit small{8192, 8192};
+    setrlimit(RLIMIT_FSIZE, &small);
+    const bool is_right = try_grow_file(fd, 8192) && !try_grow_file(fd, 8193) && errno == EFBIG;
+    _exit(is_right ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
   close(fd);
 }
 
