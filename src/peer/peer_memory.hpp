@@ -100,7 +100,9 @@ void unexpose(std::uint64_t cookie) noexcept;
 /// mechanisms above, a simulation with dice.
 class Memories {
  public:
-  /// The memory of a peer (by peer index); nullptr: bytes go by copy-in/copy-out.
+  /// Whether the peer (by peer index) has told how its memory is reached; until then nothing is known of it.
+  virtual bool has_published([[maybe_unused]] int peer) noexcept { return true; }
+  /// The memory of a peer that has; nullptr: bytes go by copy-in/copy-out.
   virtual std::unique_ptr<PeerMemory> connect(int peer) noexcept = 0;
   /// Whether peers can map these bytes of ours now.
   virtual bool is_shared(const void* at, std::size_t bytes) noexcept = 0;

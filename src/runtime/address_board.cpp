@@ -36,12 +36,13 @@ void AddressBoard::write(int node_rank, std::span<const std::byte> address) noex
   DUNLIN_ASSERT(address.size() <= peer::kPublishedBytesMax);
   Slot& slot = slots_[node_rank];
   std::memcpy(slot.address, address.data(), address.size());
-  slot.bytes = address.size();
+  // B1 (pairs with B2 in read): the address is complete before its length says so.
+  slot.bytes.store(address.size(), std::memory_order_release);
 }
 
 std::span<const std::byte> AddressBoard::read(int node_rank) const noexcept {
   const Slot& slot = slots_[node_rank];
-  return {slot.address, slot.bytes};
+  return {slot.address, slot.bytes.load(std::memory_order_acquire)};  // B2
 }
 
 }  // namespace dunlin::runtime

@@ -1,10 +1,12 @@
 // Where the ranks of a node leave how their memory can be reached: one slot each, in the node segment behind
 // the launch page.
 //
-// A rank writes its slot once at init.  A peer reads it when the first large message of that rank arrives, so
-// that the message itself orders the write before the read. Scale: 256 bytes per rank of the node.
+// A rank writes its slot once at init.  A peer reads it when it first has a large message from or for that
+// rank, which may be before: then it finds nothing, and asks again with its next one.  Scale: 256 bytes per
+// rank of the node.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,11 +28,12 @@ class AddressBoard {
 
   Err open(int fd, std::size_t offset, int node_size) noexcept;
   void write(int node_rank, std::span<const std::byte> address) noexcept;
+  /// Empty while the rank has written nothing.
   std::span<const std::byte> read(int node_rank) const noexcept;
 
  private:
   struct Slot {
-    std::uint64_t bytes;  // 0: nothing written
+    std::atomic<std::uint64_t> bytes;  // 0: nothing written
     std::byte address[peer::kPublishedBytesMax];
     std::byte padding[256 - 8 - peer::kPublishedBytesMax];
   };

@@ -140,11 +140,16 @@ Err Instance::start_node() noexcept {
   return Err::ok;
 }
 
-std::unique_ptr<peer::PeerMemory> Instance::connect(int peer) noexcept {
+/// Empty: nothing yet, or not on this node.
+std::span<const std::byte> Instance::published_by(int peer) const noexcept {
   const auto node_peers = boot_->node_peers();
   const auto found = std::lower_bound(node_peers.begin(), node_peers.end(), peer);
-  if (found == node_peers.end() || *found != peer) return nullptr;
-  return peer::connect(board_.read(int(found - node_peers.begin())));
+  if (found == node_peers.end() || *found != peer) return {};
+  return board_.read(int(found - node_peers.begin()));
+}
+
+std::unique_ptr<peer::PeerMemory> Instance::connect(int peer) noexcept {
+  return peer::connect(published_by(peer));
 }
 
 bool Instance::is_shared(const void* at, std::size_t bytes) noexcept { return heap::is_shared(at, bytes); }

@@ -38,6 +38,8 @@ class Instance final : private peer::Memories {
   void open_world() noexcept;
   Err start_node() noexcept;
   Err stop() noexcept;
+  std::span<const std::byte> published_by(int peer) const noexcept;
+  bool has_published(int peer) noexcept override { return !published_by(peer).empty(); }
   std::unique_ptr<peer::PeerMemory> connect(int peer) noexcept override;
   bool is_shared(const void* at, std::size_t bytes) noexcept override;
 
