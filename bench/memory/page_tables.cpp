@@ -33,7 +33,7 @@ void measure(std::size_t peers, std::size_t units, std::size_t limit_mib) {
   for (Mapped& each : mapped) {
     const int file = memfd_create("peer", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, off_t(kFileBytes)) != 0) std::abort();
-    each.at = dunlin::heap::map_file_aligned(file, kFileBytes);
+    each.at = dunlin::heap::map_file_aligned(file, kFileBytes, PROT_NONE);
     close(file);
     if (!each.at) std::abort();
     each.tables = std::make_unique<PeerTables>(each.at, kFileBytes);

@@ -29,6 +29,7 @@ constexpr std::size_t kAlignedBytesMin = std::size_t{4} << 20;  // blocks from h
 constexpr std::size_t kTailBytesMin = std::size_t{64} << 10;    // shorter tails are not worth giving back
 constexpr std::size_t kCommitShare = 8;   // of the free memory, one block may commit this part
 constexpr int kCollapseFailuresMax = 16;  // in a row
+constexpr std::uint32_t kOpenPages = 4 * kHugePagePages;  // added to the open part at a time
 constexpr int kDescriptorMin = 900;       // programs that number their descriptors by hand stay far below
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) noexcept {
@@ -46,13 +47,6 @@ std::size_t permitted_bytes(std::size_t wanted) noexcept {
   return wanted < kAddressBytesMin ? 0 : wanted;
 }
 
-bool reports_inode(int descriptor, std::uint64_t& inode) noexcept {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0) return false;
-  inode = status.st_ino;
-  return true;
-}
-
 }  // namespace
 
 void fatal(const char* text) noexcept {
@@ -63,17 +57,38 @@ void fatal(const char* text) noexcept {
   abort();
 }
 
-int make_memfd(const char* name, std::size_t bytes) noexcept {
-  const int made = memfd_create(name, MFD_CLOEXEC);
-  if (made < 0) return -1;
-  if (ftruncate(made, off_t(bytes)) != 0) {
-    close(made);
-    return -1;
-  }
-  const int moved = fcntl(made, F_DUPFD_CLOEXEC, kDescriptorMin);
-  if (moved < 0) return made;
-  close(made);
+int move_descriptor(int descriptor) noexcept {
+  const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, kDescriptorMin);
+  if (moved < 0) return descriptor;
+  close(descriptor);
   return moved;
+}
+
+File File::make(const char* name, std::size_t bytes) noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
+    errno = EFBIG;
+    return {};
+  }
+  const int made = memfd_create(name, MFD_CLOEXEC);
+  struct stat status {};
+  if (made < 0) return {};
+  if (ftruncate(made, off_t(bytes)) != 0 || fstat(made, &status) != 0) {
+    ::close(made);
+    return {};
+  }
+  return {move_descriptor(made), status.st_ino};
+}
+
+bool File::is_ours() const noexcept {
+  struct stat status {};
+  return descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_nlink == 0 && status.st_ino == inode;
+}
+
+void File::close() noexcept {
+  if (is_ours()) ::close(descriptor);
+  descriptor = -1;
 }
 
 bool Arena::open(const ArenaSettings& settings) noexcept {
@@ -94,16 +109,16 @@ bool Arena::open(const ArenaSettings& settings) noexcept {
 
 bool Arena::map_control(std::size_t heap_bytes) noexcept {
   const std::size_t bytes = Control::bytes_for(heap_bytes);
-  control_descriptor_ = make_memfd("dunlin-heap-control", bytes);
-  if (control_descriptor_ < 0) {
+  control_file_ = File::make("dunlin-heap-control", bytes);
+  if (control_file_.descriptor < 0) {
     why_not_ = "the kernel refuses memfd_create";
     return false;
   }
-  void* mapped =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, control_descriptor_, 0);
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                      control_file_.descriptor, 0);
   if (mapped == MAP_FAILED) {
     why_not_ = "address space for its control page is short";
-    close(control_descriptor_);
+    control_file_.close();
     return false;
   }
   control_ = static_cast<Control*>(mapped);
@@ -117,26 +132,38 @@ bool Arena::map_control(std::size_t heap_bytes) noexcept {
 
 bool Arena::map_heap(std::size_t bytes) noexcept {
   const std::size_t table_bytes = (bytes / kPageBytes + 1) * sizeof(Extents::Entry);
-  void* table =
-      mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  descriptor_ = make_memfd("dunlin-heap", bytes);
-  std::uint64_t inode = 0;
-  if (table == MAP_FAILED || descriptor_ < 0 || !reports_inode(descriptor_, inode)) {
-    why_not_ = descriptor_ < 0 ? "the kernel refuses a large sparse memfd" : "address space is short";
+  void* table = mmap(nullptr, table_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  file_ = File::make("dunlin-heap", bytes);
+  if (table == MAP_FAILED || file_.descriptor < 0) {
+    why_not_ = file_.descriptor < 0 ? "the kernel refuses a large sparse memfd" : "address space is short";
     return false;
   }
-  std::byte* const base = map_file_aligned(descriptor_, bytes);
+  std::byte* const base = map_file_aligned(file_.descriptor, bytes, PROT_NONE);
   if (!base) {
     why_not_ = errno == ENOMEM ? "address space is short" : "the kernel refuses to map it";
     return false;
   }
   extents_.init(static_cast<Extents::Entry*>(table), std::uint32_t(bytes / kPageBytes));
-  control_->regions[Control::kHeap] = {reinterpret_cast<std::uintptr_t>(base), bytes, inode, descriptor_,
-                                           0};
+  control_->regions[Control::kHeap] = {reinterpret_cast<std::uintptr_t>(base), bytes, file_.inode,
+                                    file_.descriptor, 0};
   bytes_ = bytes;
   base_ = base;
   madvise(base_, bytes_, MADV_DONTFORK);  // see arena_fork.cpp
+  madvise(base_, bytes_, MADV_DONTDUMP);  // see try_open_part
   why_not_ = "";
+  return true;
+}
+
+/// Lets the pages before `end` be read and written, and be part of a core dump.
+bool Arena::try_open_part(std::uint32_t end) noexcept {
+  if (end <= open_) return true;
+  const auto to = std::uint32_t(round_up(end, kOpenPages));
+  const auto all = std::uint32_t(bytes_ / kPageBytes);
+  std::byte* const at = address_of(open_);
+  const std::size_t bytes = std::size_t{(to < all ? to : all) - open_} * kPageBytes;
+  if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  madvise(at, bytes, MADV_DODUMP);
+  open_ = to;
   return true;
 }
 
@@ -196,6 +223,10 @@ void* Arena::allocate(std::size_t bytes, std::size_t alignment, bool zeroed) noe
     const ArenaLock hold(lock_);
     first = extents_.take(pages, std::uint32_t(aligned_pages), zeroed && bytes >= settings_.clean_bytes_min);
     if (!first) return nullptr;
+    if (!try_open_part(first + pages)) {
+      extents_.give(first, false);
+      return nullptr;
+    }
     is_dirty = extents_.at(first).flags & Extents::kDirty;
     ++counters_.blocks;
     if (!is_dirty && may_commit(bytes, zeroed)) collapse_pages(first, pages);
@@ -214,9 +245,7 @@ void Arena::punch(std::uint32_t run) noexcept {
   const auto to = std::uint32_t(end / kHugePagePages * kHugePagePages);
   if (from >= to) return;
   const std::size_t bytes = std::size_t{to - from} * kPageBytes;
-  if (fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(from) * off_t(kPageBytes),
-                off_t(bytes)))
-    return;
+  if (madvise(address_of(from), bytes, MADV_REMOVE) != 0) return;
   for (std::size_t each = from / kHugePagePages; each < to / kHugePagePages; ++each)
     huge_[each / 64] &= ~(std::uint64_t{1} << (each % 64));
   counters_.punched_bytes += bytes;
@@ -262,6 +291,10 @@ bool Arena::try_resize(void* block, std::size_t bytes) noexcept {
     return true;
   }
   if (is_fixed || !extents_.try_grow(first, pages)) return false;
+  if (!try_open_part(first + pages)) {
+    extents_.shrink(first, run.pages);
+    return false;
+  }
   if (may_commit(std::size_t{pages - run.pages} * kPageBytes, false)) {
     const int saved_errno = errno;
     collapse_pages(first + run.pages, pages - run.pages);

@@ -8,6 +8,9 @@
 // Thread safety: all members may be called by any thread; one lock, held for microseconds (a collapse or a
 // hole included). Invariants: 1. A page is shared with peers, frozen (private since a fork) or unused.
 //             2. A clean page reads as zero.  3. In a forked child no page is ever taken again.
+//             4. Only the open part, which reaches from the first page to a little beyond the last one that
+//             was ever taken, can be read and written: mlockall makes resident what can.  A core dump has no
+//             more either.
 #pragma once
 
 #include <pthread.h>
@@ -35,6 +38,21 @@ struct ArenaSettings {
 struct ArenaCounters {
   std::uint64_t blocks, releases, collapsed_bytes, punched_bytes, freezes, waits;
 };
+
+/// A memfd with a number out of the way of the program's own, close-on-exec.  Programs close what they did
+/// not open, and get the number for a file of theirs: whoever uses the descriptor asks `is_ours` first.
+struct File {
+  int descriptor = -1;
+  std::uint64_t inode = 0;
+
+  /// Descriptor -1 and errno on failure, also where a limit on the size of files (RLIMIT_FSIZE) would make
+  /// the kernel kill the process.
+  static File make(const char* name, std::size_t bytes) noexcept;
+  bool is_ours() const noexcept;
+  void close() noexcept;  // unless the number is the program's now
+};
+/// Moves a descriptor to a number out of the way of the program's own; stays where it is when that fails.
+int move_descriptor(int descriptor) noexcept;
 
 class Arena {
  public:
@@ -69,7 +87,7 @@ class Arena {
   bool adopt_static(const char** why) noexcept;
 
   Control* control() const noexcept { return control_; }
-  int control_descriptor() const noexcept { return control_descriptor_; }
+  int control_descriptor() const noexcept { return control_file_.descriptor; }
   ArenaCounters counters() const noexcept { return counters_; }
   bool is_sound() noexcept;
 
@@ -79,6 +97,7 @@ class Arena {
 
   bool map_heap(std::size_t bytes) noexcept;
   bool map_control(std::size_t heap_bytes) noexcept;
+  bool try_open_part(std::uint32_t end) noexcept;
   std::uint32_t page_of(const void* address) const noexcept {
     return std::uint32_t(std::size_t(static_cast<const std::byte*>(address) - base_) / kPageBytes);
   }
@@ -104,8 +123,9 @@ class Arena {
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
-  int descriptor_ = -1;
-  int control_descriptor_ = -1;
+  std::uint32_t open_ = 0;  // pages of the open part
+  File file_;
+  File control_file_;
   Control* control_ = nullptr;
   Extents extents_;
   std::uint64_t huge_[2048] = {};  // one bit per 2 MiB that was made a huge page and not punched since
@@ -129,8 +149,5 @@ class Arena {
 
 /// Writes one line to standard error and aborts; usable below malloc.
 [[noreturn]] void fatal(const char* text) noexcept;
-
-/// A memfd of `bytes` with a number out of the way of the program's own, close-on-exec; -1 and errno.
-int make_memfd(const char* name, std::size_t bytes) noexcept;
 
 }  // namespace dunlin::heap

@@ -113,8 +113,10 @@ void Arena::after_fork_in_child() noexcept {
     syscall(SYS_futex, &fork_page_->is_private, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
   has_left_ = true;
-  close(descriptor_);
-  close(control_descriptor_);
+  // What lies behind was not inherited: the C library may map blocks of this child there.
+  bytes_ = std::size_t{extents_.top()} * kPageBytes;
+  file_.close();
+  control_file_.close();
   pthread_mutex_unlock(&lock_);
 }
 
@@ -161,13 +163,12 @@ bool Arena::child_left(ForkPage& page) noexcept {
 
 /// Maps every page that is still shared privately over itself.
 void Arena::make_private() noexcept {
-  const auto map_run = [&](std::byte* at, std::size_t bytes, int descriptor, std::uint64_t offset) {
-    if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor,
-             off_t(offset)) == MAP_FAILED)
+  const auto map_run = [&](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) {
+    if (!file.is_ours() || mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                                file.descriptor, off_t(offset)) == MAP_FAILED)
       fatal(
           "the shared heap cannot be made private for a fork: too many mappings, or the program closed a "
-          "descriptor "
-          "that is not its own; DUNLIN_HEAP=private avoids it");
+          "descriptor that is not its own; DUNLIN_HEAP=private avoids it");
   };
   const std::uint32_t top = extents_.top();
   for (std::uint32_t first = 1; first < top;) {
@@ -177,14 +178,14 @@ void Arena::make_private() noexcept {
     }
     std::uint32_t end = first;
     while (end < top && !(extents_.at(end).flags & Extents::kFrozen)) end += extents_.at(end).pages;
-    map_run(address_of(first), std::size_t{end - first} * kPageBytes, descriptor_,
+    map_run(address_of(first), std::size_t{end - first} * kPageBytes, file_,
             std::size_t{first} * kPageBytes);
     first = end;
   }
   // Not from the control page: the parent, which shares it, may have cleared its entry already.
   if (static_data_.bytes && !static_frozen_)
-    map_run(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes, static_data_.descriptor,
-            static_data_.offset);
+    map_run(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
+            {static_data_.descriptor, static_data_.inode}, static_data_.offset);
 }
 
 void Arena::freeze() noexcept {
@@ -206,35 +207,41 @@ void Arena::freeze() noexcept {
 
 /// In the parent, after a freeze: a new file under all free pages, known to peers by a new generation.
 bool Arena::open_generation() noexcept {
-  const int made = make_memfd("dunlin-heap", bytes_);
-  struct stat status {};
+  const File made = File::make("dunlin-heap", bytes_);
   Region& heap = control_->regions[Control::kHeap];
-  if (made < 0 || fstat(made, &status) != 0) {
+  if (made.descriptor < 0) {
     heap.bytes = 0;
     control_->generation.fetch_add(1, std::memory_order_seq_cst);
     return false;
   }
-  const int old = descriptor_;
-  descriptor_ = made;
-  heap.inode = status.st_ino;
-  heap.descriptor = made;
-  if (static_data_.bytes) close(static_data_.descriptor);
+  File old = file_;
+  file_ = made;
+  heap.inode = made.inode;
+  heap.descriptor = made.descriptor;
+  if (static_data_.bytes) File{static_data_.descriptor, static_data_.inode}.close();
   static_data_.bytes = 0;
   control_->regions[Control::kStatic].bytes = 0;
-  const auto map_run = [&](std::uint32_t first, std::size_t bytes) {
+  const auto map_run = [&](std::uint32_t first, std::size_t bytes, int protection) {
     const off_t offset = off_t(first) * off_t(kPageBytes);
-    return mmap(address_of(first), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                made, offset) != MAP_FAILED;
+    return mmap(address_of(first), bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, made.descriptor,
+                offset) != MAP_FAILED;
   };
   const std::uint32_t top = extents_.top();
-  bool is_mapped = map_run(top, bytes_ - std::size_t{top} * kPageBytes);
-  if (is_mapped) madvise(address_of(top), bytes_ - std::size_t{top} * kPageBytes, MADV_DONTFORK);
+  const std::uint32_t rest = open_ ? top : 0;  // page 0 is nobody's, but the first huge page begins with it
+  const std::size_t rest_bytes = bytes_ - std::size_t{rest} * kPageBytes;
+  bool is_mapped = map_run(rest, rest_bytes, PROT_NONE);
+  if (is_mapped) {
+    madvise(address_of(rest), rest_bytes, MADV_DONTFORK);
+    madvise(address_of(rest), rest_bytes, MADV_DONTDUMP);
+    open_ = rest;
+  }
   int runs = 0;
   for (std::uint32_t first = 1; is_mapped && first < top;) {
     const Extents::Entry run = extents_.at(first);
     if (run.flags & Extents::kFree) {
       // Beyond the limit of mappings a free run is lost: used by nobody, private, and never written.
-      const bool is_kept = ++runs <= kFreeRunsMax && map_run(first, std::size_t{run.pages} * kPageBytes);
+      const bool is_kept = ++runs <= kFreeRunsMax &&
+                           map_run(first, std::size_t{run.pages} * kPageBytes, PROT_READ | PROT_WRITE);
       extents_.renew(first, is_kept);
       if (!is_kept) {
         set_frozen_bits(first, run.pages, true);
@@ -244,7 +251,7 @@ bool Arena::open_generation() noexcept {
     first += run.pages;
   }
   memset(huge_, 0, sizeof huge_);
-  close(old);
+  old.close();
   if (!is_mapped) heap.bytes = 0;
   // G2 (pairs with the checks in shared_heap_provider.cpp): even again; the regions above are complete.
   control_->generation.fetch_add(1, std::memory_order_seq_cst);
@@ -255,8 +262,9 @@ bool Arena::open_generation() noexcept {
 void Arena::refresh_frozen(std::uint32_t first) noexcept {
   const std::uint32_t pages = extents_.at(first).pages;
   const off_t offset = off_t(first) * off_t(kPageBytes);
-  if (mmap(address_of(first), std::size_t{pages} * kPageBytes, PROT_READ | PROT_WRITE,
-           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, descriptor_, offset) == MAP_FAILED)
+  if (!file_.is_ours() ||
+      mmap(address_of(first), std::size_t{pages} * kPageBytes, PROT_READ | PROT_WRITE,
+           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_.descriptor, offset) == MAP_FAILED)
     return;  // the run stays used and frozen: lost, but never wrong
   madvise(address_of(first), std::size_t{pages} * kPageBytes, MADV_DONTFORK);
   set_frozen_bits(first, pages, false);

@@ -1,5 +1,7 @@
 #include "heap/extents.hpp"
 
+#include <sys/mman.h>
+
 #include <bit>
 
 #include "base/assert.hpp"
@@ -11,6 +13,7 @@ constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t to) noexcept
 }
 constexpr int kTriesPerBin =
     8;  // a list may hold runs that are just too short or badly aligned; do not walk them all
+constexpr std::uint32_t kOpenEntries = 2048;  // of the table at a time: eight pages
 }  // namespace
 
 void Extents::init(Entry* table, std::uint32_t pages) noexcept {
@@ -104,9 +107,20 @@ std::uint32_t Extents::carve(std::uint32_t run, std::uint32_t first, std::uint32
   return first;
 }
 
+/// The entries before `end`.
+bool Extents::try_open_table(std::uint32_t end) noexcept {
+  if (end <= open_) return true;
+  const std::uint32_t to = round_up(end, kOpenEntries);
+  // Behind the last entry nothing lies but the rest of its page.
+  const std::uint32_t entries = (to < pages_ + 1 ? to : pages_ + 1) - open_;
+  if (mprotect(table_ + open_, entries * sizeof(Entry), PROT_READ | PROT_WRITE) != 0) return false;
+  open_ = to;
+  return true;
+}
+
 std::uint32_t Extents::take_above(std::uint32_t pages, std::uint32_t alignment) noexcept {
   const std::uint32_t first = round_up(top_, alignment);
-  if (std::uint64_t{first} + pages > pages_) return 0;
+  if (std::uint64_t{first} + pages > pages_ || !try_open_table(first + pages)) return 0;
   const std::uint32_t gap = top_;
   top_ = first + pages;
   write(first, pages, kUsed);
@@ -182,7 +196,7 @@ bool Extents::try_grow(std::uint32_t first, std::uint32_t pages) noexcept {
   const std::uint32_t more = pages - run.pages;
   std::uint32_t flags = run.flags;
   if (end == top_) {
-    if (std::uint64_t{first} + pages > pages_) return false;
+    if (std::uint64_t{first} + pages > pages_ || !try_open_table(first + pages)) return false;
     top_ = first + pages;
     used_pages_ += more;
   } else {

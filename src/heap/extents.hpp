@@ -31,7 +31,8 @@ class Extents {
     std::uint32_t flags;  // as `pages`
   };
 
-  /// `table` has `pages + 1` zeroed entries and outlives this object.
+  /// `table` begins at a page, has `pages + 1` entries that read as zero once they may be read, and outlives
+  /// this object; it is made accessible as it is needed (arena.hpp, "the open part").
   void init(Entry* table, std::uint32_t pages) noexcept;
 
   /// Takes a run whose first page is a multiple of `alignment` (a power of two).  0: no room.
@@ -67,10 +68,12 @@ class Extents {
   std::uint32_t find(std::uint32_t pages, std::uint32_t alignment, bool dirty) noexcept;
   std::uint32_t carve(std::uint32_t run, std::uint32_t first, std::uint32_t pages) noexcept;
   std::uint32_t take_above(std::uint32_t pages, std::uint32_t alignment) noexcept;
+  bool try_open_table(std::uint32_t end) noexcept;
   std::uint32_t join(std::uint32_t first, std::uint32_t pages, std::uint32_t flags) noexcept;
 
   Entry* table_ = nullptr;
   std::uint32_t pages_ = 0;
+  std::uint32_t open_ = 0;  // entries of the table that are accessible
   std::uint32_t top_ = 1;
   std::uint64_t dirty_pages_ = 0;
   std::uint64_t used_pages_ = 0;

@@ -10,7 +10,7 @@
 namespace dunlin::heap {
 
 /// Reserves with room to align, maps the file over the aligned part and gives the rest back.
-std::byte* map_file_aligned(int descriptor, std::size_t bytes) noexcept {
+std::byte* map_file_aligned(int descriptor, std::size_t bytes, int protection) noexcept {
   DUNLIN_ASSERT(bytes % kPageBytes == 0);
   const std::size_t reserved_bytes = bytes + kHugePageBytes;
   void* reserved =
@@ -18,8 +18,8 @@ std::byte* map_file_aligned(int descriptor, std::size_t bytes) noexcept {
   if (reserved == MAP_FAILED) return nullptr;
   auto* start = static_cast<std::byte*>(reserved);
   const std::size_t skip = -reinterpret_cast<std::uintptr_t>(start) % kHugePageBytes;
-  void* mapped = mmap(start + skip, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                      descriptor, 0);
+  void* mapped =
+      mmap(start + skip, bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, descriptor, 0);
   if (mapped == MAP_FAILED) {
     munmap(start, reserved_bytes);
     return nullptr;

@@ -6,8 +6,8 @@
 
 namespace dunlin::heap {
 
-/// The first `bytes` of the file at an address that is a multiple of 2 MiB, shared and writable; nullptr and
-/// errno when address space is short or the kernel refuses.  Uses no allocator.
-std::byte* map_file_aligned(int descriptor, std::size_t bytes) noexcept;
+/// The first `bytes` of the file at an address that is a multiple of 2 MiB, shared, with `protection`
+/// (PROT_...); nullptr and errno when address space is short or the kernel refuses.  Uses no allocator.
+std::byte* map_file_aligned(int descriptor, std::size_t bytes, int protection) noexcept;
 
 }  // namespace dunlin::heap

@@ -12,7 +12,6 @@
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.hpp"
@@ -93,25 +92,23 @@ bool Arena::adopt_static(const char** why) noexcept {
   const std::size_t offset = range.begin % kHugePageBytes;  // equal offsets let the kernel use huge pages
   const std::size_t file_bytes = Region::file_bytes(offset, bytes);
   *why = "the kernel refuses a memfd or a mapping";
-  const int descriptor = make_memfd("dunlin-static", file_bytes);
-  if (descriptor < 0) return false;
-  struct stat status {};
-  std::byte* const mapped =
-      fstat(descriptor, &status) == 0 ? map_file_aligned(descriptor, file_bytes) : nullptr;
+  File file = File::make("dunlin-static", file_bytes);
+  if (file.descriptor < 0) return false;
+  std::byte* const mapped = map_file_aligned(file.descriptor, file_bytes, PROT_READ | PROT_WRITE);
   if (!mapped) {
-    close(descriptor);
+    file.close();
     return false;
   }
   if (bytes >= kHugeStaticBytesMin && may_commit(file_bytes, true)) try_collapse(mapped, file_bytes);
   copy_range(mapped + offset, range);
   munmap(mapped, file_bytes);
   if (mmap(reinterpret_cast<void*>(range.begin), bytes, PROT_READ | PROT_WRITE,
-           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, descriptor, off_t(offset)) == MAP_FAILED) {
-    close(descriptor);
+           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file.descriptor, off_t(offset)) == MAP_FAILED) {
+    file.close();
     return false;
   }
   control_->generation.fetch_add(1, std::memory_order_seq_cst);
-  static_data_ = {range.begin, bytes, status.st_ino, descriptor, std::uint32_t(offset)};
+  static_data_ = {range.begin, bytes, file.inode, file.descriptor, std::uint32_t(offset)};
   region = static_data_;
   control_->generation.fetch_add(1, std::memory_order_seq_cst);
   *why = "";

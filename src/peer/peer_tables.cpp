@@ -17,6 +17,8 @@ IntVariable tables_bytes_max{
     "them reach 2 MiB",
     4096};
 
+constexpr std::size_t kOpenBytes = std::size_t{8} << 20;  // opened at a time; as much as the owner does
+
 /// A second mapping of the same pages (what an old size of 0 asks for) is moved over the first one and
 /// replaces it at once, as other threads see it.  MADV_DONTNEED would empty the tables but not free them
 /// before Linux 6.14.  False: no address space for a second one.
@@ -51,6 +53,19 @@ PeerTables::PeerTables(std::byte* at, std::size_t bytes)
 
 void PeerTables::stop() noexcept {
   const std::lock_guard hold(all().lock);
+  stop_counting();
+}
+
+void PeerTables::replace() noexcept {
+  const std::lock_guard hold(all().lock);
+  stop_counting();
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  if (open_bytes_) mmap(at_, open_bytes_, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  if (open_bytes_ < bytes_) mmap(at_ + open_bytes_, bytes_ - open_bytes_, PROT_NONE, kFlags, -1, 0);
+  madvise(at_, bytes_, MADV_DONTFORK);
+}
+
+void PeerTables::stop_counting() noexcept {
   if (is_stopped_) return;
   is_stopped_ = true;
   all().units -= units_;
@@ -63,6 +78,7 @@ void PeerTables::count(std::size_t unit, std::size_t last) noexcept {
   DUNLIN_ASSERT(unit <= last);
   DUNLIN_ASSERT(last < bytes_ / kUnitBytes);
   const std::lock_guard hold(all().lock);
+  open_until(last);
   if (is_stopped_) return;
   make_room(last - unit + 1);
   for (; unit <= last; ++unit) {
@@ -71,6 +87,15 @@ void PeerTables::count(std::size_t unit, std::size_t last) noexcept {
     ++units_;
     ++all().units;
   }
+}
+
+void PeerTables::open_until(std::size_t last) noexcept {
+  const std::size_t end = ((last + 1) * kUnitBytes + kOpenBytes - 1) / kOpenBytes * kOpenBytes;
+  const std::size_t wanted = end < bytes_ ? end : bytes_;
+  if (wanted <= open_bytes_) return;
+  const int result = mprotect(at_ + open_bytes_, wanted - open_bytes_, PROT_READ | PROT_WRITE);
+  DUNLIN_ASSERT(result == 0);
+  open_bytes_ = wanted;
 }
 
 void PeerTables::make_room(std::size_t units) noexcept {
@@ -85,7 +110,7 @@ void PeerTables::make_room(std::size_t units) noexcept {
 }
 
 void PeerTables::give_back() noexcept {
-  if (!try_renew_mapping(at_, bytes_)) return;  // address space is limited: then the tables stay
+  if (!try_renew_mapping(at_, open_bytes_)) return;  // address space is limited: then the tables stay
   for (std::size_t word = 0; word <= bytes_ / kUnitBytes / 64; ++word)
     counted_[word].store(0, std::memory_order_relaxed);
   all().units -= units_;

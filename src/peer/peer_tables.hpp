@@ -1,4 +1,5 @@
-// What this process's page tables for the memory of its peers may cost, and how they stay under that.
+// How much of its peers' memory this process can touch now, what its page tables for that may cost, and how
+// they stay under it.
 //
 // Used by shared_heap_provider.cpp for every file of a peer that it maps.  docs/memory.md, "Cost of scale".
 //
@@ -11,10 +12,14 @@
 //
 // Units in huge pages cost 8 bytes and are counted like the others: their faults are cheap to take again.
 //
+// A mapping of a whole file starts inaccessible and is opened from its beginning to what transfers have
+// reached: mlockall makes everything resident that can be read, and would fill the holes of the file.
+//
 // Thread safety: all members may be called by any thread; one lock for the process, not taken for units that
 // are known.  Invariants: 1. The sum of all counts is at most the limit, but for what one call asks for.
 // 2. What is touched through a pointer that was got before its file was mapped anew is not counted: at most
 //    the transfers under way.
+// 3. What is touched is open, and stays so until the mapping goes.
 #pragma once
 
 #include <atomic>
@@ -26,7 +31,7 @@ namespace dunlin::peer {
 
 class PeerTables {
  public:
-  /// Counts for a shared mapping of `bytes` at `at`, whole units of 2 MiB.
+  /// Counts for a shared mapping of `bytes` at `at`, whole units of 2 MiB, which may be inaccessible.
   PeerTables(std::byte* at, std::size_t bytes);
   ~PeerTables() { stop(); }
   PeerTables(const PeerTables&) = delete;
@@ -40,8 +45,11 @@ class PeerTables {
       if (!is_counted(unit)) [[unlikely]]
         return count(unit, last);
   }
-  /// To be called before the mapping is unmapped or replaced: counts no more, and touches it no more.
+  /// To be called before the mapping is unmapped: counts no more.
   void stop() noexcept;
+  /// Lets go of the file but keeps its addresses, readable and writable as far as they were, because another
+  /// thread may be in the middle of a transfer; then as `stop`.
+  void replace() noexcept;
 
   std::size_t units() const noexcept;
   /// Of all mappings, in bytes.
@@ -56,6 +64,8 @@ class PeerTables {
     return counted_[unit / 64].load(std::memory_order_relaxed) >> (unit % 64) & 1;
   }
   void count(std::size_t unit, std::size_t last) noexcept;
+  void open_until(std::size_t last) noexcept;
+  void stop_counting() noexcept;
   void give_back() noexcept;
   static void make_room(std::size_t units) noexcept;
 
@@ -64,8 +74,9 @@ class PeerTables {
 
   std::byte* at_;
   std::size_t bytes_;
-  std::size_t units_ = 0;    // under the lock
-  bool is_stopped_ = false;  // under the lock
+  std::size_t open_bytes_ = 0;  // under the lock; the open part
+  std::size_t units_ = 0;       // under the lock
+  bool is_stopped_ = false;     // under the lock
   std::atomic<bool> is_used_ = false;
   std::unique_ptr<std::atomic<std::uint64_t>[]> counted_;  // one bit a unit: 4 KiB for 64 GiB
 };

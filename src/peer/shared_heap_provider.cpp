@@ -100,17 +100,20 @@ bool SharedHeapPeer::try_map_region(const heap::Region& region, Attachment::Rang
   std::byte* file = nullptr;
   if (fstat(descriptor, &status) == 0 && status.st_ino == region.inode &&
       std::size_t(status.st_size) == file_bytes)
-    file = heap::map_file_aligned(descriptor, file_bytes);
+    file = heap::map_file_aligned(descriptor, file_bytes, PROT_NONE);
   close(descriptor);
   if (!file) return false;
   madvise(file, file_bytes, MADV_DONTFORK);
   madvise(file, file_bytes, MADV_DONTDUMP);  // the owner's core has it
   std::byte* const mapped = file + region.offset;
-  // Too little static data for huge pages: one call now instead of faults during messages (16 us for 256
-  // KiB).
-  if (region.bytes < heap::kHugeStaticBytesMin) madvise(mapped, region.bytes, MADV_POPULATE_READ);
   range = {region.base, region.bytes, mapped,
            file,        file_bytes,   std::make_unique<PeerTables>(file, file_bytes)};
+  // Too little static data for huge pages: one call now instead of faults during messages (16 us for 256
+  // KiB).
+  if (region.bytes < heap::kHugeStaticBytesMin) {
+    range.tables->touch(region.offset, region.bytes);
+    madvise(mapped, region.bytes, MADV_POPULATE_READ);
+  }
   return true;
 }
 
@@ -151,16 +154,10 @@ void SharedHeapPeer::unmap(Attachment& attachment) noexcept {
   }
 }
 
-/// Lets go of the old file but keeps its addresses readable and writable, because another thread may be in
-/// the middle of a transfer; that transfer then finds its mapping invalid.
+/// A transfer that another thread is in the middle of goes on, and then finds its mapping invalid.
 void SharedHeapPeer::retire(Attachment& attachment) noexcept {
-  for (auto& range : attachment.ranges) {
-    if (!range.file) continue;
-    range.tables->stop();
-    mmap(range.file, range.file_bytes, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    madvise(range.file, range.file_bytes, MADV_DONTFORK);
-  }
+  for (auto& range : attachment.ranges)
+    if (range.file) range.tables->replace();
 }
 
 bool SharedHeapPeer::is_frozen(std::uint64_t offset, std::size_t bytes) const noexcept {

@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -208,20 +209,21 @@ TEST(HeapFork, GrandchildKeepsItsViewWhenTheChildExits) {
     std::memset(static_data, 1, sizeof static_data);
     Pipe to_grandchild;
     Pipe to_parent;
-    EXPECT_EQ(in_child([&] {
-                if (fork() != 0) return 0;
-                to_grandchild.await();
-                const bool is_right = holds(block, kBytes, 1) && holds(static_data, sizeof static_data, 1);
-                const char verdict = is_right ? 'y' : 'n';
-                return write(to_parent.ends[1], &verdict, 1) == 1 ? 0 : 1;
-              }),
-              0);
+    const pid_t child = fork();
+    if (child == 0)
+      leave([&] {
+        to_grandchild.await();
+        const bool is_right = holds(block, kBytes, 1) && holds(static_data, sizeof static_data, 1);
+        const char verdict = is_right ? 'y' : 'n';
+        _exit(write(to_parent.ends[1], &verdict, 1) == 1 ? 0 : 1);
+      });
     std::memset(block, 2, kBytes);
     std::memset(static_data, 2, sizeof static_data);
     to_grandchild.tell();
     char verdict = 0;
     EXPECT_EQ(read(to_parent.ends[0], &verdict, 1), 1);
     EXPECT_EQ(verdict, 'y') << round;
+    waitpid(child, nullptr, 0);
     std::free(block);
   }
 }
@@ -316,20 +318,70 @@ TEST(HeapFork, RawCloneDoesNotShareTheHeap) {
   std::free(block);
 }
 
+/// Runs a disabled test in a program of its own, whose heap it may spoil; its exit status.
+int run_alone(const char* filter) {
+  return execl("/proc/self/exe", "heap_tests", filter, "--gtest_also_run_disabled_tests", nullptr), 1;
+}
+
 /// A fork that the kernel refuses runs the parent's handler too.
 TEST(HeapFork, SurvivesARefusedFork) {
   EXPECT_EQ(in_child([] {
-              // In a program of its own, as the limit on processes spares root and needs a user who may
-              // not search the folder of the preloaded library: an open file needs no search.
+              // The limit on processes spares root and needs a user who may not search the folder of the
+              // preloaded library: an open file needs no search.
               const int library = open(std::getenv("LD_PRELOAD"), O_RDONLY);
               const std::string path = "/proc/self/fd/" + std::to_string(library);
               if (library < 0 || setenv("LD_PRELOAD", path.c_str(), 1) != 0) return 1;
               if (geteuid() == 0 && setuid(65534) != 0) return 1;
-              return execl("/proc/self/exe", "heap_tests", "--gtest_filter=HeapForkRefused.*",
-                           "--gtest_also_run_disabled_tests", nullptr),
-                     1;
+              return run_alone("--gtest_filter=HeapForkRefused.*");
             }),
             0);
+}
+
+/// A limit on the size of files kills who makes a larger one.
+TEST(HeapFork, SurvivesALimitOnFiles) {
+  EXPECT_EQ(in_child([] { return run_alone("--gtest_filter=HeapForkLimited.*"); }), 0);
+}
+
+TEST(HeapForkLimited, DISABLED_KeepsItsBlocks) {
+  char* block = get(kMiB, 1);
+  const rlimit small{kMiB, kMiB};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  Pipe to_child;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // the parent may be killed
+    to_child.await();
+    _exit(holds(block, kMiB, 1) ? 0 : 1);
+  }
+  std::memset(block, 2, kMiB);
+  to_child.tell();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(holds(block, kMiB, 2));
+  char* fresh = get(kMiB, 3);
+  EXPECT_FALSE(preloaded_heap()->is_shared(fresh, kMiB)) << "there is no file for it";
+  std::free(block);
+  std::free(fresh);
+}
+
+/// A program that closes what it did not open, and gets the heap's numbers for its own files: its forks end
+/// with a sentence.
+TEST(HeapFork, AFileOfTheProgramIsNotTakenForTheHeap) {
+  const int status = in_child([] { return run_alone("--gtest_filter=HeapForkForeign.*"); });
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) << status;
+}
+
+TEST(HeapForkForeign, DISABLED_SeesItsOwnBytesOrEnds) {
+  char* block = get(kMiB, 1);
+  const int own = memfd_create("program", 0);
+  ASSERT_EQ(ftruncate(own, off_t(64 * kMiB)), 0);
+  for (int number = 100; number < 2000; ++number)
+    if (close(number) == 0) dup2(own, number);
+  const int status = in_child([&] { return holds(block, kMiB, 1) ? 0 : 1; });
+  // A fork that waits leaves it to the child.
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) std::abort();
+  EXPECT_EQ(status, 0);
 }
 
 TEST(HeapForkRefused, DISABLED_KeepsTheHeap) {

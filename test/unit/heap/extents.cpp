@@ -2,6 +2,7 @@
 #include "heap/extents.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <map>
 #include <random>
@@ -11,8 +12,14 @@ namespace dunlin::heap {
 namespace {
 
 struct Books {
-  explicit Books(std::uint32_t pages) : table(pages + 1) { extents.init(table.data(), pages); }
-  std::vector<Extents::Entry> table;
+  explicit Books(std::uint32_t pages) : bytes((pages + 1) * sizeof(Extents::Entry)) {
+    table = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    extents.init(static_cast<Extents::Entry*>(table), pages);
+  }
+  ~Books() { munmap(table, bytes); }
+  Books(const Books&) = delete;
+  std::size_t bytes;
+  void* table;
   Extents extents;
 };
 

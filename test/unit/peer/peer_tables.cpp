@@ -33,7 +33,7 @@ class Peer {
   explicit Peer(std::size_t bytes) : bytes_(bytes) {
     const int file = memfd_create("peer", MFD_CLOEXEC);
     EXPECT_EQ(ftruncate(file, off_t(bytes)), 0);
-    at_ = heap::map_file_aligned(file, bytes);
+    at_ = heap::map_file_aligned(file, bytes, PROT_NONE);
     close(file);
     tables_ = std::make_unique<PeerTables>(at_, bytes);
   }
@@ -46,6 +46,7 @@ class Peer {
     tables_->touch(unit * kUnit, sizeof(std::uint64_t));
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(at_ + unit * kUnit);
   }
+  const std::byte* at() const { return at_; }
   std::size_t units() const { return bytes_ / kUnit; }
   PeerTables& tables() { return *tables_; }
 
@@ -130,6 +131,25 @@ TEST_F(PeerTablesTest, WhatIsStoppedIsLeftAlone) {
   Peer other(kUnit);
   other.word(0) = 9;
   EXPECT_EQ(stopped.word(0), 7u);
+}
+
+/// mlockall makes resident what can be read.
+TEST_F(PeerTablesTest, OnlyWhatTransfersReachCanBeRead) {
+  Peer peer(64 * kUnit);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto can_read = [&](std::size_t unit) { return write(ends[1], peer.at() + unit * kUnit, 1) == 1; };
+  EXPECT_FALSE(can_read(0));
+  peer.word(9) = 1;
+  EXPECT_TRUE(can_read(9));
+  EXPECT_FALSE(can_read(20));
+  peer.tables().replace();
+  EXPECT_TRUE(can_read(9)) << "a transfer may be under way";
+  EXPECT_FALSE(can_read(20));
+  peer.word(20) = 2;
+  EXPECT_EQ(peer.word(20), 2u);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 /// Threads write and read while others make their mappings anew under them.
