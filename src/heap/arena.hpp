@@ -14,6 +14,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstddef>
@@ -63,6 +64,9 @@ class Arena {
   bool open(const ArenaSettings& settings) noexcept;
   /// Registers the fork handlers; apart from `open`, because it may allocate.
   void watch_forks() noexcept;
+  /// A fork by a function that runs no handlers (`_Fork`); -1 and EAGAIN where a signal handler calls it that
+  /// has interrupted the allocator.
+  pid_t fork_by(pid_t (*fork)() noexcept) noexcept;
   bool is_open() const noexcept { return base_ != nullptr; }
   const char* why_not() const noexcept { return why_not_; }
 
@@ -112,6 +116,7 @@ class Arena {
 
   // arena_fork.cpp
   void before_fork() noexcept;
+  void prepare_fork() noexcept;
   void after_fork_in_parent() noexcept;
   void after_fork_in_child() noexcept;
   void make_private() noexcept;

@@ -7,16 +7,21 @@
 // it hands out later. Frozen blocks are not shared with peers until they are freed.
 //
 // wait: when the process has one thread, most forks are followed by exec.  The child then maps privately, and
-// the parent waits a few milliseconds for the child's exec or exit (the kernel releases a robust mutex then)
-// and freezes only when the child lives on.  A program whose children always live on is soon spared the wait.
+// the parent waits a few milliseconds for the child's exec or exit, and freezes only when the child lives on.
+// A child is gone when three things say so: the kernel has released its robust mutex (which it does when the
+// thread that forked ends, too), has closed the last copy of a pipe's end (which the child may close itself,
+// but which its threads and its own children keep), and no handler of ours has run for a child of the child.
+// A program whose children always live on is soon spared the wait.
 // Until it maps privately the child shares the parent's memory, so this needs handlers that were registered
 // before the program's: those of the preloaded allocator, not of the library's own arena.
 //
-// A child made without these handlers (raw clone) does not inherit the heap at all (MADV_DONTFORK): it gets
-// SIGSEGV instead of the parent's live memory.
+// `_Fork`, which runs no handlers, is replaced by the preloaded allocator.  A child made by a raw clone does
+// not inherit the heap at all (MADV_DONTFORK): it gets SIGSEGV instead of the parent's live memory.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
@@ -42,6 +47,16 @@ void lock_until(timespec& when, std::uint32_t from_now_us) noexcept {
   when.tv_nsec = nanoseconds % 1000000000;
 }
 
+/// Whether nobody holds the other end of the pipe any more, at the latest at `end`.
+bool is_hung_up(int descriptor, const timespec& end) noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const long left = (end.tv_sec - now.tv_sec) * 1000000000 + end.tv_nsec - now.tv_nsec;
+  const timespec patience{0, left > 0 ? left % 1000000000 : 0};  // at most DUNLIN_HEAP_FORK_WAIT_US
+  pollfd pipe{descriptor, 0, 0};
+  return ppoll(&pipe, 1, &patience, nullptr) == 1 && (pipe.revents & POLLHUP);
+}
+
 bool has_one_thread() noexcept {
   if (__libc_single_threaded) return true;
   struct stat status {};  // the C library never goes back to "single"; the kernel has a directory per thread
@@ -53,6 +68,8 @@ bool has_one_thread() noexcept {
 
 /// Shared by parent and child during one fork that waits.
 struct Arena::ForkPage {
+  static ForkPage* make() noexcept;
+  int ends[2];  // of a pipe: the parent has the first, the child and what comes of it the second
   std::atomic<std::uint32_t> is_private;  // written by the child when its mappings are its own
   std::atomic<std::uint32_t> has_forked;  // written by the child or its descendants: one more has this view
   pthread_mutex_t child_lives;            // robust; held by the child until it execs or exits
@@ -75,31 +92,63 @@ void Arena::set_fork_advice(int advice) noexcept {
   madvise(base_, std::size_t{extents_.top()} * kPageBytes, advice);
 }
 
+/// nullptr: out of memory or of descriptors.
+Arena::ForkPage* Arena::ForkPage::make() noexcept {
+  void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* page = static_cast<ForkPage*>(mapped);
+  if (pipe2(page->ends, O_CLOEXEC) != 0) {
+    munmap(mapped, kPageBytes);
+    return nullptr;
+  }
+  for (int& each : page->ends) each = move_descriptor(each);
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&page->child_lives, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  return page;
+}
+
 void Arena::before_fork() noexcept {
   if (!base_) return;
+  if (!has_left_) pthread_mutex_lock(&lock_);
+  prepare_fork();
+}
+
+pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
+  if (!base_) return fork();
+  constexpr int kTries = 1000;
+  // The caller may be a signal handler that has interrupted its own thread inside the allocator.
+  for (int tries = 0; !has_left_ && pthread_mutex_trylock(&lock_) != 0; ++tries) {
+    if (tries == kTries) {
+      errno = EAGAIN;
+      return -1;
+    }
+    sched_yield();
+  }
+  prepare_fork();
+  const pid_t child = fork();
+  if (child == 0)
+    after_fork_in_child();
+  else
+    after_fork_in_parent();
+  return child;
+}
+
+void Arena::prepare_fork() noexcept {
   if (has_left_) {
     // F1 (pairs with F2 in child_left): whoever waits for this child's end must know that its view lives on.
     if (fork_page_) fork_page_->has_forked.store(1, std::memory_order_release);
     return;
   }
-  pthread_mutex_lock(&lock_);
   fork_page_ = nullptr;
   set_fork_advice(MADV_DOFORK);
   is_fork_watched_ = has_shared_bytes();
   if (!is_fork_watched_) return;  // everything in use is private already
   const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
-  if (settings_.fork_wait_us > 0 && is_patient && has_one_thread()) {
-    void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (mapped != MAP_FAILED) {
-      fork_page_ = static_cast<ForkPage*>(mapped);
-      pthread_mutexattr_t attributes;
-      pthread_mutexattr_init(&attributes);
-      pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-      pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-      pthread_mutex_init(&fork_page_->child_lives, &attributes);
-      pthread_mutexattr_destroy(&attributes);
-    }
-  }
+  if (settings_.fork_wait_us > 0 && is_patient && has_one_thread()) fork_page_ = ForkPage::make();
   if (!fork_page_) freeze();
 }
 
@@ -107,6 +156,7 @@ void Arena::after_fork_in_child() noexcept {
   if (!base_ || has_left_) return;
   if (fork_page_) {
     pthread_mutex_lock(&fork_page_->child_lives);
+    close(fork_page_->ends[0]);  // the other end stays open: it tells that this process lives
     make_private();
     // C1 (pairs with P1 in child_left): the parent must not write before the mappings above exist.
     fork_page_->is_private.store(1, std::memory_order_release);
@@ -125,8 +175,10 @@ void Arena::after_fork_in_parent() noexcept {
   const int saved_errno = errno;
   bool is_frozen = is_fork_watched_;
   if (fork_page_) {
+    close(fork_page_->ends[1]);
     is_frozen = !child_left(*fork_page_);
     if (is_frozen) freeze();  // before anything is written that the child may still see
+    close(fork_page_->ends[0]);
     munmap(fork_page_, kPageBytes);
     fork_page_ = nullptr;
     patience_ = is_frozen ? patience_ - 1 : kPatience;
@@ -158,7 +210,8 @@ bool Arena::child_left(ForkPage& page) noexcept {
     pthread_mutex_consistent(&page.child_lives);
     pthread_mutex_unlock(&page.child_lives);
   }
-  return result == EOWNERDEAD && page.has_forked.load(std::memory_order_acquire) == 0;  // F2
+  if (result != EOWNERDEAD || page.has_forked.load(std::memory_order_acquire) != 0) return false;  // F2
+  return is_hung_up(page.ends[0], end);
 }
 
 /// Maps every page that is still shared privately over itself.

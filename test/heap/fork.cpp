@@ -201,8 +201,10 @@ TEST(HeapFork, ChildrenOfChildren) {
   std::free(block);
 }
 
-/// A child that forks and exits at once leaves a grandchild with its view (shells do it all the time).
-TEST(HeapFork, GrandchildKeepsItsViewWhenTheChildExits) {
+/// A child that makes a child of its own and is gone at once leaves somebody with its view (shells do it all
+/// the time).  `leave` runs in the child, with what whoever stays has to do.
+template <class F>
+void expect_view_kept(F leave) {
   constexpr std::size_t kBytes = 4 * kMiB;
   for (int round = 0; round < 10; ++round) {
     char* block = get(kBytes, 1);
@@ -226,6 +228,51 @@ TEST(HeapFork, GrandchildKeepsItsViewWhenTheChildExits) {
     waitpid(child, nullptr, 0);
     std::free(block);
   }
+}
+
+TEST(HeapFork, GrandchildKeepsItsViewWhenTheChildExits) {
+  expect_view_kept([](auto stay) {
+    if (fork() != 0) _exit(0);
+    stay();
+  });
+}
+
+TEST(HeapFork, GrandchildWithoutHandlersKeepsItsView) {
+  expect_view_kept([](auto stay) {
+    if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) != 0) _exit(0);
+    stay();
+  });
+}
+
+TEST(HeapFork, ChildWhoseFirstThreadEndsKeepsItsView) {
+  expect_view_kept([](auto stay) {
+    std::thread(stay).detach();
+    syscall(SYS_exit, 0);  // of this thread only
+  });
+}
+
+/// `_Fork` runs no handlers.
+TEST(HeapFork, ForkWithoutHandlersWritesApart) {
+  char* block = get(kMiB, 1);
+  std::memset(static_data, 1, sizeof static_data);
+  Pipe to_child;
+  const pid_t child = _Fork();
+  if (child == 0) {
+    to_child.await();
+    const bool is_right = holds(block, kMiB, 1) && holds(static_data, sizeof static_data, 1);
+    std::memset(block, 3, kMiB);
+    std::memset(static_data, 3, sizeof static_data);
+    _exit(is_right ? 0 : 1);
+  }
+  std::memset(block, 2, kMiB);
+  std::memset(static_data, 2, sizeof static_data);
+  to_child.tell();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(holds(block, kMiB, 2));
+  EXPECT_TRUE(holds(static_data, sizeof static_data, 2));
+  std::free(block);
 }
 
 TEST(HeapFork, ManyForksWithManyBlocks) {

@@ -12,6 +12,7 @@
 // Order at start: the first call of any function, which may be long before main and inside the loader, finds
 // the next allocator and opens the arena; the constructor then registers the fork handlers, which may itself
 // allocate.
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -94,8 +95,12 @@ void start_once() noexcept {
     start();
 }
 
+using Fork = pid_t (*)() noexcept;
+constinit Fork next_fork = nullptr;
+
 [[gnu::constructor]] void watch() noexcept {
   start_once();
+  next_fork = reinterpret_cast<Fork>(dlsym(RTLD_NEXT, "_Fork"));  // C libraries before 2.34 have none
   if (!arena.is_open()) return;
   gate.block_bytes_min = block_bytes_min_wanted;
   arena.watch_forks();
@@ -248,6 +253,13 @@ DUNLIN_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
   if (!block) return 0;
   start_once();
   return arena.owns(block) ? arena.usable_bytes(block) : next.usable_bytes(block);
+}
+
+/// `fork` does not come here: it calls the C library's own.
+DUNLIN_EXPORT pid_t _Fork() noexcept {
+  if (next_fork) return arena.fork_by(next_fork);
+  errno = ENOSYS;
+  return -1;
 }
 
 // C23; newer C libraries have them, and would take a block of ours for one of theirs.
