@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <thread>
 
@@ -30,7 +29,7 @@ TEST(AddressBoard, NothingIsReadBeforeItIsWrittenWhole) {
     std::span<const std::byte> read;
     while ((read = theirs.read(rank)).empty()) std::this_thread::yield();
     EXPECT_EQ(read.size(), peer::kPublishedBytesMax);
-    EXPECT_TRUE(std::all_of(read.begin(), read.end(), [&](std::byte each) { return each == std::byte(rank); }));
+    for (const std::byte each : read) EXPECT_EQ(each, std::byte(rank));
   }
   writer.join();
   close(fd);
