@@ -1,6 +1,6 @@
-// What mlockall makes resident and a core dump would write of the preloaded heap: about what the program uses,
-// and not the whole of its address space.  The heap has to be small enough (DUNLIN_HEAP_ADDRESS_BYTES) for a run
-// that fails.
+// What mlockall makes resident and a core dump would write of the preloaded heap: about what the program
+// uses, and not the whole of its address space.  The heap has to be small enough (DUNLIN_HEAP_ADDRESS_BYTES)
+// for a run that fails.
 #include <sys/mman.h>
 #include <sys/stat.h>
 
