@@ -173,7 +173,7 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument,
     }
   }
   if (is_for_one_peer) is_answered_soon_ = !patience.has_given_way();
-  if (!parked_ && protocol.is_idle()) protocol.named_receives.renew();  // as after a receive: all was polled
+  if (!parked_ && protocol.is_idle() && !protocol.rendezvous.is_copying()) protocol.named_receives.renew();
   if (has_threads) leave(me);
 }
 
