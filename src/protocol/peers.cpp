@@ -86,9 +86,10 @@ Peer& Peers::make(int index) noexcept {
 }
 
 peer::PeerMemory* Peers::memory_of(Peer& peer) noexcept {
-  if (!peer.is_memory_known) {
+  const bool can_ask = memories_ && peer.index != me_;
+  if (!peer.is_memory_known && can_ask && memories_->has_published(peer.index)) {
     peer.is_memory_known = true;
-    if (memories_ && peer.index != me_) peer.memory = memories_->connect(peer.index);
+    peer.memory = memories_->connect(peer.index);
   }
   return peer.memory.get();
 }
