@@ -33,7 +33,7 @@ unsigned Chunks::cut(std::size_t message_bytes) noexcept {
 
 Chunks Chunks::of(std::size_t message_bytes, unsigned chunking) noexcept {
   if (chunking == kWhole) return {message_bytes, 1};
-  const std::size_t half = (message_bytes / 2 + 63) & ~std::size_t{63};
+  const std::size_t half = ((message_bytes + 1) / 2 + 63) & ~std::size_t{63};
   const std::size_t bytes = chunking == kHalves ? half : std::size_t{1} << chunking;
   return {bytes, std::uint32_t((message_bytes + bytes - 1) / bytes)};
 }

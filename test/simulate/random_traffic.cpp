@@ -88,7 +88,7 @@ void tell_seed(int signal) {
 }
 
 TEST(RandomTraffic, EverythingArrivesWholeAndInOrder) {
-  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS}) std::signal(signal, &tell_seed);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE}) std::signal(signal, &tell_seed);
   const std::uint64_t one = number_from_environment("DUNLIN_TEST_SEED", 0);
   const std::uint64_t first = one ? one : number_from_environment("DUNLIN_TEST_FIRST_SEED", 1);
   const std::uint64_t most = one ? 1 : number_from_environment("DUNLIN_TEST_SEEDS", ~std::uint64_t{0});
@@ -102,7 +102,7 @@ TEST(RandomTraffic, EverythingArrivesWholeAndInOrder) {
   }
   std::printf("%llu seeds from %llu on\n", static_cast<unsigned long long>(done),
               static_cast<unsigned long long>(first));
-  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE}) std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
