@@ -1,5 +1,5 @@
-/* What the stories of ARCHITECTURE.md tell, one call in each function, run by stories.py under callgrind, which
-   writes down the lines that each of them passes. */
+/* What the stories of ARCHITECTURE.md tell, one call in each function, run by stories.py under callgrind,
+   which writes down the lines that each of them passes. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <time.h>

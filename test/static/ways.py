@@ -17,7 +17,7 @@ from pathlib import Path
 LIMITS = {"ways": (8, 5), "branches": (12, 17), "thresholds": (10, 13)}
 
 # What names a way or a fact.
-SELECTS = re.compile(r"\bWay(?:::|\()|\bfacts\.|\bcan_map\b|\bcan_copy_anywhere\b|\bis_mappable\b|\bis_far\b|\bshares_cores_?\b")
+SELECTS = re.compile(r"\bWay(?:::|\()|\bfacts\.|\b(?:can_map|can_copy_anywhere|is_mappable|is_far|shares_cores_?)\b")
 BRANCH = re.compile(r"\bif\b|\?|\bcase\b")
 SETTING = re.compile(r"^IntVariable (\w+)\{", re.M)
 CONSTANT = re.compile(r"\bconstexpr [\w:]+ (k[A-Z]\w*) = ")
