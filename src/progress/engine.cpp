@@ -38,7 +38,6 @@ IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints w
 
 constexpr std::int64_t kSleepNsMin = 5'000'000;  // net under a lost wake-up; doubles up to
 constexpr std::int64_t kSleepNsMax = 100'000'000;
-constexpr std::int64_t kSleepBusyNs = 100'000;  // while sends wait for room: nobody wakes us for that
 constexpr std::int64_t kNapNs = 50'000;  // where messages may come that wake nobody
 
 }  // namespace
@@ -193,7 +192,6 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   is_asleep_ = true;
   asleep_in_ = place;
   had_pending_asleep_ = !protocol.is_idle();
-  if (had_pending_asleep_) timeout_ns = std::min(timeout_ns, kSleepBusyNs);
   if (lock_levels > 0) BigLock::release_all();
   if (!moved && place)
     place->sleep(timeout_ns);

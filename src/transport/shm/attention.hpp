@@ -1,4 +1,4 @@
-// The word by which a receiver asks its senders for more than a plain message: to be woken, or to ring a
+// The word by which a process asks its peers for more than a plain message: to be woken, or to ring a
 // doorbell.
 //
 // A sender that has published a message loads this word of the receiver and is done when it is 0.  Who
@@ -12,6 +12,7 @@
 // Invariants:
 //  1. `kSleeping` is set by the receiver only, and cleared by it or by the one waker that then wakes it.
 //  2. After `announce` every message is found by the receiver's next poll, or its sender sees kSleeping.
+//     With `wants_room` the same holds for room in the rings that the sleeper writes, and their readers.
 //  3. A sender that takes no part in barriers, or whose receiver cannot have them, fences before it loads.
 #pragma once
 
@@ -26,6 +27,7 @@ struct alignas(64) BasicAttention {
   static constexpr std::uint32_t kSleeping = 1;   // wake me
   static constexpr std::uint32_t kDoorbells = 2;  // tell me which ring has news
   static constexpr std::uint32_t kFence = 4;      // order your message before you look here
+  static constexpr std::uint32_t kWantsRoom = 8;  // wake me when you return room of a ring that I write
 
   typename M::template Atomic<std::uint32_t> word;
 
@@ -59,9 +61,22 @@ struct alignas(64) BasicAttention {
     if (word.fetch_and(~kSleeping, std::memory_order_relaxed) & kSleeping) M::wake(word);
   }
 
-  /// Receiver: from now on a message wakes us; poll once more before `sleep`.
-  void announce() noexcept {
-    word.fetch_or(kSleeping, std::memory_order_seq_cst);  // S2: also our own barrier
+  /// For a reader that has returned room to the writer who sleeps here.
+  void room_returned(bool must_fence) noexcept {
+    M::compiler_fence();
+    std::uint32_t wanted = word.load(std::memory_order_relaxed);
+    if (must_fence || (wanted & kFence)) {
+      M::full_fence();
+      wanted = word.load(std::memory_order_relaxed);
+    }
+    if (wanted & kWantsRoom) wake();
+  }
+
+  /// Receiver: from now on a message wakes us, and with `wants_room` room in a ring that was full, too; try
+  /// both once more before `sleep`.
+  void announce(bool wants_room = false) noexcept {
+    const std::uint32_t bits = wants_room ? kSleeping | kWantsRoom : kSleeping;
+    word.fetch_or(bits, std::memory_order_seq_cst);  // S2: also our own barrier
     order_against_senders();
   }
   /// Receiver: from now on senders ring doorbells; what they sent before is found by polling all rings once.
@@ -73,7 +88,7 @@ struct alignas(64) BasicAttention {
     const std::uint32_t value = word.load(std::memory_order_relaxed);  // the kernel compares it again
     if (value & kSleeping) M::wait(word, value, timeout_ns);
   }
-  void withdraw() noexcept { word.fetch_and(~kSleeping, std::memory_order_relaxed); }
+  void withdraw() noexcept { word.fetch_and(~(kSleeping | kWantsRoom), std::memory_order_relaxed); }
 
   void ask_for_fences() noexcept { word.fetch_or(kFence, std::memory_order_seq_cst); }
 

@@ -35,7 +35,10 @@ Sent Channel::try_send_slow(const Envelope& envelope, std::span<const std::byte>
     if (try_send_by_inbox(envelope, head, data)) return Sent::yes;
     promote();
   }
-  if (!ring_.try_write(envelope, head, data)) return Sent::full;
+  if (!ring_.try_write(envelope, head, data)) {
+    sender_.wants_room = true;
+    return Sent::full;
+  }
   wake();
   return Sent::yes;
 }
@@ -73,9 +76,8 @@ void Channel::promote() noexcept {
 
 void Channel::attend() noexcept {
   sender_.segment.attention(receiver_).attend(sender_.must_fence, [this]() noexcept {
-    // D1 (pairs with D2 in Transport::poll_doorbells): the lines are visible no later than their doorbell.
-    sender_.segment.doorbells(receiver_)[sender_.me].store(std::uint16_t(ring_.position()),
-                                                           std::memory_order_release);
+    // D1 (pairs with D2 in Transport::poll_rings): the lines are visible no later than their doorbell.
+    sender_.segment.doorbells(receiver_)[sender_.me].store(ring_.position(), std::memory_order_release);
   });
 }
 

@@ -21,6 +21,7 @@ struct SenderState {
   CellPool cells;
   int me;                     // local rank
   bool must_fence;            // this process takes no part in global barriers
+  bool wants_room = false;    // a ring was full since we slept last
   Attention always_wanted{};  // never 0: what the hot path looks at when must_fence
 };
 

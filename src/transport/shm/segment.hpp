@@ -36,19 +36,18 @@ struct Sizes {
   std::uint64_t bulk_bytes = 0;
   std::uint64_t cells = 0;
   std::uint64_t cell_bytes = 0;
+  std::uint64_t lines_bytes_max = 0;
 
-  /// From the settings DUNLIN_SHM_RING_LINES, _BULK_BYTES, _CELLS, _CELL_BYTES.
+  /// From the settings DUNLIN_SHM_*.
   static Sizes wanted() noexcept;
   /// In one word that is never 0.
   std::uint64_t pack() const noexcept;
   static Sizes unpack(std::uint64_t word) noexcept;
 };
 
-/// What a sender tells a receiver that reads doorbells: the low bits of its position in the ring.  16
-/// bits: a ring has fewer than 65536 lines, so a number that looks the same means no news.
-using Doorbell = Hardware::Atomic<std::uint16_t>;
-/// Several doorbells, for the receiver to compare at once.
-using DoorbellGroup = std::uint64_t;
+/// What a sender tells a receiver that reads doorbells: its position in the ring, whole, so that it never
+/// looks like an old one.
+using Doorbell = Hardware::Atomic<std::uint64_t>;
 
 /// Transfers of a rank, and what each takes: two cache lines.
 constexpr std::size_t kTransfers = 512;

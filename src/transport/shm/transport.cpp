@@ -2,7 +2,7 @@
 #include "transport/shm/transport.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -18,15 +18,18 @@ constexpr int kMessagesPerInbox = 16;
 /// Up to so many rings are looked at one by one (half a nanosecond each); of more only those whose
 /// doorbell rang.
 constexpr std::size_t kRingsPolledMax = 16;
+/// Not a position: the ring is looked at, whatever its doorbell says.
+constexpr std::uint64_t kNothingHeard = UINT64_MAX;
 
-constexpr int kDoorbellsInGroup = sizeof(DoorbellGroup) / sizeof(Doorbell);
-constexpr int kDoorbellBits = 8 * sizeof(Doorbell);
-static_assert(std::endian::native == std::endian::little);
-
-/// Relaxed: says only where to look; D2 orders what is found there.
-DoorbellGroup load_group(const Doorbell* doorbells, std::size_t group) noexcept {
-  return __atomic_load_n(reinterpret_cast<const DoorbellGroup*>(doorbells) + group, __ATOMIC_RELAXED);
-}
+/// Messages in one run, out of a cell.
+class CellPayload final : public Payload {
+ public:
+  CellPayload(const std::byte* data, std::size_t bytes) noexcept { first = {data, bytes}; }
+  void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
+    DUNLIN_ASSERT(from + bytes <= first.size());
+    std::memcpy(to, first.data() + from, bytes);
+  }
+};
 
 }  // namespace
 
@@ -48,6 +51,7 @@ Transport::Transport(Segment segment, const Setup& setup, bool takes_part_in_bar
       sender_{segment_, segment_.cell_pool(setup.local_rank), setup.local_rank, !takes_part_in_barriers, {}},
       channels_(peers_.size()),
       readers_(peers_.size()),
+      heard_(peers_.size(), kNothingHeard),
       inbox_reader_(segment_.inbox(setup.local_rank), segment_.base()) {
   sender_.always_wanted.ask_for_fences();
   if (!takes_part_in_barriers) attention().ask_for_fences();
@@ -66,12 +70,21 @@ int Transport::poll(Inbox& inbox) noexcept {
 }
 
 int Transport::poll_rings(Inbox& inbox) noexcept {
-  if (reads_doorbells_) [[unlikely]]
-    return poll_doorbells(inbox);
+  const Doorbell* const doorbells = segment_.doorbells(sender_.me);
   int delivered = 0;
   for (int& sender : active_) {
-    bool is_empty = false;
-    const int messages = poll_ring(sender, inbox, &is_empty);
+    std::uint64_t rung = 0;
+    if (reads_doorbells_) [[unlikely]] {
+      // D2 (pairs with D1 in Channel::attend): the lines that this doorbell announced are there.  Loaded
+      // before the ring is read: what comes later rings anew.
+      rung = doorbells[sender].load(std::memory_order_acquire);
+      if (rung == heard_[std::size_t(sender)]) continue;
+    }
+    const int peer = peers_[std::size_t(sender)];
+    RingReader& reader = *readers_[std::size_t(sender)];
+    int messages = 0;
+    while (messages < kMessagesPerRing && try_read(reader, peer, inbox)) ++messages;
+    if (messages < kMessagesPerRing) heard_[std::size_t(sender)] = rung;
     if (messages == 0) continue;
     delivered += messages;
     std::swap(sender, active_.front());
@@ -79,61 +92,12 @@ int Transport::poll_rings(Inbox& inbox) noexcept {
   return delivered;
 }
 
-int Transport::poll_ring(int sender, Inbox& inbox, bool* is_empty) noexcept {
-  RingReader& reader = *readers_[std::size_t(sender)];
-  int delivered = 0;
-  while (delivered < kMessagesPerRing) {
-    if (!try_read(reader, peers_[std::size_t(sender)], inbox)) {
-      *is_empty = true;
-      break;
-    }
-    ++delivered;
-  }
-  return delivered;
-}
-
-int Transport::poll_doorbells(Inbox& inbox) noexcept {
-  bool is_empty = false;
-  int delivered =
-      poll_ring(active_.front(), inbox, &is_empty);  // the one used last, without a look at its doorbell
-  const Doorbell* const doorbells = segment_.doorbells(sender_.me);
-  for (std::size_t group = 0; group < heard_.size(); ++group) {
-    const DoorbellGroup news = load_group(doorbells, group) ^ heard_[group];
-    if (news == 0) [[likely]]
-      continue;
-    for (int place = 0; place < kDoorbellsInGroup; ++place) {
-      const DoorbellGroup mask = DoorbellGroup{0xffff} << (place * kDoorbellBits);
-      const int sender = int(group) * kDoorbellsInGroup + place;
-      if ((news & mask) == 0 || !readers_[std::size_t(sender)]) continue;
-      // D2 (pairs with D1 in Channel::attend): the lines that this doorbell announced are there.  Loaded
-      // before the ring is read: what comes later rings anew.
-      const DoorbellGroup rung = doorbells[sender].load(std::memory_order_acquire);
-      is_empty = false;
-      const int messages = poll_ring(sender, inbox, &is_empty);
-      if (is_empty) heard_[group] = (heard_[group] & ~mask) | rung << (place * kDoorbellBits);
-      if (messages == 0) continue;
-      delivered += messages;
-      std::swap(*std::find(active_.begin(), active_.end(), sender), active_.front());
-    }
-  }
-  return delivered;
-}
-
-/// Makes the next poll look into a ring, whatever its doorbell says.
-void Transport::expect_news(int sender) noexcept {
-  const auto group = std::size_t(sender) / kDoorbellsInGroup;
-  const int shift = sender % kDoorbellsInGroup * kDoorbellBits;
-  const DoorbellGroup mask = DoorbellGroup{0xffff} << shift;
-  const DoorbellGroup differs = ~load_group(segment_.doorbells(sender_.me), group) & mask;
-  heard_[group] = (heard_[group] & ~mask) | differs;
-}
-
 int Transport::poll_inbox(Inbox& inbox, int messages_max) noexcept {
   int delivered = 0;
   const auto deliver = [&](Cell& cell) noexcept {
     if (cell.is_promotion) return start_ring(int(cell.sender));
     const Envelope envelope{cell.context, cell.source, cell.tag, cell.bytes, cell.kind};
-    inbox.arrived(peers_[cell.sender], envelope, RunPayload(cell.payload(), cell.bytes));
+    inbox.arrived(peers_[cell.sender], envelope, CellPayload(cell.payload(), cell.bytes));
     ++delivered;
   };
   while (delivered < messages_max && inbox_reader_.try_read(deliver)) {}
@@ -142,14 +106,14 @@ int Transport::poll_inbox(Inbox& inbox, int messages_max) noexcept {
 
 void Transport::start_ring(int sender) noexcept {
   DUNLIN_ASSERT(!readers_[std::size_t(sender)]);
-  readers_[std::size_t(sender)] = std::make_unique<RingReader>(segment_.ring(sender, sender_.me));
+  readers_[std::size_t(sender)] =
+      std::make_unique<RingReader>(segment_.ring(sender, sender_.me), sender_.must_fence);
+  heard_[std::size_t(sender)] = kNothingHeard;  // may have sent before it knew that we want doorbells
   active_.push_back(sender);
-  if (active_.size() <= kRingsPolledMax) return;
-  if (reads_doorbells_) return expect_news(sender);  // may have sent before it knew that we want doorbells
+  if (active_.size() <= kRingsPolledMax || reads_doorbells_) return;
   reads_doorbells_ = true;
-  heard_.resize((peers_.size() + kDoorbellsInGroup - 1) / kDoorbellsInGroup);
+  std::fill(heard_.begin(), heard_.end(), kNothingHeard);
   attention().ask_for_doorbells();
-  for (const int each : active_) expect_news(each);
 }
 
 int Transport::search_local_rank(int peer) const noexcept {

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/err.hpp"
@@ -54,7 +55,7 @@ class Transport final : public transport::Transport {
   }
 
   bool can_sleep() const noexcept override { return true; }
-  void announce_sleep() noexcept override { attention().announce(); }
+  void announce_sleep() noexcept override { attention().announce(std::exchange(sender_.wants_room, false)); }
   void sleep(std::int64_t timeout_ns) noexcept override { attention().sleep(timeout_ns); }
   void withdraw_sleep() noexcept override { attention().withdraw(); }
   void wake() noexcept override { attention().wake(); }
@@ -63,14 +64,15 @@ class Transport final : public transport::Transport {
   Transport(Segment segment, const Setup& setup, bool takes_part_in_barriers) noexcept;
 
   static int try_read(RingReader& reader, int peer, Inbox& inbox) noexcept {
-    const bool is_read =
-        reader.try_read_short([&inbox](std::uint64_t context, std::uint64_t source_and_tag,
-                                       const std::byte* payload, std::size_t bytes) noexcept {
-          return inbox.try_arrive_short(context, source_and_tag, payload, bytes);
-        });
-    return is_read ? 1 : try_read_any(reader, peer, inbox);
+    const RingReader::Front message = reader.front();
+    if (!message) return 0;
+    if (!message.is_short() || !inbox.try_arrive_short(message.context(), message.source_and_tag(),
+                                                       message.payload(), message.bytes()))
+      return read_any(reader, peer, inbox);
+    reader.pop_short();
+    return 1;
   }
-  [[gnu::noinline]] static int try_read_any(RingReader& reader, int peer, Inbox& inbox) noexcept {
+  [[gnu::noinline]] static int read_any(RingReader& reader, int peer, Inbox& inbox) noexcept {
     return reader.try_read([&inbox, peer](const Envelope& envelope, const Payload& payload) noexcept {
       inbox.arrived(peer, envelope, payload);
     });
@@ -87,10 +89,6 @@ class Transport final : public transport::Transport {
   Attention& attention() const noexcept { return segment_.attention(sender_.me); }
 
   int poll_rings(Inbox& inbox) noexcept;
-  int poll_doorbells(Inbox& inbox) noexcept;
-  /// Delivers a few messages of one ring; sets `*is_empty` when no more were there.
-  int poll_ring(int sender, Inbox& inbox, bool* is_empty) noexcept;
-  void expect_news(int sender) noexcept;
   int poll_inbox(Inbox& inbox, int messages_max) noexcept;
   void start_ring(int sender) noexcept;
 
@@ -101,7 +99,7 @@ class Transport final : public transport::Transport {
   std::vector<std::unique_ptr<RingReader>> readers_;  // by local rank; made by the peer's promotion
   std::vector<int> active_;           // local ranks of peers with a reader, the one used last first
   bool reads_doorbells_ = false;      // too many rings to look at each
-  std::vector<DoorbellGroup> heard_;  // doorbells as they were when their rings were found empty
+  std::vector<std::uint64_t> heard_;  // doorbells as they were when their rings were found empty
   InboxReader inbox_reader_;
 };
 

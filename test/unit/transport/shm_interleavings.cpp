@@ -50,7 +50,7 @@ struct SmallRing {
     }
     next = 0;
   }
-  BasicRingPlace<Model> place() { return {lines, bulk, &credits, &awaited, 4, sizeof bulk}; }
+  BasicRingPlace<Model> place() { return {lines, bulk, &credits, &awaited, &attention, 4, sizeof bulk}; }
   bool try_write(int message, std::size_t bytes) {
     const auto data = payload_of(message, bytes);
     return writer.try_write(envelope_of(message, bytes), {}, {data.data(), bytes});
@@ -89,6 +89,7 @@ struct SmallRing {
   alignas(64) std::byte bulk[1024];
   BasicCredits<Model> credits;
   BasicAwaited<Model> awaited;
+  BasicAttention<Model> attention;
   BasicRingWriter<Model> writer;
   BasicRingReader<Model> reader;
   int next = 0;  // message to be read
@@ -265,6 +266,42 @@ Interleaver::Outcome try_sleeper(bool must_fence, bool asks_for_fences) {
     program.threads = {[sleeper] { sleeper->send(); }, [sleeper] { sleeper->receive(); }};
     return program;
   });
+}
+
+/// A writer sleeps while its ring is full; the reader returns the room.
+template <class M>
+Interleaver::Outcome try_full_ring(bool must_fence) {
+  struct State {
+    BasicAttention<M> attention;
+    typename M::template Atomic<std::uint64_t> credits;
+  };
+  return Interleaver::explore([=] {
+    State* const state = renew<State>();
+    Interleaver::Program program;
+    program.threads = {[state, must_fence] {
+                         state->credits.store(1, std::memory_order_release);
+                         state->attention.room_returned(must_fence);
+                       },
+                       [state] {
+                         Interleaver::poll_until([state] {
+                           if (state->credits.load(std::memory_order_acquire) != 0) return true;
+                           state->attention.announce(true);
+                           if (state->credits.load(std::memory_order_acquire) == 0) state->attention.sleep(1);
+                           state->attention.withdraw();
+                           return false;
+                         });
+                       }};
+    return program;
+  });
+}
+
+TEST(SleepInterleavings, RoomWakesTheWriter) {
+  for (const bool must_fence : {false, true}) {
+    const auto outcome = must_fence ? try_full_ring<ModelWithoutBarrier>(true) : try_full_ring<Model>(false);
+    EXPECT_TRUE(outcome.is_complete);
+    EXPECT_EQ(outcome.deadlocks, 0u);
+  }
+  EXPECT_GT(try_full_ring<ModelWithoutBarrier>(false).deadlocks, 0u);
 }
 
 TEST(SleepInterleavings, NoWakeUpIsLost) {

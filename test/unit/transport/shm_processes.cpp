@@ -58,6 +58,12 @@ class Process {
     return finish(std::uint64_t(messages));
   }
 
+  /// Rank 0 sends `messages` to rank 1.
+  int flood(int messages) {
+    for (int message = 0; me_ == 0 && message < messages; ++message) send(1, 8);
+    return finish(me_ == 0 ? 0 : std::uint64_t(messages));
+  }
+
   /// The messages of `barriers` dissemination barriers.
   int pass_barriers(int barriers) {
     const int size = int(peers_.size());
@@ -83,21 +89,30 @@ class Process {
     std::vector<std::byte> data(bytes);
     for (std::size_t at = 0; at < bytes; ++at) data[at] = std::byte(number + at);
     const Envelope envelope{number, me_, 0, std::uint32_t(bytes), MessageKind::eager};
-    while (channel.try_send(envelope, {}, {data.data(), bytes}) != Sent::yes) {
-      if (transport_->poll(inbox_) == 0) sched_yield();
+    const auto try_send = [&] { return channel.try_send(envelope, {}, {data.data(), bytes}) == Sent::yes; };
+    while (!try_send()) {
+      if (sleep_unless(try_send)) break;
     }
     ++number;
   }
   void sleep() {
+    sleep_unless([] { return false; });
+  }
+  /// Sleeps until a message is there, or room; not if there is one already or `try_last()` succeeds, as which
+  /// it answers.
+  template <class Try>
+  bool sleep_unless(Try&& try_last) {
     constexpr std::int64_t kFarTooLongNs = 5'000'000'000;
-    if (transport_->poll(inbox_) > 0) return;
+    if (transport_->poll(inbox_) > 0) return false;
     transport_->announce_sleep();
-    if (transport_->poll(inbox_) == 0) {
+    bool is_done = false;
+    if (transport_->poll(inbox_) == 0 && !(is_done = try_last())) {
       const auto start = os::now_ns();
       transport_->sleep(kFarTooLongNs);
       is_late_ |= os::now_ns() - start >= kFarTooLongNs;
     }
     transport_->withdraw_sleep();
+    return is_done;
   }
 
   const int me_;
@@ -146,6 +161,13 @@ TEST(ShmProcesses, TwoRanksTinyRings) {
 }
 TEST(ShmProcesses, FiveRanksTinyRings) {
   exchange(5, 4'000, {{"SHM_RING_LINES", "4"}, {"SHM_BULK_BYTES", "1024"}, {"SHM_CELLS", "2"}});
+}
+/// One sends, the other sleeps and wakes: who waits for room sleeps until it is there.
+TEST(ShmProcesses, FullRingsWakeTheirWriter) {
+  const int fd = memfd_create("dunlin-test", MFD_CLOEXEC);
+  run_processes(fd, 2, {{"SHM_RING_LINES", "16"}},
+                [](int fd, int rank) { return Process(fd, rank, 2).flood(20'000); });
+  close(fd);
 }
 TEST(ShmProcesses, InboxOnly) {
   exchange(4, 2'000, {{"SHM_INBOX_MESSAGES", "1000000"}, {"SHM_CELL_BYTES", "4096"}});

@@ -34,13 +34,21 @@ std::size_t bytes_of(int message, std::size_t bytes_max) {
   return std::size_t(std::uint32_t(message) * 2654435761u >> 8) % (bytes_max + 1);
 }
 
+/// One ring, and the word of the process that writes it.
+struct RingMemory {
+  RingMemory(std::uint64_t line_count, std::uint64_t bulk_bytes)
+      : lines(line_count), bulk(bulk_bytes), credits(1), awaited(1), writer(1),
+        place{lines.at, bulk.at, credits.at, awaited.at, writer.at, line_count, bulk_bytes} {}
+  Zeroed<Line> lines;
+  Zeroed<std::byte> bulk;
+  Zeroed<Credits> credits;
+  Zeroed<Awaited> awaited;
+  Zeroed<Attention> writer;
+  const RingPlace place;
+};
+
 /// With `kind` eager, some messages are taken by their envelope, as a receive does that waits for one.
-void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int messages, MessageKind kind) {
-  Zeroed<Line> lines(line_count);
-  Zeroed<std::byte> bulk(bulk_bytes);
-  Zeroed<Credits> credits(1);
-  Zeroed<Awaited> awaited(1);
-  const RingPlace place{lines.at, bulk.at, credits.at, awaited.at, line_count, bulk_bytes};
+void exchange_by_ring(const RingPlace& place, int messages, MessageKind kind) {
   const std::size_t bytes_max = place.bytes_max();
   std::thread sender([&] {
     RingWriter writer(place);
@@ -73,8 +81,9 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int me
         bytes = reader.try_take_any(std::uint64_t(message), message, -message, taken.data(), room);
       EXPECT_NE(bytes, RingReader::kOther);
       if (bytes < 0) return false;
-      deliver({std::uint64_t(message), message, -message, std::uint32_t(bytes)},
-              RunPayload(taken.data(), std::size_t(bytes)));
+      EXPECT_EQ(std::size_t(bytes), bytes_of(message, bytes_max));
+      for (std::int64_t at = 0; at < bytes; ++at)
+        EXPECT_EQ(taken[std::size_t(at)], std::byte(message + int(at)));
       return true;
     };
     while (takes ? !try_take() : !reader.try_read(deliver)) std::this_thread::yield();
@@ -82,24 +91,22 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int me
   sender.join();
 }
 
-TEST(ShmThreads, TinyRing) {
-  exchange_by_ring(4, 1024, 20'000, MessageKind::control);
-  exchange_by_ring(4, 1024, 20'000, MessageKind::eager);
+void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes) {
+  for (const MessageKind kind : {MessageKind::control, MessageKind::eager}) {
+    const RingMemory memory(line_count, bulk_bytes);
+    exchange_by_ring(memory.place, 20'000, kind);
+  }
 }
-TEST(ShmThreads, Ring) {
-  exchange_by_ring(256, 65536, 20'000, MessageKind::control);
-  exchange_by_ring(256, 65536, 20'000, MessageKind::eager);
-}
+
+TEST(ShmThreads, TinyRing) { exchange_by_ring(4, 1024); }
+TEST(ShmThreads, Ring) { exchange_by_ring(256, 65536); }
 
 /// Data goes into the buffer that the reader waits with, where the writer finds it in time, else by the ring.
 TEST(Ring, AwaitedBuffersAreTheReadersOwn) {
   constexpr int kMessages = 40'000;
   constexpr std::size_t kBytes = 200;
-  Zeroed<Line> lines(16);
-  Zeroed<std::byte> bulk(4096);
-  Zeroed<Credits> credits(1);
-  Zeroed<Awaited> awaited(1);
-  const RingPlace place{lines.at, bulk.at, credits.at, awaited.at, 16, 4096};
+  const RingMemory memory(16, 4096);
+  const RingPlace& place = memory.place;
   int placed = 0;
   std::thread sender([&] {
     RingWriter writer(place);
@@ -141,11 +148,8 @@ TEST(Ring, AwaitedBuffersAreTheReadersOwn) {
 
 /// A receive takes nothing that is not its message, whatever lies in the ring.
 TEST(Ring, OnlyTheMessageAskedForIsTaken) {
-  Zeroed<Line> lines(16);
-  Zeroed<std::byte> bulk(4096);
-  Zeroed<Credits> credits(1);
-  Zeroed<Awaited> awaited(1);
-  const RingPlace place{lines.at, bulk.at, credits.at, awaited.at, 16, 4096};
+  const RingMemory memory(16, 4096);
+  const RingPlace& place = memory.place;
   RingWriter writer(place);
   RingReader reader(place);
   std::vector<std::byte> data(1024), taken(1024);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "os/clock.hpp"
 #include "transport/shm/transport.hpp"
@@ -94,6 +95,57 @@ TEST(ShmTransfers, ShareNoByteWithMessages) {
     EXPECT_TRUE(std::all_of(lines, lines + kTransfers * kTransferBytes,
                             [](std::byte each) { return each == std::byte{0xff}; }));
   }
+}
+
+/// With doorbells: a message is found however many a named receive took before.
+TEST(ShmDoorbells, NeverLookLikeOldOnes) {
+  constexpr int kRanks = 20;
+  constexpr int kLines = 1 << 16;
+  ShmNode<kRanks> node;
+  CountingInbox inbox;
+  const std::byte data{7};
+  const auto send = [&](int from) {
+    const Envelope envelope{1, from, 7, 1, MessageKind::eager};
+    return node[from].connect(10)->try_send(envelope, {}, {&data, 1}) == Sent::yes;
+  };
+  for (int message = 0; message < 8; ++message) {
+    for (int from = 1; from < kRanks; ++from) {
+      ASSERT_TRUE(send(from));
+      while (node[0].poll(inbox) > 0) {}
+    }
+  }
+  ASSERT_EQ(inbox.bytes_right, 8 * (kRanks - 1));
+  RingReader& reader = *node[0].reader_of(11);
+  std::byte taken{};
+  for (int line = 0; line < kLines - 1; ++line) {
+    ASSERT_TRUE(send(1));
+    std::int64_t bytes = reader.try_take(1, 1, 7, &taken, 1);
+    if (bytes < 0) bytes = reader.try_take_any(1, 1, 7, &taken, 1);
+    ASSERT_EQ(bytes, 1);
+  }
+  ASSERT_TRUE(send(1));
+  EXPECT_EQ(node[0].poll(inbox), 1);
+}
+
+/// A pair that has little to say uses few pages of its bulk ring, lap after lap.
+TEST(ShmBulk, FirstLapsAreShort) {
+  ShmNode<2> node;
+  CountingInbox inbox;
+  const std::vector<std::byte> data(4096, std::byte{7});
+  const Envelope envelope{1, 0, 7, std::uint32_t(data.size()), MessageKind::eager};
+  const auto exchange = [&](int messages) {
+    for (int message = 0; message < messages; ++message) {
+      ASSERT_EQ(node[0].connect(11)->try_send(envelope, {}, {data.data(), data.size()}), Sent::yes);
+      while (node[1].poll(inbox) > 0) {}
+    }
+  };
+  exchange(1);
+  const std::int64_t before = node.bytes();
+  exchange(40);
+  EXPECT_LE(node.bytes() - before, 96 << 10);
+  exchange(400);
+  EXPECT_GE(node.bytes() - before, 200 << 10);
+  EXPECT_EQ(inbox.bytes_right, 441);
 }
 
 /// Who sleeps until a word changes is woken by who changes it, without a message.
