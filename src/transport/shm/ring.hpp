@@ -16,7 +16,7 @@
 // how long it is stands in the low bits of the place, which is a multiple of 64.
 //
 // The other way goes one line, `Awaited`: in which buffer the reader waits for the very next message, so that
-// the writer may put the data there itself (protocol/placing.cpp) and write a message that says so.
+// the writer may offer to copy there instead of sending the data (protocol/rendezvous.cpp).
 //
 // Thread safety: one writer (RingWriter), one reader (RingReader), in different processes.
 // Invariants:
