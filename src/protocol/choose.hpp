@@ -22,10 +22,9 @@ enum class Way : std::uint8_t {
 struct Facts {
   std::size_t bytes = 0;
   std::size_t eager_bytes = 0;      // largest message that goes whole
-  std::size_t announced_bytes = 0;  // smallest that is worth more where its receive waits
+  std::size_t shared_bytes = 0;    // smallest message that is worth a shared copy
   bool is_to_self = false;
   bool must_be_offered = false;   // the receiver holds too much, or is the one who chooses
-  bool is_announced = false;      // a receive waits for just this message, and says where
   bool shares_cores = false;      // both ranks may have one CPU: a handshake costs two switches
   bool maps = false;              // plain loads and stores reach one of the two buffers
   bool reads = false;             // the kernel reads the sender's buffer
@@ -33,8 +32,8 @@ struct Facts {
 };
 
 constexpr Way choose(const Facts& facts) noexcept {
-  const bool is_wanted = facts.is_announced && facts.maps && !facts.shares_cores;
-  const bool is_short = is_wanted ? facts.bytes < facts.announced_bytes : facts.bytes <= facts.eager_bytes;
+  const bool may_be_shared = facts.maps && !facts.shares_cores && facts.bytes >= facts.shared_bytes;
+  const bool is_short = facts.bytes <= facts.eager_bytes && !may_be_shared;
   if (is_short && !facts.must_be_offered) return Way::channel;
   if (facts.is_to_self) return Way::to_self;
   if (facts.maps) return Way::shared_copy;

@@ -1,6 +1,6 @@
 // Buffers of peers: contiguous, or with gaps by a published layout.
 //
-// A rank publishes the layout of a type once; offers and announced receives name it by its address.  The
+// A rank publishes the layout of a type once; offers and receives name it by its address.  The
 // other side decodes it once per peer and type, and then copies between both layouts in one pass, without
 // packing. Called by shared_copy.cpp, rendezvous.cpp and receiver.cpp.  Described in docs/datatypes.md.
 // Thread safety: under base/big_lock.hpp, as all of protocol/.

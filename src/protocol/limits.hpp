@@ -8,8 +8,8 @@ namespace dunlin::protocol {
 
 /// Whole through the channel, without asking: up to here.
 extern IntVariable eager_bytes;
-/// A receive says where it waits from here on; what it waits for is then copied once.
-extern IntVariable announced_bytes;
+/// Copied once, from buffer to buffer, from here on where a buffer maps.
+extern IntVariable shared_bytes;
 /// A shared copy of less is one chunk: handing over a half costs more than it saves.
 extern IntVariable halves_bytes;
 /// A shared copy up to here has two chunks; a longer one has chunks of `chunk_bytes`.

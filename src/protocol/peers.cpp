@@ -55,8 +55,8 @@ transport::Sent Peer::try_send(const Control& control, const Source& data) noexc
 }
 
 void Peer::update_eager_bytes_max_now() noexcept {
-  // What a receive may wait for, and say where, is decided by `choose`.
-  const std::int64_t certain = shm ? std::min(eager_bytes_max, announced_bytes.get() - 1) : eager_bytes_max;
+  // What may be worth a shared copy is decided by `choose`.
+  const std::int64_t certain = shm ? std::min(eager_bytes_max, shared_bytes.get() - 1) : eager_bytes_max;
   eager_bytes_max_now = must_wait() ? -1 : certain;
   const std::int64_t line = std::min<std::int64_t>(eager_bytes_max_now, transport::shm::Line::kFirstBytes);
   short_bytes_end_now = shm ? std::uint64_t(line + 1) : 0;

@@ -6,7 +6,6 @@
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "protocol/delivery.hpp"
-#include "protocol/limits.hpp"
 
 namespace dunlin::protocol {
 namespace {
@@ -72,14 +71,12 @@ int Receiver::receive_next(ReceiveRequest& request, Comm& comm, Plane plane, con
 
 bool Receiver::try_receive_now(Comm& comm, Plane plane, const Target& data, int source, int tag,
                                Completion& completion) noexcept {
-  if (source < 0 || tag < 0 || named_receives.are_used_up()) return false;
+  if (source < 0 || tag < 0 || !data.is_contiguous() || named_receives.are_used_up()) return false;
   const match::Key key{comm.context_of(plane), source, tag};
   if (!matcher_.is_free(key)) return false;
   Peer* const peer = peers_.or_null(comm.target_members[source]);
   if (!peer || !peer->incoming) [[unlikely]]
     return false;
-  if (std::int64_t(data.bytes) >= announced_bytes.get()) announce(*peer, key, data);
-  if (!data.is_contiguous()) return false;
   for (int polls = polls_direct_;; transport::shm::Hardware::pause()) {
     std::int64_t bytes =
         peer->incoming->try_take(key.context, source, tag, data.address, std::int64_t(data.bytes));
@@ -94,20 +91,6 @@ bool Receiver::try_receive_now(Comm& comm, Plane plane, const Target& data, int 
     }
     if (bytes == transport::shm::RingReader::kOther || --polls <= 0) return false;
   }
-}
-
-/// Tells the sender where its next message is waited for.  Nothing else may get that message if it is of this
-/// key (Matcher::is_free), and the receive has to wait until one is read.
-void Receiver::announce(Peer& peer, const match::Key& key, const Target& data) const noexcept {
-  if (!peers_.is_mappable(data)) return;
-  const std::uint64_t layout = data.type ? published_layout(*data.type) : 0;
-  if (data.type && layout == 0) return;
-  peer.incoming->await({.context = key.context,
-                        .source = key.source,
-                        .tag = key.tag,
-                        .address = reinterpret_cast<std::uint64_t>(data.address),
-                        .bytes = data.bytes,
-                        .layout = layout});
 }
 
 match::Unexpected* Receiver::probe(Comm& comm, Plane plane, int source, int tag) noexcept {

@@ -70,7 +70,6 @@ class Receiver {
   void deliver_kept(ReceiveRequest& request, match::Unexpected& message) noexcept;
   void accept(ReceiveRequest& request, int peer, const transport::Envelope& envelope,
               const transport::Payload& payload) noexcept;
-  [[gnu::noinline]] void announce(Peer& peer, const match::Key& key, const Target& data) const noexcept;
   void keep_unexpected(int peer, const transport::Envelope& envelope,
                        const transport::Payload& payload) noexcept;
   void forget(match::Unexpected& message) noexcept;

@@ -28,17 +28,7 @@ std::byte* Rendezvous::lines_of(int peer) const noexcept {
   return peers_.shared_memory() ? peers_.shared_memory()->shared_lines(peer) : nullptr;
 }
 
-MappedBuffer Rendezvous::announced_for(Peer& peer, const transport::Envelope& envelope,
-                                       const Source& data) noexcept {
-  const transport::shm::AwaitedBuffer* const awaited = peer.shm ? peer.shm->awaited() : nullptr;
-  if (!awaited || awaited->context != envelope.context || awaited->source != envelope.source ||
-      awaited->tag != envelope.tag || awaited->bytes < data.bytes)
-    return {};
-  peer::PeerMemory* const memory = peers_.memory_of(peer);
-  return memory ? peer.layouts.map(*memory, {awaited->address, data.bytes, awaited->layout}) : MappedBuffer{};
-}
-
-transport::Sent Rendezvous::try_offer(SendRequest& request, Way way, MappedBuffer announced) noexcept {
+transport::Sent Rendezvous::try_offer(SendRequest& request, Way way) noexcept {
   DUNLIN_ASSERT(!request.copy && request.exposed == 0);
   Peer& peer = *request.peer;
   const Source& data = request.data;
@@ -52,15 +42,12 @@ transport::Sent Rendezvous::try_offer(SendRequest& request, Way way, MappedBuffe
     if (data.type && own.layout == 0) way = Way::pieces;
   }
   if (way == Way::shared_copy) {
-    const bool is_known = bool(announced);
-    const bool is_readable = peers_.is_mappable(data);
     offer.is_sender_owner = peer.distance.is_far();
     offer.chunking = Chunks::cut(data.bytes);
-    request.copy = copies_.open(request, peer, data, offer.chunking, lines_of(peers_.me()),
-                                std::move(announced), offer.is_sender_owner);
+    request.copy =
+        copies_.open(request, peer, data, offer.chunking, lines_of(peers_.me()), offer.is_sender_owner);
     if (request.copy) {
-      offer.is_readable = is_readable;
-      offer.is_accepted = is_known;
+      offer.is_readable = peers_.is_mappable(data);
       offer.asks_for_lines = request.copy->asks_for_lines = peer.distance.asks_for_lines();
       offer.handle = std::uint64_t{request.copy->use()} << 32 | request.copy->index();
     } else {
@@ -139,7 +126,7 @@ bool Rendezvous::try_join(ReceiveRequest& request, Peer& peer, const Offer& offe
     is_writable = !data.type || own.layout != 0;
   }
   own.bytes = bytes;
-  if (!theirs && !is_writable && !offer.is_accepted) return false;
+  if (!theirs && !is_writable) return false;
   if (offer.asks_for_lines) Distance::write_lines(lines_of(peers_.me()) + kDistanceLinesAt);
   SharedCopy& copy =
       copies_.join(request, peer, data, bytes, offer.bytes, offer.chunking, lines_of(peer.index),

@@ -21,10 +21,8 @@ class Rendezvous {
  public:
   explicit Rendezvous(Peers& peers) noexcept : peers_(peers) {}
 
-  /// Where a receive waits for just this message; nothing else than `buffer` is mapped for it.
-  MappedBuffer announced_for(Peer& peer, const transport::Envelope& envelope, const Source& data) noexcept;
   /// Sends the envelope of `request` with an offer.  Unless it answers `yes` nothing is under way.
-  transport::Sent try_offer(SendRequest& request, Way way, MappedBuffer announced) noexcept;
+  transport::Sent try_offer(SendRequest& request, Way way) noexcept;
   /// Takes what was offered.
   void accept(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept;
 

@@ -27,24 +27,18 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
   Peer& peer = *request.peer;
   Facts facts{.bytes = request.data.bytes,
               .eager_bytes = std::size_t(peer.eager_bytes_max),
-              .announced_bytes = std::size_t(announced_bytes.get()),
+              .shared_bytes = std::size_t(shared_bytes.get()),
               .is_to_self = peer.index == peers_.me(),
               .must_be_offered = peer.is_held_back,
               .shares_cores = shares_cores_};
-  MappedBuffer announced;
-  if (facts.bytes >= facts.announced_bytes && peer.shm) {
-    if (!shares_cores_ && facts.bytes <= facts.eager_bytes)  // it decides the way
-      announced = rendezvous_.announced_for(peer, request.envelope, request.data);
+  if (facts.bytes >= facts.shared_bytes && peer.shm) {
     const peer::PeerMemory* const memory = peers_.memory_of(peer);
-    const Source& data = request.data;
-    facts.is_announced = bool(announced);
     facts.reads = memory && memory->can_copy_anywhere();
     // Where this buffer cannot be mapped perhaps the receiver's can; but a kernel that reads is sure.
-    facts.maps = memory && memory->can_map() && (announced || !facts.reads || peers_.is_mappable(data));
+    facts.maps = memory && memory->can_map() && (!facts.reads || peers_.is_mappable(request.data));
   }
   const Way way = choose(facts);
-  if (way == Way::channel) return try_send_whole(request);
-  return rendezvous_.try_offer(request, way, std::move(announced));
+  return way == Way::channel ? try_send_whole(request) : rendezvous_.try_offer(request, way);
 }
 
 transport::Sent Sender::try_send_whole(SendRequest& request) noexcept {

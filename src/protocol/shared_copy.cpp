@@ -43,11 +43,11 @@ bool SharedCopy::try_meet() noexcept {
   if (is_met_) return true;
   DUNLIN_ASSERT(side_ == CopySide::sender);
   const CopyProgress receiver = transfer_->progress(CopySide::receiver);
-  if (receiver.use != use_) return is_known_;
+  if (receiver.use != use_) return false;
   is_met_ = true;
   const TransferBuffer& buffer = transfer_->buffer();
   bytes_ = std::min<std::uint64_t>(from_.bytes, buffer.bytes);
-  if (!is_known_ && receiver.is_writable)
+  if (receiver.is_writable)
     theirs_ = peer_->layouts.map(*peer_->memory, {buffer.address, bytes_, buffer.layout});
   is_alone_ = !receiver.can_copy;
   if (!theirs_ && is_alone_) spoil();
@@ -137,7 +137,7 @@ SharedCopy& SharedCopies::make(Request& request, Peer& peer, bool is_owned) noex
 }
 
 SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data, unsigned chunking,
-                               std::byte* transfers, MappedBuffer announced, bool is_owned) noexcept {
+                               std::byte* transfers, bool is_owned) noexcept {
   if (uses_.empty()) {
     uses_.resize(kTransfers);
     for (std::uint32_t i = kTransfers; i > 0; --i) free_transfers_.push_back(i - 1);
@@ -152,8 +152,6 @@ SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data,
   copy.bytes_ = data.bytes;
   copy.chunks_ = Chunks::of(data.bytes, chunking);
   copy.from_ = data;
-  copy.is_known_ = bool(announced);
-  copy.theirs_ = std::move(announced);
   copy.transfer_->begin(copy.use_);
   last_sent_ = &copy;
   return &copy;

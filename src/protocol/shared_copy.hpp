@@ -71,7 +71,6 @@ class SharedCopy {
   bool is_owned_ = false;     // this side copies first
   bool is_met_ = false;       // the receive is known: chunks may be claimed
   bool is_spoilt_ = false;    // what this side copied is not to be trusted
-  bool is_known_ = false;     // sender's: `theirs_` was announced
   bool is_alone_ = false;     // the other side cannot copy
   bool is_writable_ = false;  // receiver's: the sender may copy
   std::uint32_t use_ = 0, index_ = 0;
@@ -95,11 +94,10 @@ class SharedCopies {
 
   ~SharedCopies();
 
-  /// The sender's side, with a transfer for it; nullptr when all are in use.  `announced`: the buffer in
-  /// which the message's receive waits, mapped, or nothing.  The offer has to leave next, or `withdraw`
-  /// follows.
+  /// The sender's side, with a transfer for it; nullptr when all are in use.  The offer has to leave next, or
+  /// `close` follows.
   SharedCopy* open(Request& request, Peer& peer, const Source& data, unsigned chunking, std::byte* transfers,
-                   MappedBuffer announced, bool is_owned) noexcept;
+                   bool is_owned) noexcept;
   /// The receiver's side of an offer.  `theirs`: the sender's data, where it can be mapped.
   SharedCopy& join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted,
                    std::size_t bytes_offered, unsigned chunking, std::byte* transfers, std::uint64_t handle,

@@ -51,7 +51,7 @@ std::string describe(const Nodes& nodes) {
 Settings settings_of(Dice& dice, std::uint64_t eager_bytes) {
   return Settings({{"EAGER_BYTES", eager_bytes},
                    {"UNEXPECTED_BYTES", one_of(dice, {0, 200, 5000, 1 << 30, 1 << 30})},
-                   {"ANNOUNCED_BYTES", one_of(dice, {1, 64, 1000, 4096})},
+                   {"SHARED_COPY_BYTES", one_of(dice, {1, 64, 1000, 16384})},
                    {"SHARED_COPY_HALVES_BYTES", one_of(dice, {1, 500, 8192})},
                    {"SHARED_COPY_CHUNKED_BYTES", one_of(dice, {1, 2000, 65536})},
                    {"SHARED_COPY_CHUNK_BYTES", one_of(dice, {64, 1024, 65536})},

@@ -9,7 +9,7 @@
 namespace dunlin::protocol {
 namespace {
 
-constexpr std::size_t kEager = 1000, kAnnounced = 100;
+constexpr std::size_t kEager = 1000, kShared = 100;
 
 struct Bits {
   unsigned value;
@@ -24,18 +24,17 @@ Facts facts_of(unsigned bits, std::size_t bytes) {
   Bits each{bits};
   return {.bytes = bytes,
           .eager_bytes = kEager,
-          .announced_bytes = kAnnounced,
+          .shared_bytes = kShared,
           .is_to_self = each.take(),
           .must_be_offered = each.take(),
-          .is_announced = each.take(),
           .shares_cores = each.take(),
           .maps = each.take(),
           .reads = each.take(),
           .is_kernel_slower = each.take()};
 }
 
-constexpr unsigned kCombinations = 1u << 7;
-constexpr std::size_t kSizes[] = {0, 1, kAnnounced - 1, kAnnounced, kEager, kEager + 1, std::size_t{1} << 40};
+constexpr unsigned kCombinations = 1u << 6;
+constexpr std::size_t kSizes[] = {0, 1, kShared - 1, kShared, kEager, kEager + 1, std::size_t{1} << 40};
 
 template <class Check>
 void for_all(Check&& check) {
@@ -49,18 +48,17 @@ void for_all(Check&& check) {
 
 TEST(Choose, ShortMessagesGoWholeUnlessTheReceiverSaysNo) {
   for_all([](const Facts& facts, Way way) {
-    const bool is_certain = !facts.must_be_offered && facts.bytes < kAnnounced;
+    const bool is_certain = !facts.must_be_offered && facts.bytes < kShared;
     const bool is_out = facts.must_be_offered || facts.bytes > kEager;
     EXPECT_FALSE(is_certain && way != Way::channel);
     EXPECT_FALSE(is_out && way == Way::channel);
   });
 }
 
-TEST(Choose, WhatIsWaitedForIsCopiedOnceFromASmallerSizeOn) {
+TEST(Choose, WhatMapsIsCopiedOnceFromASmallerSizeOn) {
   for_all([](const Facts& facts, Way way) {
-    if (facts.must_be_offered || facts.bytes < kAnnounced || facts.bytes > kEager) return;
-    const bool is_worth_it = facts.is_announced && facts.maps && !facts.shares_cores;
-    EXPECT_EQ(way == Way::channel, !is_worth_it);
+    if (facts.must_be_offered || facts.bytes < kShared || facts.bytes > kEager) return;
+    EXPECT_NE(way == Way::channel, facts.maps && !facts.shares_cores);
   });
 }
 
