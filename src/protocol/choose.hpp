@@ -21,8 +21,8 @@ enum class Way : std::uint8_t {
 
 struct Facts {
   std::size_t bytes = 0;
-  std::size_t eager_bytes = 0;      // largest message that goes whole
-  std::size_t shared_bytes = 0;    // smallest message that is worth a shared copy
+  std::size_t eager_bytes = 0;   // largest message that goes whole
+  std::size_t shared_bytes = 0;  // smallest message that is worth a shared copy
   bool is_to_self = false;
   bool must_be_offered = false;   // the receiver holds too much, or is the one who chooses
   bool shares_cores = false;      // both ranks may have one CPU: a handshake costs two switches

@@ -8,9 +8,13 @@ IntVariable eager_bytes{"EAGER_BYTES",
                         "largest message that is sent through the channel without asking the receiver",
                         0,
                         1 << 30};
-IntVariable shared_bytes{"SHARED_COPY_BYTES", 16 << 10, "bytes",
-                         "smallest message that is copied once, from buffer to buffer, where one of them maps", 1,
-                         1 << 30};
+IntVariable shared_bytes{
+    "SHARED_COPY_BYTES",
+    16 << 10,
+    "bytes",
+    "smallest message that is copied once, from buffer to buffer, where one of them maps",
+    1,
+    1 << 30};
 IntVariable halves_bytes{"SHARED_COPY_HALVES_BYTES",
                          8 << 10,
                          "bytes",
