@@ -58,13 +58,6 @@ class Channel final : public transport::Channel {
       attend();
   }
 
-  /// Where the receiver waits for the next message that is sent here, or nullptr.
-  const AwaitedBuffer* awaited() const noexcept { return is_promoted_ ? ring_.awaited() : nullptr; }
-  /// Has the line on its way before `awaited` looks at it.
-  void fetch_awaited() const noexcept {
-    if (is_promoted_) ring_.fetch_awaited();
-  }
-
   std::size_t bytes_max() const noexcept override { return bytes_max_; }
 
  private:

@@ -15,9 +15,6 @@
 // A protocol header that goes with bulk stays in the line, so that the data begins at a whole line of bulk;
 // how long it is stands in the low bits of the place, which is a multiple of 64.
 //
-// The other way goes one line, `Awaited`: in which buffer the reader waits for the very next message, so that
-// the writer may offer to copy there instead of sending the data (protocol/rendezvous.cpp).
-//
 // Thread safety: one writer (RingWriter), one reader (RingReader), in different processes.
 // Invariants:
 //  1. Positions count lines (bytes in the bulk ring) from 0, 64 bits wide, and never wrap; a line lies at its
@@ -27,10 +24,7 @@
 //     reader until that returns the credit.
 //  4. The writer stores the flags of a message in rising order and never waits in between: it has room for
 //     all of them before it begins.
-//  5. `Awaited` counts for the message at its position only, and the reader writes it only while that is not
-//     the next one: so whoever finds it at the writer's position may read it, and use the buffer, until that
-//     message is written.
-//  6. Flags lie at the same place in every line, and every line is written anew in each lap: old payload is
+//  5. Flags lie at the same place in every line, and every line is written anew in each lap: old payload is
 //     never taken for a flag, and an old flag differs from the awaited one by the size of the ring.
 #pragma once
 
@@ -49,16 +43,6 @@
 #include "transport/transport.hpp"
 
 namespace dunlin::transport::shm {
-
-/// Where and by which message a receive can be met.
-struct AwaitedBuffer {
-  std::uint64_t context = 0;
-  std::int32_t source = 0;
-  std::int32_t tag = 0;
-  std::uint64_t address = 0;  // in the reader's memory
-  std::uint64_t bytes = 0;    // room
-  std::uint64_t layout = 0;   // address of its published layout in the reader's memory; 0: contiguous
-};
 
 /// One cache line of the ring.
 template <class M>
@@ -81,13 +65,6 @@ struct alignas(64) BasicCredits {
   typename M::template Atomic<std::uint64_t> bulk;   // position behind the last byte of bulk read; reader
 };
 
-/// A receive that waits for the next message of the ring.
-template <class M>
-struct alignas(64) BasicAwaited {
-  typename M::template Atomic<std::uint64_t> position;  // of that message, plus 1; 0: none; reader
-  AwaitedBuffer buffer;                                 // reader
-};
-
 /// `bytes` and `kind` of an envelope in 32 bits, beside the flag.
 struct Meta {
   static constexpr std::uint32_t kBytesMask = (1u << 24) - 1;
@@ -105,7 +82,6 @@ struct BasicRingPlace {
   BasicLine<M>* lines = nullptr;
   std::byte* bulk = nullptr;
   BasicCredits<M>* credits = nullptr;
-  BasicAwaited<M>* awaited = nullptr;
   BasicAttention<M>* writer = nullptr;  // of the process that writes the ring
   std::uint64_t line_count = 0;         // a power of two, at least 4
   std::uint64_t bulk_bytes = 0;         // a power of two, at least 1024
@@ -156,15 +132,6 @@ class BasicRingWriter {
 
   /// Of the next line; changes with every message.
   std::uint64_t position() const noexcept { return position_; }
-
-  /// The buffer in which the reader waits for the next message, or nullptr.  Good until that is written.
-  const AwaitedBuffer* awaited() const noexcept {
-    // A2 (pairs with A1 in await): the buffer is there.
-    const std::uint64_t position = place_.awaited->position.load(std::memory_order_acquire);
-    return position == position_ + 1 ? &place_.awaited->buffer : nullptr;
-  }
-
-  void fetch_awaited() const noexcept { __builtin_prefetch(place_.awaited); }
 
   /// hot path: a message of one line; only when has_room().
   [[gnu::always_inline]] void write_short(const Envelope& envelope, const std::byte* data) noexcept {
@@ -500,16 +467,6 @@ class BasicRingReader {
     return true;
   }
 
-  /// Tells the writer where the next message is waited for.  It must be certain that this receive, and no
-  /// other, gets that message if its key is the receive's, and that the buffer stays until a message is read.
-  void await(const AwaitedBuffer& buffer) noexcept {
-    // Relaxed: our own word.  Once written it stands until the message is read: the writer may be using it.
-    if (place_.awaited->position.load(std::memory_order_relaxed) == position_ + 1) return;
-    place_.awaited->buffer = buffer;
-    // A1 (pairs with A2 in awaited).
-    place_.awaited->position.store(position_ + 1, std::memory_order_release);
-  }
-
  private:
   [[gnu::noinline]] void return_credits() noexcept {
     returned_ = position_;
@@ -534,7 +491,6 @@ class BasicRingReader {
 
 using Line = BasicLine<Hardware>;
 using Credits = BasicCredits<Hardware>;
-using Awaited = BasicAwaited<Hardware>;
 using RingPlace = BasicRingPlace<Hardware>;
 using RingPayload = BasicRingPayload<Hardware>;
 using RingWriter = BasicRingWriter<Hardware>;
@@ -542,6 +498,5 @@ using RingReader = BasicRingReader<Hardware>;
 
 static_assert(sizeof(Line) == 64);
 static_assert(sizeof(Credits) == 64);
-static_assert(sizeof(Awaited) == 64);
 
 }  // namespace dunlin::transport::shm

@@ -100,8 +100,8 @@ Segment::Segment(const Sizes& sizes, int ranks) noexcept : sizes_(sizes) {
       front_bytes_ + std::uint64_t(ranks) * kPromotionBytes + sizes.cells * sizes.cell_bytes;
   transfers_offset_ = round_up(cells_end, kPageBytes);
   pairs_offset_ = transfers_offset_ + round_up(kTransfers * kTransferBytes, kPageBytes);
-  pair_bytes_ = round_up(
-      sizeof(Credits) + sizeof(Awaited) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
+  pair_bytes_ =
+      round_up(sizeof(Credits) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
   region_bytes_ = pairs_offset_ + std::uint64_t(ranks) * pair_bytes_;
   total_bytes_ = kPageBytes + std::uint64_t(ranks) * region_bytes_;
 }
@@ -155,8 +155,7 @@ RingPlace Segment::ring(int sender, int receiver) const noexcept {
   const std::uint64_t offset = region(receiver) + pairs_offset_ + std::uint64_t(sender) * pair_bytes_;
   RingPlace place;
   place.credits = at<Credits>(offset);
-  place.awaited = at<Awaited>(offset + sizeof(Credits));
-  place.lines = at<Line>(offset + sizeof(Credits) + sizeof(Awaited));
+  place.lines = at<Line>(offset + sizeof(Credits));
   place.bulk = reinterpret_cast<std::byte*>(place.lines + sizes_.ring_lines);
   place.writer = &attention(sender);
   place.line_count = sizes_.ring_lines;

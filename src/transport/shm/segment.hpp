@@ -8,7 +8,7 @@
 //   region  | front    Attention, InboxWords, one doorbell per sender     what others tell this rank
 //           | cells    one promotion cell per receiver, a pool of cells   what this rank sends by inboxes
 //           | transfers  a pool of two lines each, ours and a peer's    copies shared with another rank
-//           | pair 0   Credits, Awaited, lines, bulk                      the ring from local rank 0 to us
+//           | pair 0   Credits, lines, bulk                               the ring from local rank 0 to us
 //           | pair 1   ...
 //
 // A memfd needs no file system and is not limited by the size of /dev/shm.  It is sparse and mapped

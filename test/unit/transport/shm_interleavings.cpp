@@ -50,7 +50,7 @@ struct SmallRing {
     }
     next = 0;
   }
-  BasicRingPlace<Model> place() { return {lines, bulk, &credits, &awaited, &attention, 4, sizeof bulk}; }
+  BasicRingPlace<Model> place() { return {lines, bulk, &credits, &attention, 4, sizeof bulk}; }
   bool try_write(int message, std::size_t bytes) {
     const auto data = payload_of(message, bytes);
     return writer.try_write(envelope_of(message, bytes), {}, {data.data(), bytes});
@@ -88,7 +88,6 @@ struct SmallRing {
   alignas(64) BasicLine<Model> lines[4];
   alignas(64) std::byte bulk[1024];
   BasicCredits<Model> credits;
-  BasicAwaited<Model> awaited;
   BasicAttention<Model> attention;
   BasicRingWriter<Model> writer;
   BasicRingReader<Model> reader;
@@ -124,40 +123,6 @@ TEST(RingInterleavings, MoreThanFits) { try_ring(0, {96, 96, 41}); }
 TEST(RingInterleavings, SeveralLaps) { try_ring(0, {8, 60, 0, 90, 40, 8, 41}); }
 TEST(RingInterleavings, Bulk) { try_ring(0, {200, 8}); }
 TEST(RingInterleavings, BulkWraps) { try_ring(1, {256, 250, 200}); }
-
-/// A buffer that the writer finds awaited is that of the very next message, in every order.
-TEST(RingInterleavings, AwaitedBuffers) {
-  static constexpr int kMessages = 4;
-  int found = 0, missed = 0;
-  const auto outcome = Interleaver::explore([&] {
-    SmallRing* const ring = renew<SmallRing>(0);
-    Interleaver::Program program;
-    program.threads = {[ring, &found, &missed] {
-                         for (int message = 0; message < kMessages; ++message) {
-                           if (const AwaitedBuffer* buffer = ring->writer.awaited()) {
-                             EXPECT_EQ(buffer->context, std::uint64_t(message));
-                             EXPECT_EQ(buffer->tag, -message);
-                             ++found;
-                           } else {
-                             ++missed;
-                           }
-                           Interleaver::poll_until([&] { return ring->try_write(message, 8); });
-                         }
-                       },
-                       [ring] {
-                         for (int message = 0; message < kMessages; ++message) {
-                           ring->reader.await({.context = std::uint64_t(message), .tag = -message});
-                           Interleaver::poll_until([&] { return ring->try_take(); });
-                         }
-                       }};
-    program.check = [ring] { EXPECT_EQ(ring->next, int{kMessages}); };
-    return program;
-  });
-  EXPECT_TRUE(outcome.is_complete) << outcome.runs;
-  EXPECT_EQ(outcome.deadlocks, 0u);
-  EXPECT_GT(found, 0);
-  EXPECT_GT(missed, 0);
-}
 
 /// Two senders with one cell each, one receiver.
 struct SmallInbox {

@@ -37,12 +37,11 @@ std::size_t bytes_of(int message, std::size_t bytes_max) {
 /// One ring, and the word of the process that writes it.
 struct RingMemory {
   RingMemory(std::uint64_t line_count, std::uint64_t bulk_bytes)
-      : lines(line_count), bulk(bulk_bytes), credits(1), awaited(1), writer(1),
-        place{lines.at, bulk.at, credits.at, awaited.at, writer.at, line_count, bulk_bytes} {}
+      : lines(line_count), bulk(bulk_bytes), credits(1), writer(1),
+        place{lines.at, bulk.at, credits.at, writer.at, line_count, bulk_bytes} {}
   Zeroed<Line> lines;
   Zeroed<std::byte> bulk;
   Zeroed<Credits> credits;
-  Zeroed<Awaited> awaited;
   Zeroed<Attention> writer;
   const RingPlace place;
 };
@@ -100,47 +99,6 @@ void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes) {
 
 TEST(ShmThreads, TinyRing) { exchange_by_ring(4, 1024); }
 TEST(ShmThreads, Ring) { exchange_by_ring(256, 65536); }
-
-/// Data goes into the buffer that the reader waits with, where the writer finds it in time, else by the ring.
-TEST(Ring, AwaitedBuffersAreTheReadersOwn) {
-  constexpr int kMessages = 40'000;
-  constexpr std::size_t kBytes = 200;
-  const RingMemory memory(16, 4096);
-  const RingPlace& place = memory.place;
-  int placed = 0;
-  std::thread sender([&] {
-    RingWriter writer(place);
-    std::array<std::byte, kBytes> data;
-    for (int message = 0; message < kMessages; ++message) {
-      data.fill(std::byte(message));
-      if (message % 3 == 0) std::this_thread::yield();
-      const AwaitedBuffer* const buffer = writer.awaited();
-      const bool is_placed =
-          buffer && buffer->tag == message && buffer->layout == std::uint64_t(message);
-      if (is_placed) std::memcpy(reinterpret_cast<void*>(buffer->address), data.data(), kBytes);
-      placed += is_placed;
-      const std::size_t bytes = is_placed ? 0 : kBytes;
-      const Envelope envelope{1, 2, message, std::uint32_t(bytes),
-                              is_placed ? MessageKind::rendezvous : MessageKind::eager};
-      while (!writer.try_write(envelope, {}, {data.data(), bytes})) std::this_thread::yield();
-    }
-  });
-  RingReader reader(place);
-  for (int message = 0; message < kMessages; ++message) {
-    // A buffer of its own for each, gone afterwards: a late write would be a use after free.
-    const auto data = std::make_unique<std::array<std::byte, kBytes>>();
-    const auto address = reinterpret_cast<std::uintptr_t>(data->data());
-    reader.await({1, 2, message, address, kBytes, std::uint64_t(message)});
-    const auto deliver = [&](const Envelope& envelope, const Payload& payload) {
-      ASSERT_EQ(envelope.tag, message);
-      if (envelope.kind == MessageKind::eager) payload.copy_to(data->data(), 0, kBytes);
-    };
-    while (!reader.try_read(deliver)) std::this_thread::yield();
-    for (const std::byte each : *data) ASSERT_EQ(each, std::byte(message));
-  }
-  sender.join();
-  EXPECT_GT(placed, 0);
-}
 
 [[gnu::noinline]] bool try_write(RingWriter& writer, MessageKind kind, std::span<const std::byte> data) {
   return writer.try_write({7, 3, 5, std::uint32_t(data.size()), kind}, {}, {data.data(), data.size()});
