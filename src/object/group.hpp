@@ -1,6 +1,6 @@
 // MPI_Group: an ordered list of processes (MPI 5.0, 7.2.1 and 7.3).
 //
-// A process is named by its *peer index*: its place in this process's peer table (protocol/peer.hpp).  The
+// A process is named by its *peer index*: its place in this process's peer table (protocol/peers.hpp).  The
 // ranks of the job's world are 0..n-1; processes of other jobs (spawn, connect) get the numbers behind.
 // Scale: 4 bytes per member; the identity 0..n-1 (world and its duplicates) is shared, never copied.  An
 // index by peer of 8 bytes per member is made when members are first looked up in a larger group. Thread

@@ -3,7 +3,7 @@
 // A transfer lies in a pool in the region of the rank that sends (segment.hpp) and is named by its index in
 // an offer.  A message's bytes are cut into chunks; the receiver claims them from the front, the sender from
 // the back, and each side counts what it has copied.  All is copied when the two counts add up: nobody says
-// so. Called by protocol/shared_copy.cpp.  docs/shm.md, "Shared copy".
+// so. Called by protocol/shared_copy.cpp.  docs/memory.md, "Copying well".
 //
 // Thread safety: one sender, one receiver, in different processes.
 // Invariants:
