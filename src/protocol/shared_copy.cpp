@@ -47,11 +47,22 @@ bool SharedCopy::try_meet() noexcept {
   is_met_ = true;
   const TransferBuffer& buffer = transfer_->buffer();
   bytes_ = std::min<std::uint64_t>(from_.bytes, buffer.bytes);
-  if (receiver.is_writable)
-    theirs_ = peer_->layouts.map(*peer_->memory, {buffer.address, bytes_, buffer.layout});
+  const RemoteBuffer theirs{buffer.address, bytes_, buffer.layout};
+  if (receiver.is_writable && theirs.layout != 0)
+    unread_ = theirs;
+  else if (receiver.is_writable)
+    theirs_ = peer_->layouts.map(*peer_->memory, theirs);
   is_alone_ = !receiver.can_copy;
-  if (!theirs_ && is_alone_) spoil();
+  if (!theirs_ && unread_.layout == 0 && is_alone_) spoil();
   return true;
+}
+
+/// To be called with a chunk claimed: a receiver that has all its data may free its type, but it cannot have
+/// all before this chunk is counted.
+bool SharedCopy::try_read_layout() noexcept {
+  theirs_ = peer_->layouts.map(*peer_->memory, unread_);
+  unread_ = {};
+  return bool(theirs_);
 }
 
 /// Nobody can copy: the receiver hears it from chunks that are counted and not to be trusted.
@@ -65,10 +76,16 @@ void SharedCopy::spoil() noexcept {
 
 /// Copies one chunk, or all that are free; false when this side has nothing to copy.
 bool SharedCopy::try_copy(bool takes_all) noexcept {
-  if (!theirs_) return false;
+  if (!theirs_ && unread_.layout == 0) return false;
   const ClaimedChunks chunks =
       transfer_->try_claim(side_, use_, chunks_.count, takes_all ? chunks_.count : 1);
   if (chunks.count == 0) return false;
+  if (!theirs_ && !try_read_layout()) {
+    is_spoilt_ = true;
+    if (is_alone_) spoil();
+    count(chunks.count);
+    return true;
+  }
   const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
   copy(chunks);
   if (levels > 0) BigLock::reacquire(levels);

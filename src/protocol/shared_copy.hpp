@@ -60,6 +60,7 @@ class SharedCopy {
   bool try_meet() noexcept;
   bool try_copy(bool takes_all) noexcept;
   void copy(const transport::shm::ClaimedChunks& chunks) noexcept;
+  bool try_read_layout() noexcept;
   void spoil() noexcept;
   void count(std::uint32_t chunks) noexcept;
   transport::shm::CopyProgress progress() const noexcept;
@@ -82,6 +83,7 @@ class SharedCopy {
   Request* request_ = nullptr;
   Source from_;          // sender's: its data
   Target to_;            // receiver's: its buffer
+  RemoteBuffer unread_;  // sender's: the receiver's buffer while its layout has not been read; else none
   MappedBuffer theirs_;  // the other one; false: this side cannot copy
   SharedCopy* next_ = nullptr;
   SharedCopy* previous_ = nullptr;
