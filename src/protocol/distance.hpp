@@ -4,7 +4,8 @@
 //
 // It is found by comparing on the spot: now and then the receiver of a shared copy writes a few lines, and
 // the sender times loads of them against loads of its own lines, flushed to memory.  No time is written down.
-// The sender's answer goes with its offers, so that both sides use one value.  docs/memory.md, "Copying well".
+// The sender's answer goes with its offers, so that both sides use one value.  docs/memory.md,
+// "Copying well".
 //
 // Thread safety: none; base/big_lock.hpp.  Cost: 16 loads, about 3 us, once in kCopiesBetween shared copies.
 #pragma once
