@@ -27,7 +27,7 @@ class CellPayload final : public Payload {
   CellPayload(const std::byte* data, std::size_t bytes) noexcept { first = {data, bytes}; }
   void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
     DUNLIN_ASSERT(from + bytes <= first.size());
-    std::memcpy(to, first.data() + from, bytes);
+    if (bytes > 0) std::memcpy(to, first.data() + from, bytes);  // an empty message may have no buffer
   }
 };
 
