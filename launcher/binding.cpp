@@ -53,6 +53,8 @@ BindingPlan plan_binding(const Job& job) {
       widen(share, places, &os::CpuPlace::l3);
     else if (job.binding == Binding::numa)
       widen(share, places, &os::CpuPlace::numa);
+    else if (job.binding == Binding::package)
+      widen(share, places, &os::CpuPlace::package);
     else
       narrow(share, places, job.binding);
   }

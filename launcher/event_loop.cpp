@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include "base/assert.hpp"
+#include "launcher/give_up.hpp"
 
 namespace dunlin::launcher {
 
-EventLoop::EventLoop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) { DUNLIN_ASSERT(epoll_ >= 0); }
+EventLoop::EventLoop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (epoll_ < 0) give_up("wait for several files at once (epoll_create1)");
+}
 
 EventLoop::~EventLoop() { ::close(epoll_); }
 

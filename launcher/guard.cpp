@@ -7,10 +7,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "launcher/descendants.hpp"
+#include "launcher/give_up.hpp"
 
 namespace dunlin::launcher {
 namespace {
@@ -19,9 +19,10 @@ constexpr int kEndMs = 1000;  // a descendant that does not die of SIGKILL in th
 
 pid_t guard_pid = 0;
 
-/// Passes on what was sent to the guard alone; what a terminal sends, the worker gets itself.
+/// Passes on what was sent to the guard alone; what a terminal sends, the worker gets itself, except that a
+/// hang-up is told to the leader of the session only.
 void pass_on(pid_t worker, const siginfo_t& info) noexcept {
-  if (info.si_code != SI_KERNEL) ::kill(worker, info.si_signo);
+  if (info.si_code != SI_KERNEL || info.si_signo == SIGHUP) ::kill(worker, info.si_signo);
 }
 
 [[noreturn]] void guard(pid_t worker, const sigset_t& signals) {
@@ -61,10 +62,7 @@ void split_into_guard_and_worker() {
   adopt_orphans();
   guard_pid = ::getpid();
   const pid_t worker = ::fork();
-  if (worker < 0) {
-    std::fprintf(stderr, "mpirun: cannot make a process: %s\n", std::strerror(errno));
-    std::exit(1);
-  }
+  if (worker < 0) give_up("make a process");
   if (worker > 0) guard(worker, signals);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (is_guard_dead()) ::_exit(1);  // it died before the line above

@@ -8,6 +8,13 @@
 #include <cerrno>
 
 namespace dunlin::launcher {
+namespace {
+
+constexpr long kLookMs = 300;  // from a shell's "fg" until what is typed reaches rank 0
+
+bool is_foreground() noexcept { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
+
+}  // namespace
 
 Input::Input(EventLoop& loop) : loop_(loop) {}
 
@@ -22,25 +29,30 @@ int Input::open_for_rank0() {
   if (::pipe2(ends, O_CLOEXEC) != 0) return STDIN_FILENO;
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   pipe_ = ends[1];
-  watch_terminal();
+  look();
   return ends[0];
 }
 
-void Input::continued() {
-  if (pipe_ >= 0) watch_terminal();
+bool Input::wants_terminal() const noexcept {
+  return pipe_ >= 0 && !is_terminal_watched_ && !is_at_end_ && waiting_.empty();
+}
+
+long Input::wait_ms() const noexcept { return wants_terminal() ? kLookMs : -1; }
+
+void Input::look() {
+  if (wants_terminal() && is_foreground()) watch_terminal();
 }
 
 void Input::watch_terminal() {
-  const bool is_foreground = ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
-  if (is_terminal_watched_ || is_at_end_ || !waiting_.empty() || !is_foreground) return;
   is_terminal_watched_ = loop_.try_watch(STDIN_FILENO, EPOLLIN, [this](std::uint32_t) { read_terminal(); });
 }
 
 void Input::read_terminal() {
-  if (::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) {  // otherwise the read would stop mpirun
+  if (is_foreground()) {
     char block[4096];
     const ssize_t got = ::read(STDIN_FILENO, block, sizeof block);
     if (got < 0 && errno == EINTR) return;
+    if (got < 0 && errno == EIO && !is_foreground()) return;  // sent to the background meanwhile
     if (got <= 0) is_at_end_ = true;
     if (got > 0) waiting_.append(block, std::size_t(got));
     write_pipe();
@@ -68,7 +80,7 @@ void Input::write_pipe() {
   if (is_at_end_) return close_pipe();
   if (is_pipe_watched_) loop_.forget(pipe_);
   is_pipe_watched_ = false;
-  watch_terminal();
+  look();
 }
 
 void Input::close_pipe() {

@@ -19,10 +19,13 @@ class Input {
 
   /// What rank 0 gets as descriptor 0 (the caller closes it after the start if it is above 2).
   int open_for_rank0();
-  /// Looks again whether mpirun is in the foreground; after SIGCONT.
-  void continued();
+  /// Looks again whether mpirun is in the foreground, as long as it is not: nobody tells a job that runs.
+  void look();
+  /// Milliseconds until `look` should be called again; -1: no need.
+  long wait_ms() const noexcept;
 
  private:
+  bool wants_terminal() const noexcept;
   void watch_terminal();
   void read_terminal();
   void write_pipe();

@@ -15,7 +15,7 @@ struct App {
   std::string directory;                                         // "" for mpirun's own
 };
 
-enum class Binding { share, core, hwthread, l3, numa, none };
+enum class Binding { share, core, hwthread, l3, numa, package, none };
 
 struct Job {
   std::vector<App> apps;
@@ -23,7 +23,8 @@ struct Job {
   bool is_binding_asked = false;  // given on the command line: then doing without it deserves a line
   bool shows_binding = false;
   bool tags_output = false;
-  double timeout_s = 0;  // 0: none
+  bool has_input = true;  // rank 0 reads mpirun's standard input
+  double timeout_s = 0;   // 0: none
 
   int size() const noexcept {
     int ranks = 0;

@@ -1,165 +1,298 @@
 // The command line of mpirun; see options.hpp.
 #include "launcher/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
+
+#include "launcher/hosts.hpp"
+#include "launcher/start.hpp"
 
 namespace dunlin::launcher {
 namespace {
 
-/// What the options of one part between ":" say.
-struct Part {
+constexpr double kTimeoutSecondsMax = 1e9;  // 31 years
+
+constexpr char kUsage[] =
+    "Starts the ranks of an MPI job on this machine:\n"
+    "  mpirun -n RANKS [OPTIONS] PROGRAM [ARGUMENTS] [: -n RANKS [OPTIONS] PROGRAM [ARGUMENTS]]...\n\n"
+    "Options may be written with one dash or two, and with a blank or \"=\" before the value.\n";
+
+constexpr char kOneMachine[] =
+    "this version of Dunlin starts all ranks of a job on its own machine; for several, run the program with "
+    "another library of the standard MPI ABI, such as MPICH 5";
+
+/// Reads the options of one part of the command line (between ":"), and those of the job on the way.
+struct Parser {
+  Job& job;
   App app;
-  std::vector<std::pair<std::string, std::string>> set, set_for_all;
-  std::vector<std::string> exported;  // NAME or NAME=VALUE
-  std::string binding;
-  std::string host;
-  bool asks_version = false;
-  bool is_always_so = false;
+  Hosts hosts;
+  long ranks = 0, ranks_per_machine = 0;  // 0: not said
+  std::vector<std::pair<std::string, std::string>>& set_for_all;
+  std::string_view option;   // as it was written
+  bool is_answered = false;  // --help or --version: there is nothing to start
+
+  /// Says what is wrong with the option; false, for the caller to pass on.
+  [[gnu::format(printf, 2, 3)]] bool refuse(const char* format, ...) const;
+
+  bool set_number(long& number, const std::string& text);
+  bool set_timeout(const std::string& text);
+  bool set_binding(std::string text);
+  bool set_input(const std::string& text);
+  bool set_output(const std::string& text);
+  bool map_by(std::string_view text);
+  bool add_host_file(const std::string& path);
+  bool export_variable(const std::string& text);
+  bool help();
 };
 
-/// Options that MPI launchers have always spelt with one dash.  CLI11 reads "-np" as "-n p", so they get
-/// the second.
-constexpr std::array<std::string_view, 13> kOneDash = {
-    "-np",    "-env",  "-genv", "-wdir",    "-wd",           "-bind-to", "-host",
-    "-hosts", "-help", "-bind", "-genvall", "-prepend-rank", "-timeout"};
-
-std::string with_two_dashes(const std::string& word) {
-  return std::find(kOneDash.begin(), kOneDash.end(), word) != kOneDash.end() ? '-' + word : word;
+bool Parser::refuse(const char* format, ...) const {
+  std::fprintf(stderr, "mpirun: %s%.*s", option.empty() ? "" : "option ", int(option.size()), option.data());
+  if (!option.empty()) std::fputs(": ", stderr);
+  va_list arguments;
+  va_start(arguments, format);
+  std::vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  std::fputc('\n', stderr);
+  return false;
 }
 
-void define_options(CLI::App& parser, Part& part, Job& job) {
-  parser.prefix_command();
-  parser.add_option("-n,--np", part.app.ranks, "number of ranks of this program (1)");
-  parser.add_option("--env", part.set, "NAME VALUE: set a variable for this program")
-      ->allow_extra_args(false);
-  parser.add_option("--genv", part.set_for_all, "NAME VALUE: set a variable for all programs")
-      ->allow_extra_args(false);
-  parser
-      .add_option("-x", part.exported, "NAME=VALUE: as --env; NAME alone changes nothing: all are passed on")
-      ->allow_extra_args(false);
-  parser.add_option("--wdir,--wd", part.app.directory, "directory in which this program runs");
-  parser.add_option(
-      "--bind,--bind-to", part.binding,
-      "share (each rank its equal share of the allowed processors), core, hwthread, l3, numa or none");
-  parser.add_flag("--show-binding,--report-bindings", job.shows_binding, "print the processors of each rank");
-  parser.add_flag("--tag-output,--prepend-rank,-l", job.tags_output,
-                  "put \"[rank] \" before each line of output");
-  parser.add_option("--timeout", job.timeout_s, "end the job after so many seconds, with exit code 124")
-      ->check(CLI::NonNegativeNumber);
-  parser.add_option("--host,--hosts", part.host,
-                    "only localhost: this mpirun starts ranks on its own machine");
-  parser.add_flag("--oversubscribe,--allow-run-as-root,--genvall", part.is_always_so,
-                  "accepted and needed by nobody: always so");
-  parser.add_flag("--version", part.asks_version, "print the version");
+/// One option: its names without dashes, how many values follow, and what it does.  Options without help are
+/// there for scripts of other launchers and change nothing here.
+struct Option {
+  std::string_view names;
+  std::string_view values;
+  std::string_view help;
+  bool (*obey)(Parser&, const std::string* values);
+};
+
+bool ignore(Parser&, const std::string*) { return true; }
+
+constexpr Option kOptions[] = {
+    {"n np c", "RANKS", "number of ranks of this program (1)",
+     [](Parser& p, const std::string* v) { return p.set_number(p.ranks, v[0]); }},
+    {"N ppn perhost npernode", "RANKS", "ranks on each machine: as -n, since there is one machine",
+     [](Parser& p, const std::string* v) { return p.set_number(p.ranks_per_machine, v[0]); }},
+    {"H host hosts", "LIST", "machines as NAME or NAME:RANKS, separated by commas; only this one is allowed",
+     [](Parser& p, const std::string* v) { return p.hosts.add_list(v[0]), true; }},
+    {"f hostfile machinefile default-hostfile", "FILE", "the same from a file, one machine a line",
+     [](Parser& p, const std::string* v) { return p.add_host_file(v[0]); }},
+    {"env", "NAME VALUE", "set a variable of this program",
+     [](Parser& p, const std::string* v) { return p.app.environment.emplace_back(v[0], v[1]), true; }},
+    {"genv", "NAME VALUE", "set a variable of all programs",
+     [](Parser& p, const std::string* v) { return p.set_for_all.emplace_back(v[0], v[1]), true; }},
+    {"x", "NAME=VALUE", "as -env; a NAME alone is accepted: programs get mpirun's whole environment",
+     [](Parser& p, const std::string* v) { return p.export_variable(v[0]); }},
+    {"wdir wd", "FOLDER", "where this program runs",
+     [](Parser& p, const std::string* v) { return p.app.directory = v[0], true; }},
+    {"bind bind-to", "WHAT",
+     "share (default: every rank an equal part of the processors), core, hwthread, l3, numa, package or none",
+     [](Parser& p, const std::string* v) { return p.set_binding(v[0]); }},
+    {"show-binding report-bindings display-map display-allocation print-rank-map", "",
+     "print the processors of each rank",
+     [](Parser& p, const std::string*) { return p.job.shows_binding = true; }},
+    {"l tag-output prepend-rank", "", "put \"[rank] \" before each line of output",
+     [](Parser& p, const std::string*) { return p.job.tags_output = true; }},
+    {"timeout", "SECONDS", "end the job then, with exit code 124 (also MPIEXEC_TIMEOUT in the environment)",
+     [](Parser& p, const std::string* v) { return p.set_timeout(v[0]); }},
+    {"stdin s", "RANK", "who reads standard input: 0 (default) or none",
+     [](Parser& p, const std::string* v) { return p.set_input(v[0]); }},
+    {"V version", "", "print the version",
+     [](Parser& p, const std::string*) {
+       std::printf("mpirun of Dunlin %s\n", DUNLIN_VERSION);
+       return p.is_answered = true;
+     }},
+    {"h help", "", "print this text", [](Parser& p, const std::string*) { return p.help(); }},
+    {"map-by", "WHAT", "", [](Parser& p, const std::string* v) { return p.map_by(v[0]); }},
+    {"output", "WHAT", "", [](Parser& p, const std::string* v) { return p.set_output(v[0]); }},
+    {"v verbose q quiet oversubscribe allow-run-as-root use-hwthread-cpus genvall envall", "", "", ignore},
+    {"genvlist envlist rank-by launcher bootstrap rmk iface", "VALUE", "", ignore},
+    {"mca gmca prtemca pmixmca omca", "NAME VALUE", "", ignore},
+};
+
+/// "n np" as people write it: "-n, --np".
+std::string with_dashes(std::string_view names) {
+  std::string text;
+  for (std::string_view rest = names; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    text +=
+        (text.empty() ? "" : ", ") + std::string(end == 1 ? "-" : "--") + std::string(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return text;
 }
 
-bool is_local(const std::string& host) {
-  return host.empty() || host == "localhost" || host == "127.0.0.1" || host.rfind("localhost:", 0) == 0;
+bool Parser::help() {
+  std::fputs(kUsage, stdout);
+  std::string accepted;
+  for (const Option& each : kOptions) {
+    const std::string names = with_dashes(each.names);
+    if (each.help.empty())
+      accepted += (accepted.empty() ? "" : ", ") + names;
+    else
+      std::printf("  %s%s%.*s\n        %.*s\n", names.c_str(), each.values.empty() ? "" : " ",
+                  int(each.values.size()), each.values.data(), int(each.help.size()), each.help.data());
+  }
+  std::printf("\nAccepted for scripts of other launchers: %s\n", accepted.c_str());
+  return is_answered = true;
 }
 
-bool try_set_binding(const std::string& word, Job& job) {
-  if (word.empty()) return true;
+bool Parser::set_number(long& number, const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  number = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end || errno != 0 || number < 1)
+    return refuse("\"%s\" is not a number of ranks; it must be a whole number, at least 1", text.c_str());
+  return true;
+}
+
+bool Parser::set_timeout(const std::string& text) {
+  char* end = nullptr;
+  job.timeout_s = std::strtod(text.c_str(), &end);
+  if (!text.empty() && !*end && job.timeout_s >= 0 && job.timeout_s <= kTimeoutSecondsMax) return true;
+  return refuse("\"%s\" is not a number of seconds from 0 (no limit) to 1e9", text.c_str());
+}
+
+bool Parser::set_binding(std::string text) {
+  text.erase(std::min(text.find(':'), text.size()));  // ":overload-allowed" and its like: always so
   static constexpr std::pair<const char*, Binding> kWords[] = {
-      {"share", Binding::share}, {"core", Binding::core}, {"hwthread", Binding::hwthread},
-      {"l3", Binding::l3},       {"numa", Binding::numa}, {"none", Binding::none}};
+      {"share", Binding::share}, {"core", Binding::core},       {"hwthread", Binding::hwthread},
+      {"l3", Binding::l3},       {"l3cache", Binding::l3},      {"numa", Binding::numa},
+      {"none", Binding::none},   {"package", Binding::package}, {"socket", Binding::package}};
   for (const auto& [name, binding] : kWords) {
-    if (word != name) continue;
+    if (text != name) continue;
     job.binding = binding;
     job.is_binding_asked = binding != Binding::none;
     return true;
   }
-  std::fprintf(stderr, "mpirun: --bind %s is not known: share, core, hwthread, l3, numa or none\n",
-               word.c_str());
-  return false;
+  return refuse("\"%s\" is none of share, core, hwthread, l3, numa, package, none", text.c_str());
 }
 
-/// Moves what was parsed into the job.
-bool try_add_part(Part& part, const std::vector<std::string>& rest, Job& job,
-                  std::vector<std::pair<std::string, std::string>>& for_all) {
-  if (rest.empty()) {
-    std::fprintf(
-        stderr,
-        "mpirun: no program given; usage: mpirun -n RANKS PROGRAM [ARGUMENTS]  (--help tells more)\n");
-    return false;
-  }
-  if (rest[0].size() > 1 && rest[0][0] == '-') {
-    std::fprintf(stderr, "mpirun: unknown option %s  (--help lists them)\n", rest[0].c_str());
-    return false;
-  }
-  if (!is_local(part.host)) {
-    std::fprintf(stderr,
-                 "mpirun: cannot start ranks on %s: this mpirun starts them on its own machine only; use the "
-                 "launcher of your resource manager\n",
-                 part.host.c_str());
-    return false;
-  }
-  if (part.app.ranks < 1) {
-    std::fprintf(stderr, "mpirun: -n %d: a program needs at least one rank\n", part.app.ranks);
-    return false;
-  }
-  if (!try_set_binding(part.binding, job)) return false;
-  part.app.command = rest;
-  for_all.insert(for_all.end(), part.set_for_all.begin(), part.set_for_all.end());
-  part.app.environment = part.set;
-  for (const std::string& text : part.exported)
-    if (const std::size_t equals = text.find('='); equals != std::string::npos)
-      part.app.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  job.apps.push_back(std::move(part.app));
+bool Parser::set_input(const std::string& text) {
+  job.has_input = text != "none";
+  return text == "0" || text == "none" ||
+         refuse("\"%s\" cannot read standard input; rank 0 can, or none", text.c_str());
+}
+
+bool Parser::set_output(const std::string& text) {
+  job.tags_output = text.starts_with("tag") || text.starts_with("rank");
+  return job.tags_output ||
+         refuse("\"%s\" is not known here; tag is, and \"> FILE\" behind mpirun", text.c_str());
+}
+
+/// "ppr:4:node" is a number of ranks; other words ask for an order that equal shares have anyway.
+bool Parser::map_by(std::string_view text) {
+  if (!text.starts_with("ppr:")) return true;
+  text.remove_prefix(4);
+  const std::size_t end = std::min(text.find(':'), text.size());
+  const bool is_of_machine = text.substr(end).starts_with(":node");
+  return !is_of_machine || set_number(ranks_per_machine, std::string(text.substr(0, end)));
+}
+
+bool Parser::add_host_file(const std::string& path) {
+  return hosts.try_add_file(path) || refuse("cannot read %s: %s", path.c_str(), std::strerror(errno));
+}
+
+bool Parser::export_variable(const std::string& text) {
+  if (const std::size_t equals = text.find('='); equals != std::string::npos)
+    app.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   return true;
 }
 
-/// Parses the words of one part, the program's own arguments excepted.
-bool try_parse_part(const std::vector<std::string>& words, Job& job, int& exit_code,
-                    std::vector<std::pair<std::string, std::string>>& for_all) {
-  CLI::App parser{
-      "Starts the ranks of an MPI job on this machine:\n"
-      "mpirun -n RANKS [OPTIONS] PROGRAM [ARGUMENTS] [: -n RANKS [OPTIONS] PROGRAM [ARGUMENTS]]...",
-      "mpirun"};
-  Part part;
-  define_options(parser, part, job);
-  exit_code = 2;
-  try {
-    std::vector<std::string> backwards;  // as CLI11 takes them
-    for (auto word = words.rbegin(); word != words.rend(); ++word)
-      backwards.push_back(with_two_dashes(*word));
-    parser.parse(backwards);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(parser.help().c_str(), stdout);
-    exit_code = 0;
-    return false;
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "mpirun: %s  (--help lists the options)\n", error.what());
-    return false;
+const Option* find(std::string_view name) {
+  for (const Option& each : kOptions)
+    for (std::string_view rest = each.names; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      if (rest.substr(0, end) == name) return &each;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  return nullptr;
+}
+
+/// Obeys the option at `words[at]` and moves `at` behind its values.
+bool try_obey(Parser& parser, const std::vector<std::string>& words, std::size_t& at) {
+  const std::string& word = words[at++];
+  const std::size_t dashes = word.starts_with("--") ? 2 : 1;
+  const std::size_t equals = std::min(word.find('='), word.size());
+  parser.option = std::string_view(word).substr(0, equals);
+  const Option* const option = find(parser.option.substr(dashes));
+  if (!option) return parser.refuse("not known; mpirun --help lists what is");
+  const std::size_t values =
+      option->values.empty() ? 0
+                             : 1 + std::size_t(std::count(option->values.begin(), option->values.end(), ' '));
+  std::vector<std::string> given;
+  if (equals < word.size()) given.push_back(word.substr(equals + 1));
+  while (given.size() < values && at < words.size()) given.push_back(words[at++]);
+  if (given.size() == values) return option->obey(parser, given.data());
+  if (values == 0) return parser.refuse("it takes no value");
+  return parser.refuse("%.*s must follow", int(option->values.size()), option->values.data());
+}
+
+/// How many ranks this part has, and whether they may all be here.
+bool try_count_ranks(Parser& parser) {
+  parser.option = {};
+  if (!parser.hosts.elsewhere.empty())
+    return parser.refuse("%s is not this machine; %s", parser.hosts.elsewhere.c_str(), kOneMachine);
+  const long here = parser.ranks_per_machine > 0 ? parser.ranks_per_machine : parser.hosts.slots;
+  const long ranks = parser.ranks > 0 ? parser.ranks : std::max(here, 1L);
+  if (parser.ranks_per_machine > 0 && ranks > parser.ranks_per_machine)
+    return parser.refuse("%ld ranks, %ld on each machine, need several machines; %s", ranks,
+                         parser.ranks_per_machine, kOneMachine);
+  if (const long most = ranks_max(); parser.job.size() + ranks > most)
+    return parser.refuse("%ld ranks are too many: the limits of this system (ulimit -Hn, pid_max) allow %ld",
+                         parser.job.size() + ranks, most);
+  parser.app.ranks = int(ranks);
+  return true;
+}
+
+/// Reads one part; 0 to go on, else mpirun ends: kAnswered or kWrongUsage.
+enum class Outcome { go_on, answered, wrong };
+Outcome parse_part(const std::vector<std::string>& words, Job& job,
+                   std::vector<std::pair<std::string, std::string>>& set_for_all) {
+  Parser parser{job, {}, {}, 0, 0, set_for_all, {}, false};
+  std::size_t at = 0;
+  while (at < words.size() && words[at].size() > 1 && words[at][0] == '-' && words[at] != "--") {
+    if (!try_obey(parser, words, at)) return Outcome::wrong;
+    if (parser.is_answered) return Outcome::answered;
   }
-  if (part.asks_version) {
-    std::printf("mpirun of Dunlin %s\n", DUNLIN_VERSION);
-    exit_code = 0;
-    return false;
+  if (at < words.size() && words[at] == "--") ++at;
+  parser.app.command.assign(words.begin() + std::ptrdiff_t(at), words.end());
+  parser.option = {};
+  if (parser.app.command.empty()) {
+    parser.refuse("no program given; usage: mpirun -n RANKS PROGRAM [ARGUMENTS]  (--help tells more)");
+    return Outcome::wrong;
   }
-  const auto rest =
-      std::ptrdiff_t(parser.remaining_size());  // the program's own words stay as they were given
-  return try_add_part(part, {words.end() - rest, words.end()}, job, for_all);
+  if (!try_count_ranks(parser)) return Outcome::wrong;
+  job.apps.push_back(std::move(parser.app));
+  return Outcome::go_on;
 }
 
 }  // namespace
 
 bool try_parse_command_line(int argc, char** argv, Job& job, int& exit_code) {
-  std::vector<std::pair<std::string, std::string>> for_all;
+  std::vector<std::pair<std::string, std::string>> set_for_all;
+  if (const char* seconds = std::getenv("MPIEXEC_TIMEOUT"); seconds && *seconds) {
+    Parser parser{job, {}, {}, 0, 0, set_for_all, "MPIEXEC_TIMEOUT", false};
+    if (!parser.set_timeout(seconds)) return exit_code = 2, false;
+  }
   std::vector<std::string> words;
   for (int i = 1; i <= argc; ++i) {
     if (i < argc && std::strcmp(argv[i], ":") != 0) {
       words.push_back(argv[i]);
       continue;
     }
-    if (!try_parse_part(words, job, exit_code, for_all)) return false;
+    const Outcome outcome = parse_part(words, job, set_for_all);
+    exit_code = outcome == Outcome::wrong ? 2 : 0;
+    if (outcome != Outcome::go_on) return false;
     words.clear();
   }
-  for (App& app : job.apps) app.environment.insert(app.environment.begin(), for_all.begin(), for_all.end());
+  for (App& app : job.apps)
+    app.environment.insert(app.environment.begin(), set_for_all.begin(), set_for_all.end());
   return true;
 }
 

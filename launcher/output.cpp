@@ -2,21 +2,29 @@
 #include "launcher/output.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/assert.hpp"
+#include "os/clock.hpp"
 
 namespace dunlin::launcher {
 namespace {
 
 constexpr std::size_t kLineBytesMax = std::size_t{16} << 20;
+constexpr long kUnfinishedMs = 100;  // a line without end is shown then
+constexpr long kPatienceMs = 2000;   // other ranks wait so long for the end of a line that is shown
+
+long now_ms() noexcept { return long(os::now_ns() / 1'000'000); }
 
 bool is_same_file(int a, int b) noexcept {
   struct stat first, second;
@@ -58,6 +66,10 @@ Output::Output(EventLoop& loop, int ranks, bool is_tagged)
   stderr_ = err_ ? err_.get() : out_.get();
   for (Sink* sink : {out_.get(), err_.get()})
     if (sink) sink->on_room = [this, sink] { resume(*sink); };
+  if (err_)
+    out_->on_error = [this] {
+      say(std::string("cannot write standard output: ") + std::strerror(out_->error()) + "; output is lost");
+    };
 }
 
 Output::~Output() {
@@ -65,16 +77,22 @@ Output::~Output() {
     if (stream->fd >= 0) close(*stream);
 }
 
+/// Not to a terminal: it stops whoever writes to it from another group than mpirun's (stty tostop).
+bool Output::writes_itself(const Sink& sink) const noexcept {
+  return ranks_ == 1 && !is_tagged_ && !sink.is_terminal();
+}
+
 int Output::open_stdout(int rank) {
-  if (ranks_ == 1 && !is_tagged_) return STDOUT_FILENO;
+  if (writes_itself(*stdout_)) return STDOUT_FILENO;
   int ends[2];
   if (stdout_->is_terminal() && try_open_terminal(ends, STDOUT_FILENO))
     return add_stream(rank, *stdout_, ends);
   return ::pipe2(ends, O_CLOEXEC) == 0 ? add_stream(rank, *stdout_, ends) : -1;
 }
 
-int Output::open_stderr(int rank) {
-  if (ranks_ == 1 && !is_tagged_) return STDERR_FILENO;
+int Output::open_stderr(int rank, int its_stdout) {
+  if (writes_itself(*stderr_)) return STDERR_FILENO;
+  if (stderr_ == stdout_) return ::fcntl(its_stdout, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   int ends[2];
   return ::pipe2(ends, O_CLOEXEC) == 0 ? add_stream(rank, *stderr_, ends) : -1;
 }
@@ -126,49 +144,68 @@ bool Output::read_some(Stream& stream) {
 }
 
 void Output::take(Stream& stream, std::string_view text) {
-  const std::size_t end = text.rfind('\n');
-  if (end == std::string_view::npos) {
-    stream.held.append(text);
-    if (stream.held.size() > kLineBytesMax) {
-      emit(stream, stream.held);
-      stream.held.clear();
-    }
-    return;
-  }
-  stream.held.append(text.substr(0, end + 1));
-  emit(stream, stream.held);
-  stream.held.assign(text.substr(end + 1));
+  stream.held.append(text);
+  const bool is_its_line = stream.sink->unfinished_line_of == &stream;
+  if (is_its_line || stream.held.size() > kLineBytesMax)
+    pass_on(stream, stream.held.size());
+  else if (is_line_free(stream))
+    pass_on(stream, stream.held.rfind('\n') + 1);
+  else
+    hold(stream);
 }
 
-void Output::emit(Stream& stream, std::string_view text) {
+/// Notes when what is held came, if it is new.
+void Output::hold(Stream& stream) {
+  if (stream.held_at_ms == 0) stream.held_at_ms = now_ms();
+  if (show_at_ms_ == 0) show_at_ms_ = stream.held_at_ms + kUnfinishedMs;
+}
+
+/// Whether text of this stream may follow what its sink has got last.
+bool Output::is_line_free(const Stream& stream) const noexcept {
+  const Sink& sink = *stream.sink;
+  return !sink.unfinished_line_of || sink.unfinished_line_of == &stream || breaks_lines(sink) ||
+         now_ms() >= sink.unfinished_since_ms + kPatienceMs;
+}
+
+/// Hands the first bytes that are held to the sink; none is right, too.
+void Output::pass_on(Stream& stream, std::size_t bytes) {
   Sink& sink = *stream.sink;
-  if (text.empty()) return;
-  if (sink.unfinished_line_of && sink.unfinished_line_of != &stream) {
-    sink.write("\n");
-    sink.unfinished_line_of = nullptr;
-  }
-  if (!is_tagged_) {
-    sink.write(text);
-  } else {
-    const std::string tag = '[' + std::to_string(stream.rank) + "] ";
-    std::string tagged;
-    bool is_at_start = sink.unfinished_line_of == nullptr;
-    for (std::string_view rest = text; !rest.empty(); is_at_start = true) {
-      const std::string_view line =
-          rest.substr(0, rest.find('\n') + 1);  // all of it when there is no line end
-      const std::string_view part = line.empty() ? rest : line;
-      if (is_at_start) tagged += tag;
-      tagged += part;
-      rest.remove_prefix(part.size());
+  if (bytes > 0) {
+    const std::string_view text(stream.held.data(), bytes);
+    const bool has_line_end = text.find('\n') != std::string_view::npos;
+    const bool is_behind_another = sink.unfinished_line_of && sink.unfinished_line_of != &stream;
+    // Dots of several ranks may share a line of a terminal; whole lines and tags may not.
+    if (is_behind_another && breaks_lines(sink) && (has_line_end || is_tagged_)) {
+      sink.write("\n");
+      sink.unfinished_line_of = nullptr;
     }
-    sink.write(tagged);
+    if (is_tagged_)
+      sink.write(tagged(stream, text));
+    else
+      sink.write(text);
+    sink.unfinished_line_of = text.back() == '\n' ? nullptr : &stream;
+    sink.unfinished_since_ms = now_ms();
+    stream.held.erase(0, bytes);
+    stream.held_at_ms = 0;
   }
-  sink.unfinished_line_of = text.back() == '\n' ? nullptr : &stream;
+  if (!stream.held.empty()) hold(stream);
 }
 
+std::string Output::tagged(const Stream& stream, std::string_view text) const {
+  const std::string tag = '[' + std::to_string(stream.rank) + "] ";
+  std::string lines;
+  bool is_at_start = stream.sink->unfinished_line_of == nullptr;
+  for (std::string_view rest = text; !rest.empty(); is_at_start = true) {
+    const std::size_t bytes = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    if (is_at_start) lines += tag;
+    lines += rest.substr(0, bytes);
+    rest.remove_prefix(bytes);
+  }
+  return lines;
+}
+
+/// What is held stays until its line is free.
 void Output::close(Stream& stream) {
-  emit(stream, stream.held);
-  stream.held.clear();
   loop_.forget(stream.fd);
   ::close(stream.fd);
   stream.fd = -1;
@@ -189,28 +226,42 @@ void Output::say(const std::string& text) {
   stderr_->write("mpirun: " + text + "\n");
 }
 
-bool Output::has_question() const noexcept {
-  for (const auto& stream : streams_)
-    if (stream->rank == 0 && !stream->held.empty() && stream->sink->is_terminal()) return true;
-  return false;
-}
+long Output::wait_ms() const noexcept { return show_at_ms_ == 0 ? -1 : std::max(0L, show_at_ms_ - now_ms()); }
 
-void Output::show_question() {
+void Output::show_unfinished() {
+  const long now = now_ms();
+  if (show_at_ms_ == 0 || now < show_at_ms_) return;
+  show_at_ms_ = 0;
   for (const auto& stream : streams_) {
-    if (stream->rank != 0 || !stream->sink->is_terminal()) continue;
-    emit(*stream, stream->held);
-    stream->held.clear();
+    if (stream->held.empty()) continue;
+    const bool is_due = stream->fd < 0 || now >= stream->held_at_ms + kUnfinishedMs;
+    if (is_line_free(*stream)) pass_on(*stream, is_due ? stream->held.size() : stream->held.rfind('\n') + 1);
+    if (!stream->held.empty()) show_at_ms_ = now + kUnfinishedMs / 2;
   }
 }
 
-void Output::finish(int timeout_ms) {
+bool Output::try_finish() {
   for (const auto& stream : streams_) {
-    while (stream->fd >= 0 && read_some(*stream))
-      if (stream->sink->is_full()) stream->sink->finish(timeout_ms);
-    if (stream->fd >= 0) close(*stream);
+    while (stream->fd >= 0 && !stream->sink->is_full())
+      if (!read_some(*stream) && stream->fd >= 0) close(*stream);
+    if (stream->fd < 0 && !stream->held.empty()) pass_on(*stream, stream->held.size());
   }
-  stdout_->finish(timeout_ms);
-  stderr_->finish(timeout_ms);
+  return is_over() && stdout_->is_empty() && stderr_->is_empty();
+}
+
+void Output::give_up() {
+  const std::size_t bytes = stdout_->waiting_bytes() + (err_ ? err_->waiting_bytes() : 0);
+  if (stderr_->is_empty()) say(std::to_string(bytes) + " bytes of output are lost: nobody read them");
+}
+
+int Output::exit_code() const noexcept {
+  for (const Sink* sink : {stdout_, stderr_})
+    if (sink->error() != 0) return sink->error() == EPIPE ? 128 + SIGPIPE : 1;
+  return 0;
+}
+
+std::size_t Output::taken_bytes() const noexcept {
+  return out_->taken_bytes() + (err_ ? err_->taken_bytes() : 0);
 }
 
 }  // namespace dunlin::launcher

@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <string_view>
 
 #include "base/assert.hpp"
 #include "boot/launch_environment.hpp"
 #include "launcher/program_file.hpp"
+#include "os/text_file.hpp"
 
 extern char** environ;
 
@@ -29,9 +31,18 @@ std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.
 
 /// Variables of launchers around us, which would tell a rank about another job.
 bool is_of_another_launcher(std::string_view name) {
-  static constexpr std::string_view kNames[] = {
-      "PMI_FD",      "PMI_RANK",        "PMI_SIZE",        "PMI_PORT",  "PMI_ID",
-      "PMI_SPAWNED", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMIX_RANK", "PMIX_NAMESPACE"};
+  static constexpr std::string_view kNames[] = {"PMI_FD",
+                                                "PMI_RANK",
+                                                "PMI_SIZE",
+                                                "PMI_PORT",
+                                                "PMI_ID",
+                                                "PMI_SPAWNED",
+                                                "MPI_LOCALRANKID",
+                                                "MPI_LOCALNRANKS",
+                                                "PMIX_RANK",
+                                                "PMIX_NAMESPACE",
+                                                "OMPI_COMM_WORLD_LOCAL_RANK",
+                                                "OMPI_COMM_WORLD_LOCAL_SIZE"};
   return name.starts_with(boot::kLaunchPrefix) ||
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
@@ -99,6 +110,7 @@ struct Child {
   char* const* arguments;
   char* const* environment;
   const char* directory;  // null: stay
+  const char* entering;   // what to say when that fails
   const int* files;
   const cpu_set_t* mask;  // null: not bound
   std::size_t mask_bytes;
@@ -127,7 +139,7 @@ struct Child {
   }
   if (child.mask) ::sched_setaffinity(0, child.mask_bytes, child.mask);  // a refusal costs speed only
   if (is_limit_raised) ::setrlimit(RLIMIT_NOFILE, &original_limit);
-  if (child.directory && ::chdir(child.directory) != 0) give_up(child, "cannot enter its directory");
+  if (child.directory && ::chdir(child.directory) != 0) give_up(child, child.entering);
   sigset_t none;
   sigemptyset(&none);
   ::signal(SIGPIPE, SIG_DFL);
@@ -152,8 +164,11 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> variables_of(const RankSetup& setup) {
-  struct stat status {};
-  ::fstat(setup.pmi_fd, &status);
+  const auto inode_of = [](int fd) {
+    struct stat status {};
+    ::fstat(fd, &status);
+    return std::to_string(status.st_ino);
+  };
   const std::string rank = std::to_string(setup.rank), size = std::to_string(setup.size);
   const auto entry = [](const char* name, const std::string& value) { return name + ('=' + value); };
   return {entry("PMI_RANK", rank),
@@ -161,12 +176,18 @@ std::vector<std::string> variables_of(const RankSetup& setup) {
           entry("PMI_FD", std::to_string(setup.pmi_fd)),
           entry("MPI_LOCALRANKID", rank),
           entry("MPI_LOCALNRANKS", size),
+          entry("OMPI_COMM_WORLD_LOCAL_RANK", rank),
+          entry("OMPI_COMM_WORLD_LOCAL_SIZE", size),
+          entry(boot::kLaunchLocalRank, rank),
+          entry(boot::kLaunchLocalSize, size),
           entry(boot::kLaunchRank, rank),
           entry(boot::kLaunchSize, size),
           entry(boot::kLaunchApp, std::to_string(setup.app)),
           entry(boot::kLaunchPid, std::to_string(::getpid())),
           entry(boot::kLaunchNodeFd, std::to_string(setup.node_fd)),
-          entry(boot::kLaunchPmiInode, std::to_string(status.st_ino))};
+          entry(boot::kLaunchLifeFd, std::to_string(setup.life_fd)),
+          entry(boot::kLaunchLifeInode, inode_of(setup.life_fd)),
+          entry(boot::kLaunchPmiInode, inode_of(setup.pmi_fd))};
 }
 
 }  // namespace
@@ -189,10 +210,12 @@ Started Starter::start(const RankSetup& setup) const {
   const std::vector<char*> own_pointers = pointers_to(own);
   environment.insert(environment.end(), own_pointers.begin(), own_pointers.end());
 
+  const std::string entering = "cannot enter directory " + app.directory;
   Child child{programs_[std::size_t(setup.app)].c_str(),
               arguments.data(),
               environment.data(),
               nullptr,
+              entering.c_str(),
               setup.files,
               nullptr,
               0,
@@ -213,6 +236,16 @@ Started Starter::start(const RankSetup& setup) const {
   if (mask) CPU_FREE(mask);
   if (pid < 0) return {-1, errno, "cannot make a process"};
   return {pid, child.error, child.step};
+}
+
+long ranks_max() {
+  constexpr long kDescriptorsOfRank = 3, kOwnDescriptors = 16;
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  const long processes = std::atol(os::read_text_file("/proc/sys/kernel/pid_max").c_str());
+  const long most = files.rlim_max == RLIM_INFINITY ? INT_MAX : std::min<long>(long(files.rlim_max), INT_MAX);
+  const long by_files = std::max(1L, (most - kOwnDescriptors) / kDescriptorsOfRank);
+  return processes > 0 ? std::min(by_files, processes) : by_files;
 }
 
 void raise_descriptor_limit() {

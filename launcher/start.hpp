@@ -16,6 +16,7 @@ struct RankSetup {
   int size = 1;
   int app = 0;
   int node_fd = -1;
+  int life_fd = -1;  // boot/launch_environment.hpp
   int pmi_fd = -1;
   int files[3] = {0, 1, 2};                // become descriptors 0, 1, 2
   const std::vector<int>* cpus = nullptr;  // null: not bound
@@ -25,7 +26,7 @@ struct RankSetup {
 struct Started {
   pid_t pid = -1;
   int error = 0;
-  const char* step = "";
+  std::string step;
 };
 
 /// Prepares what all ranks of a job share, once.
@@ -43,6 +44,9 @@ class Starter {
   std::vector<std::vector<std::string>> environments_;
   std::vector<std::string> programs_;
 };
+
+/// As many ranks as the limits of processes and descriptors can allow.
+long ranks_max();
 
 /// Lets mpirun hold as many descriptors as the system permits: it needs three for each rank.  Ranks get the
 /// limit that mpirun was started with.

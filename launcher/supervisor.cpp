@@ -10,13 +10,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/assert.hpp"
 #include "launcher/descendants.hpp"
+#include "launcher/give_up.hpp"
 #include "launcher/guard.hpp"
 #include "launcher/start.hpp"
 #include "os/cpus.hpp"
+#include "os/text_file.hpp"
 
 namespace dunlin::launcher {
 namespace {
@@ -28,12 +31,19 @@ constexpr int kOutsideGraceMs = 400;  // for the others, when a rank failed that
 constexpr int kCheckMs = 200;         // between looks for ranks that ended without MPI_Init
 constexpr int kOrphanMs = 100;        // for what ranks left behind, after the last rank's end
 constexpr int kEndMs = 500;           // for the kernel to end what got SIGKILL
-constexpr int kSlowReaderMs = 10000;  // for whoever reads our output, after the end
+constexpr int kStuckReaderMs = 500;   // for whoever reads nothing of our output, once we were told to hurry
 
 long now_ms() noexcept {
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/// How many processes the kernel has ended for lack of memory since it started, also in control groups.
+long out_of_memory_kills() {
+  const std::string text = os::read_text_file("/proc/vmstat");
+  const std::size_t at = text.find("oom_kill ");
+  return at == std::string::npos ? 0 : std::atol(text.c_str() + at + 9);
 }
 
 std::vector<int> apps_of_ranks(const Job& job) {
@@ -60,43 +70,50 @@ Supervisor::Supervisor(const Job& job)
 
 Supervisor::~Supervisor() {
   boot::unmap_launch_page(page_);
-  for (const int fd : {node_fd_, signal_fd_})
+  for (const int fd : {node_fd_, signal_fd_, life_[0], life_[1]})
     if (fd >= 0) ::close(fd);
 }
 
 int Supervisor::run() {
-  if (!try_prepare()) return 1;
+  prepare();
   try_start_all();
   while (running_ > 0) {
-    const bool happened = loop_.wait(next_wait_ms());
-    if (!happened && output_.has_question()) output_.show_question();
+    loop_.wait(next_wait_ms());
+    output_.show_unfinished();
+    input_.look();
     check_clock();
-    if (is_guard_dead()) {
-      end_descendants(kEndMs);
-      ::_exit(128 + SIGKILL);  // nobody waits for our output or exit code any more
-    }
+    end_with_guard();
   }
   finish();
-  return exit_code_;
+  return exit_code_ != 0 ? exit_code_ : output_.exit_code();
 }
 
-bool Supervisor::try_prepare() {
+/// Without the guard nobody waits for our output or exit code any more.
+void Supervisor::end_with_guard() {
+  if (!is_guard_dead()) return;
+  end_descendants(kEndMs);
+  ::_exit(128 + SIGKILL);
+}
+
+void Supervisor::prepare() {
   sigset_t signals = handled_signals();
   sigaddset(&signals, SIGTSTP);
-  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  sigset_t blocked = signals;
+  sigaddset(&blocked, SIGTTIN);  // a read from the background fails instead of stopping us
+  ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
   signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signal_fd_ < 0) give_up("get signals as input (signalfd)");
   loop_.try_watch(signal_fd_, EPOLLIN, [this](std::uint32_t) { on_signal(); });
+  memory_kills_at_start_ = out_of_memory_kills();
   binding_ = plan_binding(job_);
   if (!binding_.complaint.empty()) output_.say(binding_.complaint);
   node_fd_ = boot::make_node_segment(job_.size(), binding_.cpus_usable);
+  if (node_fd_ < 0) give_up("make shared memory for the job (memfd_create)");
   page_ = boot::map_launch_page(node_fd_, job_.size());
-  if (!page_) {
-    output_.say(std::string("cannot make shared memory for the job: ") + std::strerror(errno));
-    return false;
-  }
-  ::fcntl(node_fd_, F_SETFD, 0);  // every rank inherits it
+  if (!page_) give_up("map the shared memory of the job");
+  if (::pipe2(life_, O_CLOEXEC) != 0) give_up("make a pipe");
+  for (const int inherited : {node_fd_, life_[0]}) ::fcntl(inherited, F_SETFD, 0);
   if (job_.timeout_s > 0) timeout_at_ = now_ms() + long(job_.timeout_s * 1000);
-  return true;
 }
 
 bool Supervisor::try_start_all() {
@@ -107,6 +124,18 @@ bool Supervisor::try_start_all() {
   return true;
 }
 
+/// What the rank inherits; false with errno at the first that is refused.
+bool Supervisor::try_open_files(int rank, RankSetup& setup) {
+  setup.files[0] = setup.files[1] = setup.files[2] = -1;
+  if ((setup.pmi_fd = pmi_.open_for_rank(rank)) < 0) return false;
+  ::fcntl(setup.pmi_fd, F_SETFD, 0);
+  const bool reads = rank == 0 && job_.has_input;
+  setup.files[0] = reads ? input_.open_for_rank0() : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (setup.files[0] < 0) return false;
+  if ((setup.files[1] = output_.open_stdout(rank)) < 0) return false;
+  return (setup.files[2] = output_.open_stderr(rank, setup.files[1])) >= 0;
+}
+
 bool Supervisor::try_start(int rank, const Starter& starter) {
   Rank& self = ranks_[std::size_t(rank)];
   RankSetup setup;
@@ -114,20 +143,16 @@ bool Supervisor::try_start(int rank, const Starter& starter) {
   setup.size = job_.size();
   setup.app = self.app;
   setup.node_fd = node_fd_;
-  setup.pmi_fd = pmi_.open_for_rank(rank);
-  setup.files[0] = rank == 0 ? input_.open_for_rank0() : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  setup.files[1] = output_.open_stdout(rank);
-  setup.files[2] = output_.open_stderr(rank);
+  setup.life_fd = life_[0];
   if (!binding_.cpus_of_rank.empty()) setup.cpus = &binding_.cpus_of_rank[std::size_t(rank)];
   if (setup.cpus && job_.shows_binding)
     output_.say("rank " + std::to_string(rank) + " may use processors " + os::format_cpu_list(*setup.cpus));
-  const bool has_all = setup.pmi_fd >= 0 && setup.files[0] >= 0 && setup.files[1] >= 0 && setup.files[2] >= 0;
-  Started started{-1, errno, "cannot open its descriptors"};
-  if (has_all) {
-    ::fcntl(setup.pmi_fd, F_SETFD, 0);
+  Started started;
+  if (!try_open_files(rank, setup))
+    started = {-1, errno, "cannot open its descriptors"};
+  else
     started = starter.start(setup);
-  }
-  ::close(setup.pmi_fd);
+  if (setup.pmi_fd >= 0) ::close(setup.pmi_fd);
   for (const int file : setup.files)
     if (file > STDERR_FILENO) ::close(file);
   if (started.pid > 0) {
@@ -157,10 +182,10 @@ void Supervisor::on_signal() {
         if (rank.is_running) ::kill(rank.pid, signal);  // the programs only, not what they started
     } else if (signal == SIGCONT) {
       send_to_ranks(SIGCONT);
-      input_.continued();
     } else if (signal == SIGTSTP) {
       stop_with_terminal();
     } else {
+      is_hurried_ = is_hurried_ || is_failed_ || signal != SIGINT;
       end_signal_ = signal;
       fail(128 + signal,
            std::string("ended by signal ") + std::to_string(signal) + " (" + ::strsignal(signal) + ")", 0);
@@ -171,15 +196,22 @@ void Supervisor::on_signal() {
 /// Ctrl-Z: the ranks stop first, then mpirun; SIGCONT wakes mpirun, which wakes them.
 void Supervisor::stop_with_terminal() {
   send_to_ranks(SIGSTOP);
+  is_stopping_ = true;
   ::raise(SIGSTOP);
+  reap();
+  is_stopping_ = false;
 }
 
 void Supervisor::reap() {
   int status = 0;
-  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
     const auto found = rank_of_pid_.find(pid);
     if (found == rank_of_pid_.end()) continue;  // an orphan of some rank
     const int rank = found->second;
+    if (WIFSTOPPED(status)) {
+      report_stop(rank, WSTOPSIG(status));
+      continue;
+    }
     rank_of_pid_.erase(found);
     ranks_[std::size_t(rank)].is_running = false;
     --running_;
@@ -187,6 +219,19 @@ void Supervisor::reap() {
     output_.drain(rank);
     rank_ended(rank, status);
   }
+}
+
+/// Ranks have groups of their own, so a terminal stops them, and the shell does not see it.
+void Supervisor::report_stop(int rank, int signal) {
+  if (is_stopping_) return;  // by Ctrl-Z, with mpirun
+  if (signal == SIGTTIN)
+    output_.say(name_of(rank) + " is stopped: it read from the terminal; ranks can read standard input only");
+  else if (signal == SIGTTOU)
+    output_.say(name_of(rank) +
+                " is stopped: it wrote to the terminal itself (/dev/tty), or changed its mode");
+  else
+    output_.say(name_of(rank) + " is stopped by signal " + std::to_string(signal) + " (" +
+                ::strsignal(signal) + "); \"kill -CONT\" lets it go on");
 }
 
 /// Decides whether this end is a failure of the job.
@@ -198,9 +243,11 @@ void Supervisor::rank_ended(int rank, int status) {
   const int grace_ms = state == RankState::initialized ? 0 : kOutsideGraceMs;
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
+    const bool lacks_memory = signal == SIGKILL && out_of_memory_kills() > memory_kills_at_start_;
     fail(128 + signal,
          name_of(rank) + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) +
-             (WCOREDUMP(status) ? ", core dumped)" : ")"),
+             (WCOREDUMP(status) ? ", core dumped)" : ")") +
+             (lacks_memory ? "; the kernel ended a process for lack of memory meanwhile" : ""),
          grace_ms);
     return;
   }
@@ -243,6 +290,7 @@ void Supervisor::check_clock() {
   const long now = now_ms();
   if (timeout_at_ != 0 && now >= timeout_at_) {
     timeout_at_ = 0;
+    is_hurried_ = true;
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%g", job_.timeout_s);
     fail(124, std::string("the job did not end within ") + seconds + " s (--timeout)", 0);
@@ -268,7 +316,8 @@ int Supervisor::next_wait_ms() const {
   for (const long each : {timeout_at_, check_initialized_at_, end_at_, kill_at_})
     if (each != 0 && (at == 0 || each < at)) at = each;
   long wait = at == 0 ? -1 : std::max(0L, at - now_ms());
-  if (output_.has_question() && (wait < 0 || wait > Output::kQuestionMs)) wait = Output::kQuestionMs;
+  for (const long other : {output_.wait_ms(), input_.wait_ms()})
+    if (other >= 0 && (wait < 0 || wait > other)) wait = other;
   return int(std::min(wait, 3600L * 1000));
 }
 
@@ -295,6 +344,7 @@ std::string Supervisor::name_of(int rank) const {
 }
 
 /// All ranks have ended.  What they left running has a moment to write its last words, unless the job failed.
+/// Then only a reader can keep us, as it would keep a program that writes to a pipe.
 void Supervisor::finish() {
   const long limit = now_ms() + kOrphanMs;
   while (!is_failed_ && !output_.is_over() && now_ms() < limit && !children().empty()) {
@@ -302,7 +352,15 @@ void Supervisor::finish() {
     reap();
   }
   end_descendants(kEndMs);
-  output_.finish(kSlowReaderMs);
+  std::size_t taken_bytes = output_.taken_bytes();
+  long taken_at = now_ms();
+  while (!output_.try_finish()) {
+    loop_.wait(kCheckMs);
+    end_with_guard();
+    if (output_.taken_bytes() != taken_bytes) taken_at = now_ms();
+    taken_bytes = output_.taken_bytes();
+    if (is_hurried_ && now_ms() - taken_at >= kStuckReaderMs) return output_.give_up();
+  }
 }
 
 }  // namespace dunlin::launcher

@@ -16,6 +16,7 @@
 #include "launcher/job.hpp"
 #include "launcher/output.hpp"
 #include "launcher/pmi_server.hpp"
+#include "launcher/start.hpp"
 
 namespace dunlin::launcher {
 
@@ -34,13 +35,16 @@ class Supervisor {
     bool is_running = false;
   };
 
-  bool try_prepare();
+  void end_with_guard();
+  void prepare();
   bool try_start_all();
-  bool try_start(int rank, const class Starter& starter);
+  bool try_start(int rank, const Starter& starter);
+  bool try_open_files(int rank, RankSetup& setup);
   void on_signal();
   void stop_with_terminal();
   void reap();
   void rank_ended(int rank, int status);
+  void report_stop(int rank, int signal);
   void report_abort(int rank, int code);
   void check_initialized();
   void check_clock();
@@ -61,12 +65,16 @@ class Supervisor {
   boot::LaunchPage* page_ = nullptr;
   int node_fd_ = -1;
   int signal_fd_ = -1;
+  int life_[2] = {-1, -1};  // a pipe whose end tells processes behind wrappers that this one has died
   std::vector<Rank> ranks_;
   std::unordered_map<pid_t, int> rank_of_pid_;
   int running_ = 0;
+  bool is_stopping_ = false;  // Ctrl-Z: that ranks stop is our doing
 
   // Failure.  Times are milliseconds of the monotonic clock; 0: not set.
   bool is_failed_ = false;
+  long memory_kills_at_start_ = 0;
+  bool is_hurried_ = false;  // told to end without waiting for readers of our output
   int exit_code_ = 0;
   int end_signal_ = SIGTERM;  // what ranks get first
   long end_at_ = 0;           // when they get it

@@ -8,9 +8,15 @@ namespace dunlin::boot {
 inline constexpr char kLaunchPrefix[] = "DUNLIN_LAUNCH_";
 inline constexpr char kLaunchRank[] = "DUNLIN_LAUNCH_RANK";
 inline constexpr char kLaunchSize[] = "DUNLIN_LAUNCH_SIZE";
+// Among the ranks of a machine; for scripts, which know such variables by other launchers' names too.
+inline constexpr char kLaunchLocalRank[] = "DUNLIN_LAUNCH_LOCAL_RANK";
+inline constexpr char kLaunchLocalSize[] = "DUNLIN_LAUNCH_LOCAL_SIZE";
 inline constexpr char kLaunchApp[] = "DUNLIN_LAUNCH_APP";  // index of the part of an MPMD command line
 inline constexpr char kLaunchPid[] = "DUNLIN_LAUNCH_PID";  // of the process that holds the node segment
 inline constexpr char kLaunchNodeFd[] = "DUNLIN_LAUNCH_NODE_FD";  // the same number there and in the ranks
+// A pipe that only mpirun can write to, and never does: its end is mpirun's end.
+inline constexpr char kLaunchLifeFd[] = "DUNLIN_LAUNCH_LIFE_FD";
+inline constexpr char kLaunchLifeInode[] = "DUNLIN_LAUNCH_LIFE_INODE";
 // Tells whether PMI_FD is still the socket that mpirun made.
 inline constexpr char kLaunchPmiInode[] = "DUNLIN_LAUNCH_PMI_INODE";
 

@@ -52,6 +52,7 @@ std::size_t launch_page_bytes(int node_size) noexcept {
 int make_node_segment(int node_size, int cpus_usable) noexcept {
   const int fd = ::memfd_create("dunlin-node", MFD_CLOEXEC);
   if (fd < 0) return -1;
+  ::fchmod(fd, S_IRUSR | S_IWUSR);  // a memfd can be opened through /proc, and begins with all permissions
   const std::size_t bytes = launch_page_bytes(node_size);
   void* memory = MAP_FAILED;
   if (os::try_grow_file(fd, bytes))

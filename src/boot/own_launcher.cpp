@@ -2,6 +2,8 @@
 #include "boot/own_launcher.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,17 +21,43 @@ namespace {
 
 using os::environment_number;
 
-/// Is PMI_FD the socket that our mpirun gave us?  A wrapper may have closed it, or opened a file in its
-/// place.
-bool is_pmi_socket_ours() noexcept {
+/// Is this the file that our mpirun has told of in `variable`?  A wrapper may have closed it, or opened
+/// another one in its place.
+bool is_inode_of(int fd, const char* variable) noexcept {
   struct stat status;
-  return ::fstat(environment_number("PMI_FD", -1), &status) == 0 &&
-         std::to_string(status.st_ino) == os::environment_text(kLaunchPmiInode);
+  return ::fstat(fd, &status) == 0 && std::to_string(status.st_ino) == os::environment_text(variable);
 }
+
+bool is_pmi_socket_ours() noexcept { return is_inode_of(environment_number("PMI_FD", -1), kLaunchPmiInode); }
 
 bool is_pmi_socket() noexcept {
   struct stat status;
   return ::fstat(environment_number("PMI_FD", -1), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+/// A descriptor of mpirun's that we should have inherited, opened once more.
+int open_in(const std::string& process, int fd, int flags) noexcept {
+  return ::open(("/proc/" + process + "/fd/" + std::to_string(fd)).c_str(), flags | O_CLOEXEC);
+}
+
+/// Has the kernel kill this process when mpirun dies, also behind a wrapper: only direct children are told
+/// that their parent has died.  Costs nothing until then; where the kernel refuses, a safety net is missing.
+void die_with_launcher() noexcept {
+  const int inherited = environment_number(kLaunchLifeFd, -1);
+  // Opened once more, since the process to signal is a property of the open file, which all ranks inherit.
+  int pipe = open_in("self", inherited, O_RDONLY | O_NONBLOCK);
+  if (!is_inode_of(pipe, kLaunchLifeInode)) {
+    if (pipe >= 0) ::close(pipe);
+    pipe = open_in(os::environment_text(kLaunchPid), inherited, O_RDONLY | O_NONBLOCK);
+  } else {
+    ::fcntl(inherited, F_SETFD, FD_CLOEXEC);
+  }
+  if (!is_inode_of(pipe, kLaunchLifeInode)) return;
+  ::fcntl(pipe, F_SETOWN, ::getpid());
+  ::fcntl(pipe, F_SETSIG, SIGKILL);
+  ::fcntl(pipe, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC);
+  pollfd end{pipe, 0, 0};
+  if (::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP)) ::raise(SIGKILL);  // it died before the line above
 }
 
 }  // namespace
@@ -59,6 +87,7 @@ Result<std::unique_ptr<Boot>> OwnLauncherBoot::open() noexcept {
                 "can run only one per rank (use one mpirun for each)",
                 place.rank);
   }
+  die_with_launcher();
   if (is_pmi_socket_ours()) {
     const int fd = environment_number("PMI_FD", -1);
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -73,7 +102,6 @@ OwnLauncherBoot::~OwnLauncherBoot() {
   if (node_fd_ >= 0) ::close(node_fd_);
 }
 
-/// The inherited descriptor, or, where a wrapper script closed it, the launcher's own through /proc.
 Err OwnLauncherBoot::find_segment() noexcept {
   const int inherited = environment_number(kLaunchNodeFd, -1);
   page_ = map_launch_page(inherited, size());
@@ -82,8 +110,7 @@ Err OwnLauncherBoot::find_segment() noexcept {
     node_fd_ = inherited;
     return Err::ok;
   }
-  const std::string launcher = os::environment_text(kLaunchPid);
-  node_fd_ = ::open(("/proc/" + launcher + "/fd/" + std::to_string(inherited)).c_str(), O_RDWR | O_CLOEXEC);
+  node_fd_ = open_in(os::environment_text(kLaunchPid), inherited, O_RDWR);  // a wrapper closed ours
   page_ = map_launch_page(node_fd_, size());
   if (page_) return Err::ok;
   return fail(Err::other,

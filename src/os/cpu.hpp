@@ -15,6 +15,14 @@ inline void pause() noexcept {
 #endif
 }
 
+/// A hint that another core reads this line next: where the processor can, it moves to a cache that both
+/// share. Elsewhere the instruction does nothing.
+inline void hand_over([[maybe_unused]] const void* line) noexcept {
+#if defined(__x86_64__)
+  asm volatile(".byte 0x0f, 0x1c, 0x00" : : "a"(line) : "memory");  // cldemote (%rax)
+#endif
+}
+
 /// A clock to time single loads with: everything before is done, nothing behind has begun.  0 where there is
 /// none.
 inline std::uint64_t cycles() noexcept {

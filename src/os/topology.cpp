@@ -132,6 +132,7 @@ std::vector<CpuPlace> read_topology(const std::vector<int>& cpus, const std::str
     };
   };
   fill(places, &CpuPlace::core, list_in("/topology/thread_siblings_list"));
+  fill(places, &CpuPlace::package, list_in("/topology/core_siblings_list"));
   const auto l3_list = list_in("/cache/index3/shared_cpu_list");
   if (!cpus.empty() && !l3_list(cpus[0]).empty()) fill(places, &CpuPlace::l3, l3_list);
   fill_memory_nodes(places, root);

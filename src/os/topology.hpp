@@ -10,9 +10,10 @@ namespace dunlin::os {
 /// One processor and the groups it belongs to; numbers are arbitrary, equal within a group.
 struct CpuPlace {
   int cpu = 0;
-  int numa = 0;  // memory node
-  int l3 = 0;    // processors behind one last-level cache
-  int core = 0;  // hardware threads of one core
+  int numa = 0;     // memory node
+  int l3 = 0;       // processors behind one last-level cache
+  int core = 0;     // hardware threads of one core
+  int package = 0;  // processors of one socket; not used for shares
 };
 
 /// Places of `cpus`, near ones together (by memory node, cache, core, number).  What /sys does not tell

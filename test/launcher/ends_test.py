@@ -1,6 +1,7 @@
 # How jobs end, what ranks of ours see, and what is left (nothing); docs/launcher.md.  Run by ctest; one
 # class can be run alone: ends_test.py Ends
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -20,6 +21,21 @@ from harness import (
     processes_with,
     states_of,
 )
+
+
+PROGRAM = os.environ["LAUNCHER_TEST_PROGRAM"]  # uses all of MPI; PROBE only how ranks meet
+
+
+def probes_with(mark):
+    """Processes with `mark` that use MPI, without the shells around them."""
+    found = []
+    for pid in processes_with(mark):
+        try:
+            if os.readlink("/proc/%d/exe" % pid) == PROBE:
+                found.append(pid)
+        except OSError:  # it has just ended
+            pass
+    return found
 
 
 class Ends(LauncherTest):
@@ -95,6 +111,7 @@ class Ends(LauncherTest):
         self.wait_for(mark, 2)
         for pid in processes_with(mark):
             os.kill(pid, signal.SIGSTOP)
+            self.assertRegex(job.stderr.readline(), r"^mpirun: rank \d \(.*\) is stopped by signal 19 ")
         job.send_signal(signal.SIGTERM)
         self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
 
@@ -275,6 +292,42 @@ class Mpi(LauncherTest):
         self.assertIn("rank 1 (true, process", err)
         self.assertIn("without calling MPI_Init, and rank 0 has called it", err)
         self.assertLess(time.monotonic() - start, 2.0 * SECOND)
+
+    def test_launcher_killed_and_ranks_behind_shells(self):
+        # Guard and worker at once: nobody is left who could find the processes that a rank's shell has started.
+        closing = "import subprocess, sys; subprocess.run(sys.argv[1:], close_fds=True)"
+        for wrapper in (["sh", "-c", 'sh -c \'"$@"; true\' sh "$@"; true', "sh"], [sys.executable, "-c", closing]):
+            mark = new_mark()
+            job = self.start_job("-n", "2", *wrapper, PROBE, "hang", mark)
+            self.assertEqual([job.stdout.readline(), job.stdout.readline()], ["waiting\n"] * 2)
+            for pid in launchers_with(mark):
+                os.kill(pid, signal.SIGKILL)
+            is_gone = eventually(lambda: not probes_with(mark), SECOND)
+            for pid in processes_with(mark):  # the shells, which know nothing of MPI
+                os.kill(pid, signal.SIGKILL)
+            self.assertTrue(is_gone)
+            job.communicate(timeout=10)
+
+    def test_random_kills(self):
+        # One process of a job, at any moment of its life, also while it starts; LAUNCHER_TEST_KILLS=1000 for long.
+        seed = int(os.environ.get("LAUNCHER_TEST_SEED", time.time_ns() % 10**9))
+        choose = random.Random(seed)
+        for round in range(int(os.environ.get("LAUNCHER_TEST_KILLS", 40))):
+            mark = new_mark()
+            words = (["sh", "-c", '"$@"; true', "sh"] if choose.random() < 0.5 else [])
+            words += [choose.choice((PROBE, PROGRAM)), "hang", mark]
+            job = self.start_job("-n", str(choose.randint(1, 4)), *words)
+            time.sleep(choose.random() * 0.03)
+            victims = sorted(processes_with(mark)) + launchers_with(mark)
+            try:
+                os.kill(choose.choice(victims), choose.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV]))
+            except ProcessLookupError:
+                pass
+            time.sleep(0.05)
+            job.terminate()  # a killed probe behind a shell is no failure: its shell goes on
+            job.communicate(timeout=10)
+            gone = eventually(lambda: not processes_with(mark) and not launchers_with(mark), SECOND)
+            self.assertTrue(gone, "seed %d, round %d: %s" % (seed, round, processes_with(mark)))
 
     def test_wrapper_that_closes_descriptors(self):
         program = (

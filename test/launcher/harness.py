@@ -1,6 +1,8 @@
 # What the launcher's tests share: run mpirun, find processes by a mark, wait for a condition.
+import ctypes
 import os
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -61,6 +63,20 @@ def states_of(pids):
         with open("/proc/%d/stat" % pid) as file:
             states += file.read().rpartition(")")[2].split()[0]
     return states
+
+
+CALLS = {"socketpair": 53, "signalfd4": 289, "epoll_create1": 291, "memfd_create": 319}  # x86-64
+
+
+def refuse(call):
+    """Lets this process and all it starts get EPERM from a system call, as a container's filter does."""
+    rules = [(0x20, 0, 0, 0), (0x15, 0, 1, CALLS[call]), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+    code = b"".join(struct.pack("HBBI", *rule) for rule in rules)
+    memory = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxP", len(rules), ctypes.addressof(memory))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):  # no new privileges; a filter
+        raise OSError(ctypes.get_errno(), "prctl")
 
 
 def eventually(condition, seconds=3.0):

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static void abort_in_handler(int number) { MPI_Abort(MPI_COMM_WORLD, number); }
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "sum";
   const int code = argc > 2 ? atoi(argv[2]) : 0;
@@ -15,9 +17,38 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int is_chosen = rank == size - 1;
   if (!strcmp(what, "abort") && is_chosen) MPI_Abort(MPI_COMM_WORLD, code);
+  if (!strcmp(what, "unsupported")) { /* and a program that looks at no return code */
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 2; ++i) MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    MPI_Win_create(&sum, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    printf("all data written\n");
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "held-abort") || !strcmp(what, "held-error") || !strcmp(what, "held-handler")) {
+    printf("held by rank %d", rank); /* no line end: the C library keeps it */
+    MPI_Barrier(MPI_COMM_WORLD);
+    signal(SIGUSR2, abort_in_handler);
+    if (!strcmp(what, "held-handler") && is_chosen) raise(SIGUSR2);
+    if (!strcmp(what, "held-error") && is_chosen) MPI_Send(&rank, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    if (!strcmp(what, "unsupported")) { /* and a program that looks at no return code */
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 2; ++i) MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    MPI_Win_create(&sum, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    printf("all data written\n");
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "held-abort") && is_chosen) MPI_Abort(MPI_COMM_WORLD, 7);
+  }
   if (!strcmp(what, "exit") && is_chosen) return code;
   if (!strcmp(what, "kill") && is_chosen) raise(SIGKILL);
   if (!strcmp(what, "crash") && is_chosen) raise(SIGSEGV);
+  if (!strcmp(what, "wild") && is_chosen) MPI_Send((void*)16, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   if (!strcmp(what, "error") && is_chosen) MPI_Send(&rank, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD);
   if (!strcmp(what, "child") && rank == 0) {
     char command[4096];

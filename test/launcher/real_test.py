@@ -1,5 +1,6 @@
 # A real MPI program under mpirun and under Hydra: how it starts, how it ends.  Run by ctest.
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -43,6 +44,21 @@ class Real(LauncherTest):
             r"mpirun: rank 2 \(.*, process \d+\) called MPI_Abort with error code 17 on MPI_COMM_WORLD\n$",
         )
 
+    def test_what_the_c_library_holds_is_written(self):
+        # Of the rank that ends the job, and where the program called; a handler may have interrupted printf.
+        for what, code, held in (("held-abort", 7, True), ("held-error", 2, True), ("held-handler", 12, False)):
+            got, out, err = self.run_job("-n", "3", PROGRAM, what)
+            self.assertEqual(got, code, err)
+            self.assertEqual("held by rank 2" in out, held, what)
+
+    def test_what_is_not_there_says_so(self):
+        code, out, err = self.run_job("-n", "2", PROGRAM, "unsupported")
+        self.assertEqual(out, "all data written\n" * 2)
+        for rank in "01":
+            for call in ("MPI_File_open", "MPI_Win_create"):
+                pattern = "dunlin: rank %s: %s did nothing: this version of Dunlin does not support" % (rank, call)
+                self.assertEqual(err.count(pattern), 1, err)
+
     def test_exit_without_finalize(self):
         self.assert_fails(["exit", "0"], 1, r"rank 2 .* exited with code 0 without calling MPI_Finalize\n$")
         self.assert_fails(["exit", "6"], 6, r"rank 2 .* exited with code 6 without calling MPI_Finalize\n$")
@@ -52,6 +68,21 @@ class Real(LauncherTest):
 
     def test_crash(self):
         self.assert_fails(["crash"], 139, r"rank 2 .* was killed by signal 11 \(Segmentation fault")
+
+    def test_crash_says_where(self):
+        code, _, err = self.run_job("-n", "3", PROGRAM, "wild")
+        self.assertEqual(code, 139)
+        self.assertRegex(err, r"dunlin: rank 2: signal 11 \(Segmentation fault\) at address 0x10; its calls")
+        calls = err.partition("innermost first:\n")[2].splitlines()
+        for file in ("libmpi_abi.so", "mpi_rank"):
+            self.assertTrue(any(re.search(file + r"\S*\(\S*\+0x", call) for call in calls), err)
+        code, _, err = self.run_job("-n", "3", "-x", "DUNLIN_CRASH_REPORT=0", PROGRAM, "wild")
+        self.assertEqual(code, 139)
+        self.assertNotIn("its calls", err)
+
+    def test_shared_memory_is_for_its_owner(self):
+        show = "stat -L -c %a /proc/self/fd/$DUNLIN_LAUNCH_NODE_FD"
+        self.assertEqual(self.run_job("-n", "2", "sh", "-c", show)[1], "600\n600\n")
 
     def test_error_is_one_sentence_and_ends_the_job(self):
         start = time.monotonic()

@@ -3,9 +3,11 @@
 import fcntl
 import os
 import pty
+import resource
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,7 @@ import termios
 import time
 import unittest
 
-from harness import LauncherTest, MPIRUN, SECOND, new_mark
+from harness import LauncherTest, MPIRUN, SECOND, new_mark, refuse
 
 
 class Output(LauncherTest):
@@ -43,9 +45,6 @@ class Output(LauncherTest):
     def test_no_line_end_at_the_end(self):
         code, out, _ = self.run_job("-n", "1", "printf", "abc")
         self.assertEqual((code, out), (0, "abc"))
-        code, out, _ = self.run_job("-n", "3", "printf", "abc")
-        self.assertEqual(code, 0)
-        self.assertEqual(out, "abc\nabc\nabc")
 
     def test_binary_is_unchanged(self):
         data = bytes(range(256)) * 1000
@@ -216,7 +215,7 @@ class CommandLine(LauncherTest):
         self.assertEqual((code, sorted(out.split())), (0, ["/", "/tmp"]))
         code, _, err = self.run_job("-n", "2", "-wdir", "/no/such/place", "pwd")
         self.assertEqual(code, 127)
-        self.assertRegex(err, r"^mpirun: rank 0 \(pwd\): cannot enter its directory: No such file")
+        self.assertRegex(err, r"^mpirun: rank 0 \(pwd\): cannot enter directory /no/such/place: No such file")
 
     def test_program_in_the_directory(self):
         with tempfile.TemporaryDirectory() as place:
@@ -228,19 +227,100 @@ class CommandLine(LauncherTest):
             self.assertEqual(self.run_job("-n", "1", "-wdir", place, "./a.out-test")[:2], (0, "found\n"))
 
     def test_wrong_usage_says_so(self):
+        host = "elsewhere.example"
         for words, text in (
             ([], "no program given"),
-            (["-n", "0", "true"], "at least one rank"),
-            (["-n", "x", "true"], "--np"),
-            (["--nonsense", "true"], "--nonsense"),
+            (["-n", "0", "true"], "at least 1"),
+            (["-n", "x", "true"], 'option -n: "x" is not a number of ranks'),
+            (["-n", "3000000000", "true"], "ranks are too many"),
+            (["-n", "2147483647", "true"], "ranks are too many"),
+            (["-n", "2147483647", "true", ":", "-n", "2147483647", "true"], "ranks are too many"),
+            (["--nonsense", "true"], "option --nonsense: not known"),
+            (["-nonsense", "-n", "2", "true"], "option -nonsense: not known"),
+            (["-n"], "RANKS must follow"),
+            (["-env", "A"], "NAME VALUE must follow"),
+            (["-l=3", "true"], "takes no value"),
             (["--bind", "moon", "true"], "moon"),
-            (["-host", "elsewhere", "true"], "elsewhere"),
+            (["--timeout", "1e30", "true"], '"1e30" is not a number of seconds'),
+            (["--timeout", "-1", "true"], '"-1" is not a number of seconds'),
+            (["--timeout", "nan", "true"], '"nan" is not a number of seconds'),
+            (["-host", host, "true"], host + " is not this machine"),
+            (["-H", "localhost:2," + host + ":2", "true"], host + " is not this machine"),
+            (["-f", "/no/such/file", "true"], "cannot read /no/such/file: No such file"),
+            (["-ppn", "2", "-n", "4", "true"], "4 ranks, 2 on each machine"),
+            (["--stdin", "all", "true"], '"all" cannot read standard input'),
+            (["--output", "file=x", "true"], '"file=x" is not known'),
             (["-n", "1", "true", ":"], "no program given"),
         ):
             code, out, err = self.run_job(*words)
             self.assertEqual((code, out), (2, ""), words)
             self.assertIn(text, err)
             self.assertEqual(err.count("\n"), 1, err)
+            self.assertLess(len(err), 300)
+        code, _, err = self.run_job("true", env=dict(os.environ, MPIEXEC_TIMEOUT="soon"))
+        self.assertEqual((code, err.count("\n")), (2, 1))
+        self.assertIn("MPIEXEC_TIMEOUT", err)
+
+    def test_words_of_scripts_for_other_launchers(self):
+        for words in (
+            ["-v", "-n", "2"],
+            ["-q", "--verbose", "-np", "2"],
+            ["-oversubscribe", "--allow-run-as-root", "-c", "2"],
+            ["-ppn", "2", "-n", "2"],
+            ["-N", "2"],
+            ["--map-by", "ppr:2:node:PE=1", "--rank-by", "core"],
+            ["--map-by", "core", "--bind-to", "none:overload-allowed", "-n", "2"],
+            ["--bind-to", "socket", "-n=2"],
+            ["-mca", "btl", "self,vader", "--mca", "pml", "^ucx", "--n", "2"],
+            ["-H", "localhost:1,%s:1" % socket.gethostname()],
+            ["--hosts", "localhost", "-launcher", "ssh", "-np", "2"],
+            ["-genvall", "-genvlist", "PATH,HOME", "-n", "2", "--stdin", "none"],
+            ["-n", "2", "--"],
+        ):
+            code, out, err = self.run_job(*words, "sh", "-c", "echo $PMI_SIZE")
+            self.assertEqual((code, out, err), (0, "2\n2\n", ""), words)
+        self.assertEqual(self.run_job("--output", "tag", "-n", "1", "echo", "x")[1], "[0] x\n")
+        self.assertEqual(self.run_job("-stdin=none", "cat", input="x")[1], "")
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("# two lines\nlocalhost slots=2\n127.0.0.1:1 # one more\n")
+            file.flush()
+            for option in ("-f", "--hostfile", "-machinefile"):
+                self.assertEqual(self.run_job(option, file.name, "echo", "x")[1], "x\n" * 3)
+        code, _, err = self.run_job("sleep", "9", env=dict(os.environ, MPIEXEC_TIMEOUT="0.1"))
+        self.assertEqual(code, 124)
+
+    def test_local_rank_and_size(self):
+        names = "MPI_LOCALRANKID MPI_LOCALNRANKS OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_LOCAL_SIZE "
+        names += "DUNLIN_LAUNCH_LOCAL_RANK DUNLIN_LAUNCH_LOCAL_SIZE"
+        show = "echo $" + " $".join(names.split())
+        outer = dict(os.environ, **dict.fromkeys(names.split(), "7"))
+        code, out, _ = self.run_job("-n", "2", "sh", "-c", show, env=outer)
+        self.assertEqual((code, sorted(out.splitlines())), (0, ["0 2 0 2 0 2", "1 2 1 2 1 2"]))
+
+    def test_a_pipe_as_program(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "pipe")
+            os.mkfifo(path)
+            code, _, err = self.run_job("-n", "2", path)
+            self.assertEqual(code, 126)
+            self.assertIn("Permission denied", err)
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "knows numbers of system calls of x86-64")
+    def test_what_the_system_refuses_is_named(self):
+        for call, text in (
+            ("memfd_create", "cannot make shared memory for the job (memfd_create): Operation not permitted"),
+            ("socketpair", "rank 0 (true): cannot open its descriptors: Operation not permitted"),
+            ("epoll_create1", "(epoll_create1): Operation not permitted"),
+            ("signalfd4", "(signalfd): Operation not permitted"),
+        ):
+            code, _, err = self.run_job("-n", "2", "true", preexec_fn=lambda: refuse(call))
+            self.assertNotEqual(code, 0)
+            self.assertEqual(err.count("\n"), 1, err)
+            self.assertIn(text, err)
+        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+        code, _, err = self.run_job("-n", "1", "true", preexec_fn=few)
+        self.assertNotEqual(code, 0)
+        self.assertIn("Too many open files", err)
 
     def test_help_and_version(self):
         for option in ("--help", "-h", "-help"):

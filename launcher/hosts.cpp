@@ -1,0 +1,75 @@
+// Which names mean this machine; see hosts.hpp.
+#include "launcher/hosts.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace dunlin::launcher {
+namespace {
+
+std::string_view before_dot(std::string_view name) { return name.substr(0, name.find('.')); }
+
+/// Its host name, with or without a domain, and the names that every machine has for itself.
+bool is_this_machine(std::string_view name) {
+  char own[256] = "";
+  ::gethostname(own, sizeof own - 1);
+  if (name == "localhost" || name == "::1" || name.starts_with("127.")) return true;
+  const bool has_both_domains = name.find('.') != name.npos && std::string_view(own).find('.') != name.npos;
+  return has_both_domains ? name == own : before_dot(name) == before_dot(own);
+}
+
+/// Cuts off and returns what stands before the next of `marks`.
+std::string_view next_word(std::string_view& rest, std::string_view marks) {
+  const std::size_t begin = std::min(rest.find_first_not_of(marks), rest.size());
+  const std::size_t end = std::min(rest.find_first_of(marks, begin), rest.size());
+  const std::string_view word = rest.substr(begin, end - begin);
+  rest.remove_prefix(end);
+  return word;
+}
+
+}  // namespace
+
+void Hosts::add(std::string_view name, std::string_view slots_text) {
+  if (!is_this_machine(name)) {
+    if (elsewhere.empty()) elsewhere = name;
+    return;
+  }
+  slots += std::strtol(std::string(slots_text).c_str(), nullptr, 10);
+}
+
+void Hosts::add_list(std::string_view list) {
+  for (std::string_view host; !(host = next_word(list, ",")).empty();) {
+    const bool is_number_6 = host == "::1";
+    const std::size_t colon = is_number_6 ? host.npos : host.find(':');
+    add(host.substr(0, colon), colon == host.npos ? "" : host.substr(colon + 1));
+  }
+}
+
+bool Hosts::try_add_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::string text;
+  char block[4096];
+  ssize_t got;
+  while ((got = ::read(fd, block, sizeof block)) > 0) text.append(block, std::size_t(got));
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  if (got < 0) return false;
+  std::string_view rest = text;
+  for (std::string_view line; !(line = next_word(rest, "\n")).empty();) {
+    line = line.substr(0, line.find('#'));
+    const std::string_view host = next_word(line, " \t\r");
+    if (host.empty()) continue;
+    add_list(host);
+    for (std::string_view word; !(word = next_word(line, " \t\r")).empty();)
+      if (word.starts_with("slots=")) add(host.substr(0, host.find(':')), word.substr(6));
+  }
+  return true;
+}
+
+}  // namespace dunlin::launcher

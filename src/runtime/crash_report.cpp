@@ -1,0 +1,96 @@
+#include "runtime/crash_report.hpp"
+
+#include <execinfo.h>
+#include <signal.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <atomic>
+
+#include "base/log.hpp"
+#include "base/variable.hpp"
+
+namespace dunlin::runtime {
+namespace {
+
+IntVariable crash_report{
+    "CRASH_REPORT",
+    1,
+    "",
+    "print signal, address and calls of a rank that crashes (0: leave the signals alone)",
+    0,
+    1};
+
+struct Name {
+  int signal;
+  const char* text;  // strsignal may allocate
+};
+constexpr Name kCrashes[] = {{SIGSEGV, "Segmentation fault"},
+                             {SIGBUS, "Bus error"},
+                             {SIGFPE, "Arithmetic error"},
+                             {SIGILL, "Illegal instruction"},
+                             {SIGABRT, "Aborted"}};
+
+constexpr int kFramesMax = 16;
+constexpr int kOwnFrames = 2;  // the handler, and what the kernel returns to
+
+struct Frames {
+  void* at[kFramesMax];
+  int count = 0;
+  int skipped = 0;
+};
+
+/// By the unwinder itself: `backtrace` would load a library at a bad moment.
+_Unwind_Reason_Code note_frame(_Unwind_Context* context, void* argument) noexcept {
+  auto& frames = *static_cast<Frames*>(argument);
+  if (frames.skipped++ < kOwnFrames) return _URC_NO_REASON;
+  void* const at = reinterpret_cast<void*>(_Unwind_GetIP(context));
+  if (at) frames.at[frames.count++] = at;
+  return at && frames.count < kFramesMax ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+/// Installed for one call only: the next signal of the kind has the usual effect.
+void report(int signal, siginfo_t* info, void*) noexcept {
+  static std::atomic<bool> is_reported{false};  // relaxed: elects one thread, no data
+  if (!is_reported.exchange(true, std::memory_order_relaxed)) {
+    const char* name = "?";
+    for (const Name& each : kCrashes)
+      if (each.signal == signal) name = each.text;
+    if (info->si_code > 0)
+      log::warn("signal %d (%s) at address %p; its calls, the innermost first:", signal, name, info->si_addr);
+    else
+      log::warn("signal %d (%s), sent by process %d; its calls, the innermost first:", signal, name,
+                info->si_pid);
+    Frames frames;
+    _Unwind_Backtrace(note_frame, &frames);
+    ::backtrace_symbols_fd(frames.at, frames.count, STDERR_FILENO);
+  }
+  // A fault comes again when we return; what was sent has to be sent again.
+  if (info->si_code <= 0) ::raise(signal);
+}
+
+/// A stack overflow leaves no room for the handler on the stack.
+void give_handlers_a_stack() noexcept {
+  alignas(16) static char memory[65536];
+  stack_t stack{};
+  if (::sigaltstack(nullptr, &stack) != 0 || !(stack.ss_flags & SS_DISABLE)) return;
+  stack = {memory, 0, sizeof memory};
+  ::sigaltstack(&stack, nullptr);
+}
+
+}  // namespace
+
+void report_crashes() noexcept {
+  if (crash_report.get() == 0) return;
+  give_handlers_a_stack();
+  struct sigaction mine {};
+  mine.sa_sigaction = report;
+  mine.sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_ONSTACK;
+  for (const Name& each : kCrashes) {
+    struct sigaction old;
+    if (::sigaction(each.signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL)
+      ::sigaction(each.signal, &mine, nullptr);
+  }
+}
+
+}  // namespace dunlin::runtime
