@@ -14,13 +14,18 @@ template <class Handle>
 Err call_copy(const Keyval& key, int number, Object& owner, void* in, void** out, int* flag) noexcept {
   using Function = int (*)(Handle, int, void*, void*, void*, int*);
   auto* function = reinterpret_cast<Function>(key.copy);
-  return Err(function(to_handle<Handle>(owner), number, key.extra_state, in, out, flag));
+  const int code = function(to_handle<Handle>(owner), number, key.extra_state, in, out, flag);
+  return code == MPI_SUCCESS ? Err::ok
+                             : fail(Err(code), "the copy function of keyval %d answered %d", number, code);
 }
 
 template <class Handle>
 Err call_erase(const Keyval& key, int number, Object& owner, void* value) noexcept {
   using Function = int (*)(Handle, int, void*, void*);
-  return Err(reinterpret_cast<Function>(key.erase)(to_handle<Handle>(owner), number, value, key.extra_state));
+  auto* function = reinterpret_cast<Function>(key.erase);
+  const int code = function(to_handle<Handle>(owner), number, value, key.extra_state);
+  return code == MPI_SUCCESS ? Err::ok
+                             : fail(Err(code), "the delete function of keyval %d answered %d", number, code);
 }
 
 Err run_copy(Keyval& key, Object& owner, void* in, void** out, int* flag) noexcept {
@@ -32,9 +37,12 @@ Err run_copy(Keyval& key, Object& owner, void* in, void** out, int* flag) noexce
     return Err::ok;
   }
   switch (key.on) {
-    case Keyval::On::comm: return call_copy<MPI_Comm>(key, key.to_int(), owner, in, out, flag);
-    case Keyval::On::datatype: return call_copy<MPI_Datatype>(key, key.to_int(), owner, in, out, flag);
-    case Keyval::On::win: return call_copy<MPI_Win>(key, key.to_int(), owner, in, out, flag);
+    case Keyval::On::comm:
+      return call_copy<MPI_Comm>(key, key.to_int(), owner, in, out, flag);
+    case Keyval::On::datatype:
+      return call_copy<MPI_Datatype>(key, key.to_int(), owner, in, out, flag);
+    case Keyval::On::win:
+      return call_copy<MPI_Win>(key, key.to_int(), owner, in, out, flag);
   }
   return Err::intern;
 }
@@ -42,9 +50,12 @@ Err run_copy(Keyval& key, Object& owner, void* in, void** out, int* flag) noexce
 Err run_erase(Keyval& key, Object& owner, void* value) noexcept {
   if (key.erase == reinterpret_cast<void*>(MPI_COMM_NULL_DELETE_FN)) return Err::ok;
   switch (key.on) {
-    case Keyval::On::comm: return call_erase<MPI_Comm>(key, key.to_int(), owner, value);
-    case Keyval::On::datatype: return call_erase<MPI_Datatype>(key, key.to_int(), owner, value);
-    case Keyval::On::win: return call_erase<MPI_Win>(key, key.to_int(), owner, value);
+    case Keyval::On::comm:
+      return call_erase<MPI_Comm>(key, key.to_int(), owner, value);
+    case Keyval::On::datatype:
+      return call_erase<MPI_Datatype>(key, key.to_int(), owner, value);
+    case Keyval::On::win:
+      return call_erase<MPI_Win>(key, key.to_int(), owner, value);
   }
   return Err::intern;
 }

@@ -22,6 +22,9 @@ namespace dunlin {
 namespace progress {
 class Engine;
 }
+namespace protocol {
+class Messaging;
+}
 namespace pt2pt {
 class BufferPool;
 }
@@ -44,8 +47,9 @@ class Comm final : public Object {
   Comm() noexcept : Object(Kind::comm) {}
 
   // hot path: read by every send and receive.  Written once at creation.
-  std::uint64_t context = 0;           // multiple of 4; see Plane.  Same on all members
-  progress::Engine* engine = nullptr;  // what moves this communicator's messages
+  std::uint64_t context = 0;                 // multiple of 4; see Plane.  Same on all members
+  protocol::Messaging* messaging = nullptr;  // what sends, receives and matches for it
+  progress::Engine* engine = nullptr;        // where its calls wait
   const int* target_members =
       nullptr;          // peer index by destination or source rank: remote group's for an inter-communicator
   int target_size = 0;  // how many ranks may be named as destination or source

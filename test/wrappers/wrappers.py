@@ -76,6 +76,18 @@ class Wrappers(unittest.TestCase):
         self.assertEqual(self.run_here("mpicc", "-show").split()[1:], [f"-I{include}", *link])
         self.assertIn("Dunlin", self.run_here("mpicc", "-showme:version"))
 
+    def test_fortran_says_that_it_is_not_there(self):
+        for name in ("mpifort", "mpif90", "mpif77"):
+            for words in (["x.f90"], ["-show"], []):
+                with self.assertRaisesRegex(AssertionError, f"ended with 1:\n{name}: Dunlin has no Fortran interface yet"):
+                    self.run_here(name, *words)
+
+    def test_library_by_its_common_name(self):
+        flags = [f"-I{self.place}/include", f"-L{self.place}/lib", f"-Wl,-rpath,{self.place}/lib", "-lmpi"]
+        self.run_here("cc", HERE / "hello.c", *flags, "-o", "hello")
+        self.assertIn("libmpi_abi.so.1", self.run_here("readelf", "-d", "hello"))
+        self.assertEqual(self.run_here("./hello"), "rank 0 of 1\n")
+
     def test_nothing_is_linked_where_nothing_is_built(self):
         self.assertNotIn("-l", self.run_here("mpicc", "-show", "-c", "x.c"))
         self.assertNotIn("-l", self.run_here("mpicc", "-show", "--version"))
@@ -115,6 +127,15 @@ class Wrappers(unittest.TestCase):
         self.assertIn("now from the environment", settings)
 
 
+class Dependencies(unittest.TestCase):
+    def test_a_system_without_dpkg_is_left_to_its_user(self):
+        script = HERE.parent.parent / "scripts" / "install-dependencies"
+        with tempfile.TemporaryDirectory() as empty:
+            said = subprocess.run(["/bin/sh", script, "build"], env={"PATH": empty}, capture_output=True, text=True)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("This is no Debian system, so nothing is installed", said.stderr)
+
+
 class Installed(Wrappers):
     """The same from an installation in another place than the one it was made for."""
 
@@ -128,6 +149,21 @@ class Installed(Wrappers):
     @classmethod
     def tearDownClass(cls):
         cls.root.cleanup()
+
+    def test_what_lies_beside_the_programs(self):
+        for name in ("LICENSE", "README.md", "docs/launcher.md"):
+            self.assertTrue((self.place / "share/doc/dunlin" / name).is_file(), name)
+
+    @unittest.skipUnless(shutil.which("tclsh"), "needs tclsh, in which module files are written")
+    def test_module_file(self):
+        (module,) = (self.place / "share/modulefiles/dunlin").iterdir()
+        script = self.folder / "module.tcl"
+        script.write_text("proc module-whatis args {}\nproc conflict args {}\n"
+                          "proc prepend-path {name value} {puts $name=$value}\n"
+                          f"set ModulesCurrentModulefile {module}\nsource {module}\n")
+        lines = run(["tclsh", str(script)]).splitlines()
+        self.assertIn(f"PATH={self.place}/bin", lines)
+        self.assertIn(f"PKG_CONFIG_PATH={self.place}/lib/pkgconfig", lines)
 
 
 if __name__ == "__main__":

@@ -132,6 +132,8 @@ class Body:
             else:
                 texts[id(argument)] = self.convert(parameter, argument.type)
         self.arguments = [texts[id(argument)] for argument in wanted]
+        self.check_blocks()
+        self.check_reduced()
         self.check_aliases()
         return self
 
@@ -243,7 +245,7 @@ class Body:
             self.check(f"{guard}is_in_place({forbidden})", f"bad_in_place({self.about}, \"{forbidden}\", call)")
         if buffer:
             self.check(f"{guard}is_bad_buffer({buffer.name}, {count.name}, *{p.name}_object)",
-                       f"bad_buffer({self.about}, \"{buffer.name}\", call)")
+                       f"bad_buffer({self.about}, {buffer.name}, \"{buffer.name}\", call)")
 
     def never_in_place(self, datatype):
         """The buffers of a datatype that must not be MPI_IN_PLACE: receive buffers of collectives, but for scatter's; a
@@ -257,6 +259,70 @@ class Body:
             return ["buffer"]
         is_receive = buffer.name == "recvbuf" and "sendbuf" in self.by_name
         return ["recvbuf"] if is_receive and not re.match(r"I?[Ss]catter", self.name) else []
+
+    def check_blocks(self):
+        """The arrays of counts, displacements and datatypes of the v- and w-forms (bindings/c/blocks.hpp)."""
+        if not {"sendbuf", "recvbuf", "comm"} <= self.by_name.keys():
+            return
+        for side, letter in (("send", "s"), ("recv", "r")):
+            counts, types = self.by_name.get(f"{side}counts"), self.by_name.get(f"{side}types")
+            if counts is None or not counts.is_array:
+                continue
+            displs = self.by_name.get(f"{letter}displs") or self.by_name.get("displs")
+            datatype = self.by_name.get(f"{side}type") or self.by_name.get("datatype")
+            buffer = f"{side}buf, \"{side}buf\""
+            if "op" in self.by_name:                 # every rank reads all blocks, and writes its own
+                buffer = "sendbuf == MPI_IN_PLACE && may_be_in_place(*comm_object) ? recvbuf : sendbuf, \"sendbuf\""
+            members = [f"{self.block_count(side)}, {buffer}", f"{self.as_array(counts)}, \"{counts.name}\""]
+            if displs:
+                members.append(f"{self.as_array(displs)}, \"{displs.name}\"")
+            if types:
+                members.append(f"nullptr, {types.name}, \"{types.name}\"")
+            elif datatype:
+                members.append(("" if displs else "{}, nullptr, ") + f"{datatype.name}_object")
+            guard = f"uses_{side}buf" if f"uses_{side}buf" in self.significance else ""
+            if types and side == "send" and not self.is_neighborly:
+                guard = "!(sendbuf == MPI_IN_PLACE && may_be_in_place(*comm_object))"
+            condition = f"if ({guard})" if guard else "if (kChecked)"
+            arguments = f"{{{', '.join(members)}}}"
+            self.lines += [f"  {condition}",
+                           f"    if (const int code = check_blocks(comm_object, {arguments}, call)) [[unlikely]]",
+                           "      return code;"]
+
+    @property
+    def is_neighborly(self):
+        return bool(re.match(r"I?[Nn]eighbor", self.name))
+
+    def block_count(self, side):
+        if self.is_neighborly:
+            return "destination_count(*comm_object)" if side == "send" else "source_count(*comm_object)"
+        return "comm_object->size" if "op" in self.by_name else "comm_object->target_size"
+
+    def as_array(self, p):
+        """An array of counts or displacements, whatever it is in this call."""
+        if self.is_shared and self.shared_type(p).startswith("IntArray"):
+            return p.name
+        return f"IntArray{{{p.name}, {'false' if p.base == 'int' else 'true'}}}"
+
+    def check_reduced(self):
+        """The buffers of reductions that are not every rank's: what is sent, and a root's or a later rank's result."""
+        if not {"op", "sendbuf", "recvbuf", "comm", "datatype"} <= self.by_name.keys():
+            return
+        scalar = next((name for name in ("count", "recvcount") if name in self.by_name), None)
+        if scalar is None:                           # MPI_Reduce_scatter; check_blocks has looked at sendbuf
+            own = f"{self.as_array(self.by_name['recvcounts'])}[comm_object->rank]"
+            self.check(f"is_bad_buffer(recvbuf, {own}, *datatype_object)",
+                       f"bad_buffer({self.about}, recvbuf, \"recvbuf\", call)")
+            return
+        root = ", root" if "root" in self.by_name else ""
+        sends = "!is_idle(*comm_object, root) && " if root else ""
+        in_place = f"!(sendbuf == MPI_IN_PLACE && may_be_in_place(*comm_object{root}))"
+        self.check(f"{sends}{in_place} && is_bad_buffer(sendbuf, {scalar}, *datatype_object)",
+                   f"bad_buffer({self.about}, sendbuf, \"sendbuf\", call)")
+        receives = "is_root(*comm_object, root)" if root else "comm_object->rank > 0" if "xscan" in self.name else ""
+        if receives:
+            self.check(f"{receives} && is_bad_buffer(recvbuf, {scalar}, *datatype_object)",
+                       f"bad_buffer({self.about}, recvbuf, \"recvbuf\", call)")
 
     def check_aliases(self):
         """One buffer to send from and to receive into, in the collectives whose blocks have one length."""
@@ -293,7 +359,8 @@ class Body:
         before = [p for p in self.model.parameters[:self.model.parameters.index(datatype)] if p.kind == "BUFFER"]
         buffer = before[-1].name
         in_place = "recvbuf" if "catter" in self.name and "educe" not in self.name else "sendbuf"
-        terms = [f"{buffer} != MPI_IN_PLACE"] if buffer == in_place else []
+        root = ", root" if "root" in self.by_name else ""
+        terms = [f"!({buffer} == MPI_IN_PLACE && may_be_in_place(*comm_object{root}))"] if buffer == in_place else []
         if "root" in self.by_name:
             if "root_only" in datatype.flags:
                 terms.insert(0, "is_root(*comm_object, root)")
@@ -301,7 +368,11 @@ class Body:
                 terms.insert(0, "!is_outside(*comm_object, root)")
             else:
                 terms.insert(0, "!is_idle(*comm_object, root)")
-        return self.named(f"uses_{buffer}", terms)
+        is_new = f"uses_{buffer}" not in self.significance
+        variable = self.named(f"uses_{buffer}", terms)
+        if is_new and buffer == in_place:            # before its datatype, which need not mean anything then
+            self.check(f"{variable} && is_in_place({buffer})", f"bad_in_place({self.about}, \"{buffer}\", call)")
+        return variable
 
     def named(self, variable, terms):
         if not terms:

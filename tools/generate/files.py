@@ -100,7 +100,8 @@ class Bindings:
         to = self.functions[target]
         self.real[function.name] = None              # as real as what it forwards to; filled in by coverage()
         names = ", ".join(p.name for p in function.parameters)
-        return [self.head(function), wrap(f"  return PMPI_{target}({names});"), "}"]
+        return [self.head(function), f'  const CalledAs called_as("{function.name}");',
+                wrap(f"  return PMPI_{target}({names});"), "}"]
 
     def unsupported(self, function):
         self.real[function.name] = False
@@ -199,6 +200,8 @@ class Bindings:
         result = {}
         for file, content in self.files.items():
             includes = ['#include "bindings/c/check.hpp"  // first: it gives mpi.h\'s functions their visibility', ""]
+            if any("check_blocks(" in block for block in content["blocks"]):
+                content["headers"].add("bindings/c/blocks.hpp")
             includes += [f'#include "{header}"' for header in sorted(content["headers"])]
             includes += [""] if content["headers"] else []
             top = [f"// {titles()[file]}.", GENERATED, *includes, "using namespace dunlin;",

@@ -103,7 +103,7 @@ long long kibibytes_of(const char* setting) {
 void print_sizes() {
   std::printf("By size:\n  up to %lld KiB     through the channel (cico)\n", kibibytes_of("EAGER_BYTES"));
   std::printf(
-      "  from %lld KiB      in place where a buffer maps, unless ranks share cores: both sides copy\n",
+      "  from %lld KiB      in place where a buffer maps: both sides copy\n",
       kibibytes_of("SHARED_COPY_BYTES"));
   std::printf("  beyond           in place: both sides copy; else in the order of preference above\n");
 }

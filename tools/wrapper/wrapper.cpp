@@ -1,9 +1,10 @@
 // mpicc, mpicxx, mpic++, mpiCC: run the compiler with what a program needs to find mpi.h and the library.
 //
-// One program under four names (links); the name says which compiler.  It finds headers and library from its
-// own place, so that build tree, installation and a moved installation work alike.  It answers the questions
-// that build systems know from MPICH (-show, -compile-info, -link-info), Open MPI (-showme, -showme:compile,
-// ...) and others (-show-incdir, ...).
+// One program under several names (links); the name says which compiler.  mpifort, mpif90 and mpif77 say that
+// there is no Fortran yet: without them a shell would take those of another MPI library.  It finds headers
+// and library from its own place, so that build tree, installation and a moved installation work alike.  It
+// answers the questions that build systems know from MPICH (-show, -compile-info, -link-info), Open MPI
+// (-showme, -showme:compile, ...) and others (-show-incdir, ...).
 #include <unistd.h>
 
 #include <climits>
@@ -134,6 +135,13 @@ bool is_without_link(const Words& arguments) {
 
 int main(int argc, char** argv) {
   Wrapper wrapper = make_wrapper(argv[0]);
+  if (wrapper.name.starts_with("mpif")) {
+    std::fprintf(stderr,
+                 "%s: Dunlin has no Fortran interface yet (mpi_f08, mpi, mpif.h); C and C++ programs are "
+                 "built by mpicc and mpicxx\n",
+                 wrapper.name.c_str());
+    return 1;
+  }
   Words arguments;
   bool only_show = false;
   for (int i = 1; i < argc; ++i) {

@@ -29,18 +29,24 @@ inline bool is_missing(const void* object_or_pointer) noexcept { return kChecked
 inline bool is_in_place(const void* buffer) noexcept { return kChecked && buffer == MPI_IN_PLACE; }
 inline bool is_bad_count(std::int64_t count) noexcept { return kChecked && count < 0; }
 
-/// A null buffer is right with no elements, or where a derived datatype holds absolute addresses.
+/// One compare for null pointers and MPI_IN_PLACE, which is 1.
+inline bool is_buffer(const void* buffer) noexcept {
+  return reinterpret_cast<std::uintptr_t>(buffer) > reinterpret_cast<std::uintptr_t>(MPI_IN_PLACE);
+}
+
+/// MPI_IN_PLACE is no buffer.  A null pointer is right with no elements, or where a derived datatype holds
+/// absolute addresses.
 template <class Datatype>
 inline bool is_bad_buffer(const void* buffer, std::int64_t count, const Datatype& datatype) noexcept {
-  if (!kChecked || buffer) [[likely]] return false;
-  return count > 0 && datatype.is_predefined();
+  return kChecked && !is_buffer(buffer) && (buffer || (count > 0 && datatype.is_predefined()));
 }
 
 /// Whether a rank sends from where it receives.  Derived datatypes may leave each other's elements alone.
 template <class Datatype>
 inline bool is_alias(const void* sendbuf, const void* recvbuf, std::int64_t sent, const Datatype& sendtype,
                      std::int64_t received, const Datatype& recvtype) noexcept {
-  if (!kChecked || sendbuf != recvbuf || !sendbuf) [[likely]] return false;
+  if (!kChecked || sendbuf != recvbuf || !sendbuf) [[likely]]
+    return false;
   return sent > 0 && received > 0 && sendtype.is_predefined() && recvtype.is_predefined();
 }
 
@@ -80,6 +86,13 @@ inline bool is_root(const Comm& comm, int root) noexcept {
   return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;
 }
 
+/// Whether MPI_IN_PLACE, given for what a rank sends (scatter: receives), means "it lies in the other
+/// buffer".
+inline bool may_be_in_place(const Comm& comm) noexcept { return !comm.is_inter(); }
+inline bool may_be_in_place(const Comm& comm, int root) noexcept {
+  return !comm.is_inter() && root == comm.rank;
+}
+
 /// Whether this process only stands by in a rooted collective over an inter-communicator.
 inline bool is_outside(const Comm& comm, int root) noexcept {
   return comm.is_inter() && root == MPI_PROC_NULL;
@@ -97,12 +110,14 @@ class Kept {
  public:
   explicit Kept(Objects*... objects) noexcept
       : objects_{const_cast<std::remove_const_t<Objects>*>(objects)...} {
-    if (!is_needed_) [[likely]] return;
+    if (!is_needed_) [[likely]]
+      return;
     for (Object* each : objects_)
       if (each) each->retain();
   }
   ~Kept() {
-    if (!is_needed_) [[likely]] return;
+    if (!is_needed_) [[likely]]
+      return;
     for (Object* each : objects_)
       if (each) each->release();
   }

@@ -74,7 +74,7 @@ extern "C" int PMPI_Op_free(MPI_Op* op) noexcept {
   if (is_in_place(inbuf)) [[unlikely]] return bad_in_place(nullptr, "inbuf", call);
   if (is_in_place(inoutbuf)) [[unlikely]] return bad_in_place(nullptr, "inoutbuf", call);
   if (is_bad_buffer(inoutbuf, count, *datatype_object)) [[unlikely]]
-    return bad_buffer(nullptr, "inoutbuf", call);
+    return bad_buffer(nullptr, inoutbuf, "inoutbuf", call);
   const Op* const op_object = from_handle<Op>(op);
   if (is_missing(op_object)) [[unlikely]] return bad_handle(nullptr, Err::op, op, "op", call);
   const Err error = op::reduce_local(inbuf, inoutbuf, count, *datatype_object, *op_object);

@@ -41,7 +41,7 @@ static int pack_body(const char* call, const void* inbuf, std::int64_t incount, 
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(incount)) [[unlikely]] return bad_count(comm_object, incount, "incount", call);
   if (is_bad_buffer(inbuf, incount, *datatype_object)) [[unlikely]]
-    return bad_buffer(comm_object, "inbuf", call);
+    return bad_buffer(comm_object, inbuf, "inbuf", call);
   if (is_bad_count(outsize)) [[unlikely]] return bad_count(comm_object, outsize, "outsize", call);
   if (is_missing(position.place)) [[unlikely]] return bad_pointer(comm_object, "position", call);
   std::int64_t position_value = load(position);

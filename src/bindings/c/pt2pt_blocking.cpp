@@ -20,7 +20,8 @@ static int bsend_body(const char* call, const void* buf, std::int64_t count, MPI
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Err error = pt2pt::bsend(buf, count, *datatype_object, dest, tag, *comm_object);
@@ -48,7 +49,8 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Err error = pt2pt::recv(buf, count, *datatype_object, source, tag, *comm_object, status);
@@ -100,7 +102,8 @@ static int rsend_body(const char* call, const void* buf, std::int64_t count, MPI
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Kept kept(comm_object, datatype_object);
@@ -129,7 +132,8 @@ extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Err error = pt2pt::send(buf, count, *datatype_object, dest, tag, *comm_object);
@@ -182,7 +186,7 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
     return uncommitted(comm_object, "sendtype", call);
   if (is_bad_count(sendcount)) [[unlikely]] return bad_count(comm_object, sendcount, "sendcount", call);
   if (is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
-    return bad_buffer(comm_object, "sendbuf", call);
+    return bad_buffer(comm_object, sendbuf, "sendbuf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -193,7 +197,7 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
   if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
-    return bad_buffer(comm_object, "recvbuf", call);
+    return bad_buffer(comm_object, recvbuf, "recvbuf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(recvtag)) [[unlikely]] return bad_tag(comm_object, recvtag, "recvtag", call);
   const Err error = pt2pt::sendrecv(sendbuf, sendcount, *sendtype_object, dest, sendtag, recvbuf, recvcount,
@@ -242,7 +246,8 @@ static int sendrecv_replace_body(const char* call, void* buf, std::int64_t count
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
@@ -278,7 +283,8 @@ static int ssend_body(const char* call, const void* buf, std::int64_t count, MPI
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   const Kept kept(comm_object, datatype_object);

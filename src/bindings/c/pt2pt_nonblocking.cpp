@@ -20,7 +20,8 @@ static int ibsend_body(const char* call, const void* buf, std::int64_t count, MP
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -51,7 +52,8 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -105,7 +107,8 @@ static int irsend_body(const char* call, const void* buf, std::int64_t count, MP
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -136,7 +139,8 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -192,7 +196,7 @@ static int isendrecv_body(const char* call, const void* sendbuf, std::int64_t se
     return uncommitted(comm_object, "sendtype", call);
   if (is_bad_count(sendcount)) [[unlikely]] return bad_count(comm_object, sendcount, "sendcount", call);
   if (is_bad_buffer(sendbuf, sendcount, *sendtype_object)) [[unlikely]]
-    return bad_buffer(comm_object, "sendbuf", call);
+    return bad_buffer(comm_object, sendbuf, "sendbuf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
   const Datatype* const recvtype_object = from_handle<Datatype>(recvtype);
@@ -203,7 +207,7 @@ static int isendrecv_body(const char* call, const void* sendbuf, std::int64_t se
   if (is_bad_count(recvcount)) [[unlikely]] return bad_count(comm_object, recvcount, "recvcount", call);
   if (is_in_place(recvbuf)) [[unlikely]] return bad_in_place(comm_object, "recvbuf", call);
   if (is_bad_buffer(recvbuf, recvcount, *recvtype_object)) [[unlikely]]
-    return bad_buffer(comm_object, "recvbuf", call);
+    return bad_buffer(comm_object, recvbuf, "recvbuf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(recvtag)) [[unlikely]] return bad_tag(comm_object, recvtag, "recvtag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -241,7 +245,8 @@ static int isendrecv_replace_body(const char* call, void* buf, std::int64_t coun
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(sendtag)) [[unlikely]] return bad_tag(comm_object, sendtag, "sendtag", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
@@ -279,7 +284,8 @@ static int issend_body(const char* call, const void* buf, std::int64_t count, MP
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);

@@ -19,7 +19,8 @@ static int bsend_init_body(const char* call, const void* buf, std::int64_t count
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -52,7 +53,8 @@ static int recv_init_body(const char* call, void* buf, std::int64_t count, MPI_D
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_source(*comm_object, source)) [[unlikely]] return bad_rank(comm_object, source, "source", call);
   if (is_bad_receive_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -85,7 +87,8 @@ static int rsend_init_body(const char* call, const void* buf, std::int64_t count
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -118,7 +121,8 @@ static int send_init_body(const char* call, const void* buf, std::int64_t count,
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);
@@ -151,7 +155,8 @@ static int ssend_init_body(const char* call, const void* buf, std::int64_t count
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(comm_object, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(comm_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(comm_object, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+    return bad_buffer(comm_object, buf, "buf", call);
   if (is_bad_dest(*comm_object, dest)) [[unlikely]] return bad_rank(comm_object, dest, "dest", call);
   if (is_bad_tag(tag)) [[unlikely]] return bad_tag(comm_object, tag, "tag", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(comm_object, "request", call);

@@ -34,7 +34,7 @@ static int imrecv_body(const char* call, void* buf, std::int64_t count, MPI_Data
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(nullptr, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(nullptr, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(nullptr, buf, "buf", call);
   if (is_missing(message)) [[unlikely]] return bad_pointer(nullptr, "message", call);
   if (is_missing(request)) [[unlikely]] return bad_pointer(nullptr, "request", call);
   Request* request_made = nullptr;
@@ -96,7 +96,7 @@ static int mrecv_body(const char* call, void* buf, std::int64_t count, MPI_Datat
   if (kChecked && !datatype_object->is_committed()) [[unlikely]]
     return uncommitted(nullptr, "datatype", call);
   if (is_bad_count(count)) [[unlikely]] return bad_count(nullptr, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(nullptr, "buf", call);
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] return bad_buffer(nullptr, buf, "buf", call);
   if (is_missing(message)) [[unlikely]] return bad_pointer(nullptr, "message", call);
   const Kept kept(datatype_object);
   const Err error = pt2pt::mrecv(buf, count, *datatype_object, message, status);

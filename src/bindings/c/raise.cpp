@@ -4,6 +4,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/log.hpp"
 #include "bindings/c/error_names.hpp"
@@ -13,6 +17,7 @@
 #include "object/initial_errhandler.hpp"
 #include "object/life.hpp"
 #include "object/session.hpp"
+#include "os/standard_streams.hpp"
 
 namespace dunlin::bindings {
 namespace {
@@ -22,36 +27,113 @@ const char* class_name(Err error) noexcept {
   return code >= 0 && code < kErrorNameCount ? kErrorNames[code] : "an error code of the program";
 }
 
+/// What a handle of that error class stands for.
+const char* kind_name(Err error) noexcept {
+  switch (error) {
+    case Err::comm:
+      return "a communicator";
+    case Err::group:
+      return "a group";
+    case Err::type:
+      return "a datatype";
+    case Err::op:
+      return "an operator";
+    case Err::request:
+      return "a request or message";
+    case Err::errhandler:
+      return "an error handler";
+    case Err::info:
+      return "an info object";
+    case Err::win:
+      return "a window";
+    case Err::file:
+      return "a file";
+    case Err::session:
+      return "a session";
+    default:
+      return "a handle of the right kind";
+  }
+}
+
+const char* null_handle_name(std::uintptr_t value) noexcept {
+  static const std::pair<const void*, const char*> kNulls[] = {{MPI_COMM_NULL, "MPI_COMM_NULL"},
+                                                               {MPI_GROUP_NULL, "MPI_GROUP_NULL"},
+                                                               {MPI_WIN_NULL, "MPI_WIN_NULL"},
+                                                               {MPI_FILE_NULL, "MPI_FILE_NULL"},
+                                                               {MPI_SESSION_NULL, "MPI_SESSION_NULL"},
+                                                               {MPI_MESSAGE_NULL, "MPI_MESSAGE_NULL"},
+                                                               {MPI_INFO_NULL, "MPI_INFO_NULL"},
+                                                               {MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
+                                                               {MPI_REQUEST_NULL, "MPI_REQUEST_NULL"},
+                                                               {MPI_DATATYPE_NULL, "MPI_DATATYPE_NULL"},
+                                                               {MPI_OP_NULL, "MPI_OP_NULL"}};
+  for (const auto& [handle, name] : kNulls)
+    if (reinterpret_cast<std::uintptr_t>(handle) == value) return name;
+  return nullptr;
+}
+
 /// Ends the job with one sentence.
 int end_job(MPI_Comm comm, Err error, const char* call) noexcept {
   const char* detail = error_detail(error);
-  log::warn("%s failed: %s (%s)", call, *detail ? detail : "no detail is known", class_name(error));
+  log::warn("%s failed: %s (%s)", call, *detail ? detail : "the library knows no more", class_name(error));
   static bool is_ending = false;  // an abort that itself fails must not come back here
   if (!is_ending && Life::is_usable()) {
     is_ending = true;
     PMPI_Abort(comm, int(error));
   }
+  os::flush_standard_streams();
   std::_Exit(int(error) & 0x7f);
+}
+
+/// For programs that ignore return codes: a call that does nothing must not look as if it had done its work.
+/// Once a call, on standard error.
+void say_unsupported(const char* call) noexcept {
+  static std::mutex mutex;
+  static std::set<std::string_view> said;
+  const std::lock_guard lock(mutex);
+  if (said.insert(call).second)
+    log::warn("%s did nothing: %s", call, error_detail(Err::unsupported_operation));
 }
 
 int call_handler(Errhandler* errhandler, void* handle, Err error, const char* call) noexcept {
   int code = int(error);
   if (!errhandler) errhandler = &initial_errhandler();
+  const bool ends =
+      errhandler->type == Errhandler::Type::fatal || errhandler->type == Errhandler::Type::abort;
+  if (error == Err::unsupported_operation && !ends) say_unsupported(call);
   // Held, because the function may free it.
   const Ref<Errhandler> held(errhandler);
   switch (errhandler->type) {
-    case Errhandler::Type::returns: break;
-    case Errhandler::Type::fatal: return end_job(MPI_COMM_WORLD, error, call);
-    case Errhandler::Type::abort: return end_job(static_cast<MPI_Comm>(handle), error, call);
+    case Errhandler::Type::returns:
+      break;
+    case Errhandler::Type::fatal:
+      return end_job(MPI_COMM_WORLD, error, call);
+    case Errhandler::Type::abort:
+      return end_job(static_cast<MPI_Comm>(handle), error, call);
     // All signatures of error handlers are (handle*, int*, ...) with handles of pointer size.
-    default: reinterpret_cast<void (*)(void**, int*, ...)>(errhandler->function)(&handle, &code, call);
+    default:
+      reinterpret_cast<void (*)(void**, int*, ...)>(errhandler->function)(&handle, &code, call);
   }
   return code;
 }
 
+/// Whose handler hears of errors that are about no communicator: that of MPI_COMM_SELF since MPI 4.  Programs
+/// written for MPI 3 set that of MPI_COMM_WORLD, and it hears of them where the other was never set.
+Comm* heard_without_handle() noexcept {
+  auto* const self = from_handle<Comm>(MPI_COMM_SELF);
+  auto* const world = from_handle<Comm>(MPI_COMM_WORLD);
+  const auto is_set = [](const Comm* comm) {
+    return comm && comm->errhandler.get() && comm->errhandler.get() != &initial_errhandler();
+  };
+  return is_set(world) && !is_set(self) ? world : self;
+}
+
 }  // namespace
 
+thread_local const char* CalledAs::name = nullptr;
+
 int raise(Object* about, Err error, const char* call) noexcept {
+  if (CalledAs::name) call = CalledAs::name;
   const Ref<Comm> origin = take_error_origin();
   if (!about) about = origin.get();
   // A request may outlive the program's handle of its communicator; objects' memory stays readable.
@@ -61,8 +143,8 @@ int raise(Object* about, Err error, const char* call) noexcept {
     auto* const session = static_cast<Session*>(about);
     return call_handler(session->errhandler.get(), to_handle<MPI_Session>(*session), error, call);
   }
-  const bool is_comm = about && about->kind() == Kind::comm;
-  Comm* const comm = is_comm ? static_cast<Comm*>(about) : from_handle<Comm>(MPI_COMM_SELF);
+  Comm* comm = about && about->kind() == Kind::comm ? static_cast<Comm*>(about) : nullptr;
+  if (!comm) comm = heard_without_handle();
   if (!comm) return call_handler(nullptr, MPI_COMM_NULL, error, call);
   return call_handler(comm->errhandler.get(), to_handle<MPI_Comm>(*comm), error, call);
 }
@@ -71,15 +153,16 @@ int bad_handle(Object* about, Err error, const void* handle, const char* argumen
                const char* call) noexcept {
   if (!Life::is_usable()) return not_usable(call);
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
-  const char* kind = class_name(error) + sizeof("MPI_ERR_") - 1;
+  const char* kind = kind_name(error);
   Err made;
   if (value == 0)
     made = fail(error, "argument %s is a zero handle; was it never set?", argument);
+  else if (const char* null = null_handle_name(value))
+    made = fail(error, "argument %s is %s; give %s", argument, null, kind);
   else if (value < kPredefinedHandles)
-    made = fail(error, "argument %s is handle 0x%zx, a null handle or one of another kind than %s", argument,
-                std::size_t(value), kind);
+    made = fail(error, "argument %s (0x%zx) is not %s", argument, std::size_t(value), kind);
   else
-    made = fail(error, "argument %s is no valid handle of kind %s; was it freed already?", argument, kind);
+    made = fail(error, "argument %s is not %s; was it freed already?", argument, kind);
   return raise(about, made, call);
 }
 
@@ -90,8 +173,8 @@ int bad_count(Object* about, long long count, const char* argument, const char* 
 
 int bad_rank(Comm* comm, int rank, const char* argument, const char* call) noexcept {
   const int last = comm ? comm->target_size - 1 : 0;
-  const Err made = fail(Err::rank, "argument %s is %d, but the communicator has the ranks 0 to %d", argument,
-                        rank, last);
+  const Err made =
+      fail(Err::rank, "argument %s is %d, but the communicator has the ranks 0 to %d", argument, rank, last);
   return raise(comm, made, call);
 }
 
@@ -103,14 +186,19 @@ int bad_root(Comm* comm, int root, const char* call) noexcept {
 }
 
 int bad_tag(Object* about, int tag, const char* argument, const char* call) noexcept {
-  const Err made = fail(Err::tag, "argument %s is %d; a tag is from 0 to the attribute MPI_TAG_UB, and only "
-                        "receives and probes may use MPI_ANY_TAG", argument, tag);
+  const Err made = fail(Err::tag,
+                        "argument %s is %d; a tag is from 0 to the attribute MPI_TAG_UB, and only "
+                        "receives and probes may use MPI_ANY_TAG",
+                        argument, tag);
   return raise(about, made, call);
 }
 
-int bad_buffer(Object* about, const char* argument, const char* call) noexcept {
-  const Err made = fail(Err::buffer, "argument %s is a null pointer, but the count is not 0 and the datatype "
-                        "has no absolute addresses", argument);
+int bad_buffer(Object* about, const void* buffer, const char* argument, const char* call) noexcept {
+  if (buffer) return bad_in_place(about, argument, call);
+  const Err made = fail(Err::buffer,
+                        "argument %s is a null pointer, but the count is not 0 and the datatype "
+                        "has no absolute addresses",
+                        argument);
   return raise(about, made, call);
 }
 
@@ -120,7 +208,8 @@ int bad_in_place(Object* about, const char* argument, const char* call) noexcept
 }
 
 int bad_alias(Object* about, const char* call) noexcept {
-  const Err made = fail(Err::buffer, "arguments sendbuf and recvbuf are the same memory; where a call "
+  const Err made = fail(Err::buffer,
+                        "arguments sendbuf and recvbuf are the same memory; where a call "
                         "allows that, MPI_IN_PLACE says so");
   return raise(about, made, call);
 }
@@ -130,8 +219,10 @@ int bad_pointer(Object* about, const char* argument, const char* call) noexcept 
 }
 
 int uncommitted(Object* about, const char* argument, const char* call) noexcept {
-  const Err made = fail(Err::type, "argument %s is a datatype that is not committed; call MPI_Type_commit "
-                        "first", argument);
+  const Err made = fail(Err::type,
+                        "argument %s is a datatype that is not committed; call MPI_Type_commit "
+                        "first",
+                        argument);
   return raise(about, made, call);
 }
 
@@ -141,8 +232,10 @@ int not_usable(const char* call) noexcept {
 }
 
 int too_large(Object* about, long long value, const char* argument, const char* call) noexcept {
-  const Err made = fail(Err::value_too_large, "argument %s would be %lld, which an int does not hold; call "
-                        "%s_c instead", argument, value, call);
+  const Err made = fail(Err::value_too_large,
+                        "argument %s would be %lld, which an int does not hold; call "
+                        "%s_c instead",
+                        argument, value, call);
   return raise(about, made, call);
 }
 
@@ -154,13 +247,22 @@ int null_name(const char* constant, char* name, int* length, const char* call) n
 }
 
 int unsupported(Object* about, const char* call) noexcept {
-  return raise(about, fail(Err::unsupported_operation, "this version of Dunlin does not support %s yet; "
-                           "`dunlin-info --coverage` lists what it does", call), call);
+  return raise(about,
+               fail(Err::unsupported_operation,
+                    "this version of Dunlin does not support %s yet; "
+                    "`dunlin-info --coverage` lists what it does",
+                    call),
+               call);
 }
 
 int unsupported_returned(const char* call) noexcept {
-  return int(fail(Err::unsupported_operation, "this version of Dunlin does not support %s yet; "
-                  "`dunlin-info --coverage` lists what it does", call));
+  const Err made = fail(Err::unsupported_operation,
+                        "this version of Dunlin does not support %s yet; "
+                        "`dunlin-info --coverage` lists what it does",
+                        call);
+  // Tools ask the tool interface what there is, and look at the answer.
+  if (!std::string_view(call).starts_with("MPI_T_")) say_unsupported(call);
+  return int(made);
 }
 
 }  // namespace dunlin::bindings

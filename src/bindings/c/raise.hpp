@@ -19,6 +19,16 @@ namespace dunlin::bindings {
 /// (nullptr too) that of MPI_COMM_SELF, or the initial one where MPI is not initialised.
 [[gnu::cold]] int raise(Object* about, Err error, const char* call) noexcept;
 
+/// While one lives, errors of this thread are those of another call: one under an older name is a call of
+/// today.
+class CalledAs {
+ public:
+  explicit CalledAs(const char* call) noexcept { name = call; }
+  ~CalledAs() { name = nullptr; }
+  CalledAs(const CalledAs&) = delete;
+  static thread_local const char* name;
+};
+
 /// "dest = 7 is no rank ..." errors of arguments: each records its sentence and raises it.
 [[gnu::cold]] int bad_handle(Object* about, Err error, const void* handle, const char* argument,
                              const char* call) noexcept;
@@ -26,7 +36,8 @@ namespace dunlin::bindings {
 [[gnu::cold]] int bad_rank(Comm* comm, int rank, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int bad_root(Comm* comm, int root, const char* call) noexcept;
 [[gnu::cold]] int bad_tag(Object* about, int tag, const char* argument, const char* call) noexcept;
-[[gnu::cold]] int bad_buffer(Object* about, const char* argument, const char* call) noexcept;
+[[gnu::cold]] int bad_buffer(Object* about, const void* buffer, const char* argument,
+                             const char* call) noexcept;
 [[gnu::cold]] int bad_in_place(Object* about, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int bad_alias(Object* about, const char* call) noexcept;
 [[gnu::cold]] int bad_pointer(Object* about, const char* argument, const char* call) noexcept;
