@@ -43,13 +43,7 @@ struct Block {
 };
 
 /// Local copy, from layout to layout.  The blocks must not overlap.
-inline void copy(const Block& from, const Block& to) noexcept {
-  if (from.bytes() == 0 || to.bytes() == 0) return;
-  if (from.is_contiguous() && to.is_contiguous())
-    std::memcpy(to.at, from.at, from.bytes() < to.bytes() ? from.bytes() : to.bytes());
-  else
-    copy_data(from.source(), to.target());
-}
+inline void copy(const Block& from, const Block& to) noexcept { copy_data(from.source(), to.target()); }
 
 /// One block per rank: equal and side by side (gather), of several counts (gatherv), or also of several types
 /// (alltoallw).

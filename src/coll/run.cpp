@@ -2,6 +2,7 @@
 #include "coll/run.hpp"
 
 #include "progress/engine.hpp"
+#include "pt2pt/functions.hpp"
 
 namespace dunlin::coll {
 
@@ -26,14 +27,14 @@ Run::Operation<T>* Run::make(Operation<T>*& unused) noexcept {
 void Run::post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept {
   DUNLIN_ASSERT(to >= 0 && to < comm.target_size);
   if (error != Err::ok) return;
-  if (engine.protocol.try_send_now(comm, plane, data, to, tag)) [[likely]]
+  if (comm.messaging->try_send_now(comm, plane, data, to, tag)) [[likely]]
     return;
   Send* send = make(unused_sends_);
   if (!send) return;
   send->request.comm = &comm;
   send->next = sends_;
   sends_ = send;
-  engine.protocol.send(send->request, comm, plane, data, to, tag, Mode::standard);
+  comm.messaging->send(send->request, comm, plane, data, to, tag, Mode::standard);
 }
 
 void Run::post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept {
@@ -54,7 +55,7 @@ void Run::start_receive(Comm& comm, Plane plane, const Target& data, int from, i
   receive->request.comm = &comm;
   receive->next = receives_;
   receives_ = receive;
-  engine.protocol.receive(receive->request, comm, plane, data, from, tag);
+  comm.messaging->receive(receive->request, comm, plane, data, from, tag);
 }
 
 void Run::start_deferred() noexcept {
@@ -71,16 +72,8 @@ void Run::finish_deferred() noexcept {
   }
   if (sends_) return start_deferred();
   is_deferred_ = false;
-  set_error(receive_in_place(*comm, plane, data, from, tag));
-}
-
-Err receive_in_place(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept {
-  protocol::Protocol& protocol = comm.engine->protocol;
   Completion completion;
-  if (protocol.try_receive_now(comm, plane, data, from, tag, completion)) [[likely]] return Err::ok;
-  ReceiveRequest request;
-  comm.engine->wait(request, protocol.receive_next(request, comm, plane, data, from, tag));
-  return request.completion.error;
+  set_error(pt2pt::receive(*comm, plane, data, from, tag, completion));
 }
 
 template <class T>
@@ -106,6 +99,11 @@ bool Run::sweep() noexcept {
   return !sends_ && !receives_;
 }
 
+bool Step::await_ready() const noexcept {
+  if (run->is_blocking) run->wait();
+  return run->is_quiet() && run->error == Err::ok;
+}
+
 void Run::wait() noexcept {
   DUNLIN_ASSERT(is_blocking);
   if (is_deferred_) finish_deferred();
@@ -122,9 +120,9 @@ void Run::wait() noexcept {
 void Run::cancel_all() noexcept {
   is_cancelled_ = true;
   for (Send* each = sends_; each; each = each->next)
-    if (!each->request.is_complete) engine.protocol.cancel(each->request);
+    if (!each->request.is_complete) (void)each->request.cancel();
   for (Receive* each = receives_; each; each = each->next)
-    if (!each->request.is_complete) engine.protocol.cancel(each->request);
+    if (!each->request.is_complete) (void)each->request.cancel();
 }
 
 Run::Progress Run::advance() noexcept {

@@ -106,18 +106,11 @@ class Run {
   bool is_cancelled_ = false;  // an error came: what can be taken back has been
 };
 
-/// Waits for one message, without a run.
-Err receive_in_place(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
-
 inline Frame::Frame(Run& run, std::coroutine_handle<> handle) noexcept
     : run(run), handle(handle), older(run.newest) {
   run.newest = this;
 }
 
-inline bool Step::await_ready() const noexcept {
-  if (run->is_blocking) run->wait();
-  return run->is_quiet() && run->error == Err::ok;
-}
 inline void Step::await_suspend(std::coroutine_handle<> task) const noexcept { run->leaf = task; }
 
 }  // namespace dunlin::coll

@@ -11,7 +11,8 @@
 #include "coll/block.hpp"
 #include "coll/run.hpp"
 #include "object/comm.hpp"
-#include "progress/engine.hpp"
+#include "protocol/messaging.hpp"
+#include "pt2pt/functions.hpp"
 
 namespace dunlin::coll {
 
@@ -63,25 +64,29 @@ struct Cx {
 
   // Without a run, for `Arguments::try_as_pair` (coll/plan.hpp).
   bool try_send_now(const Source& data, int to) const noexcept {
-    return comm->engine->protocol.try_send_now(*comm, plane, data, target(to), tag);
+    return comm->messaging->try_send_now(*comm, plane, data, target(to), tag);
   }
   Err receive_now(const Target& data, int from) const noexcept {
-    return receive_in_place(*comm, plane, data, target(from), tag);
+    Completion completion;
+    return pt2pt::receive(*comm, plane, data, target(from), tag, completion);
   }
 
   /// Scratch memory for the length of the run, 16-byte aligned; on nullptr the next step ends the run.
   std::byte* take(std::size_t bytes) const noexcept {
     void* memory = run->arena.take(bytes);
-    if (!memory) run->set_error(fail_no_memory(bytes));
+    if (!memory) [[unlikely]]
+      run->set_error(fail_no_memory(bytes));
     return static_cast<std::byte*>(memory);
   }
   /// Room for `count` elements laid out as `type` says: element i lies at i * extent from what is returned.
   std::byte* take_elements(std::int64_t count, const Datatype& type) const noexcept {
-    if (count == 0) return take(0);
+    if (count == 0) [[unlikely]]
+      return take(0);
     const std::int64_t bytes =
         type.true_extent() + (count - 1) * (type.extent() < 0 ? -type.extent() : type.extent());
     std::byte* memory = take(std::size_t(bytes));
-    if (!memory) return nullptr;
+    if (!memory) [[unlikely]]
+      return nullptr;
     const std::int64_t below = type.extent() < 0 ? (count - 1) * -type.extent() : 0;
     return offset(memory, below - type.true_lower_bound());
   }

@@ -48,6 +48,7 @@ coll::Task share_contexts_inter(coll::Cx cx, Contexts* contexts) {
 
 Ref<Comm> make_unfinished(const Comm& parent) noexcept {
   auto made = Ref<Comm>::adopt(new Comm);
+  made->messaging = parent.messaging;
   made->engine = parent.engine;
   made->process = parent.process;
   made->errhandler = parent.errhandler;

@@ -51,7 +51,7 @@ Err run_blocking(const coll::Cx& cx, const Begin& begin) noexcept {
   return coll::run(cx, Arguments{begin});
 }
 
-/// An empty communicator with the engine, process and error handler of `parent`.
+/// An empty communicator with the messaging, the engine, the process and the error handler of `parent`.
 Ref<Comm> make_unfinished(const Comm& parent) noexcept;
 void set_group(Comm& made, Ref<Group> group) noexcept;
 /// Makes it an inter-communicator, with its inner communicator.

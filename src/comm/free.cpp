@@ -5,8 +5,8 @@
 namespace dunlin::comm {
 namespace {
 
-bool is_idle(const void* engine) noexcept {
-  return static_cast<const progress::Engine*>(engine)->protocol.is_idle();
+bool is_idle(const void* messaging) noexcept {
+  return static_cast<const protocol::Messaging*>(messaging)->is_idle();
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ Err comm_free(Comm& comm) noexcept {
 Err comm_disconnect(Comm& comm) noexcept {
   if (comm.is_predefined())
     return fail(Err::comm, "comm is MPI_COMM_WORLD or MPI_COMM_SELF, which cannot be disconnected");
-  comm.engine->wait_until(&is_idle, comm.engine, nullptr);
+  comm.engine->wait_until(&is_idle, comm.messaging, nullptr);
   return comm_free(comm);
 }
 

@@ -43,6 +43,7 @@ Ref<Comm> meeting_place(Ref<Group> group, const char* stringtag, std::uint64_t p
   hash.add(std::string_view(stringtag));
   hash.add(group->span());
   auto place = Ref<Comm>::adopt(new Comm);
+  place->messaging = process->messaging;
   place->engine = process->engine;
   place->process = process;
   place->errhandler = Ref<Errhandler>(&errhandler);

@@ -18,6 +18,7 @@
 namespace dunlin::comm {
 
 struct Process {
+  protocol::Messaging* messaging = nullptr;
   progress::Engine* engine = nullptr;
   int job = 0;  // which job of those that met by spawn or connect; 0 for the first
   int me = 0;   // world rank, which is also the peer index

@@ -12,6 +12,7 @@ namespace {
 Ref<Comm> make(Process& process, Ref<Group> group, std::uint64_t context, const char* name) noexcept {
   auto made = Ref<Comm>::adopt(new Comm);
   made->context = context;
+  made->messaging = process.messaging;
   made->engine = process.engine;
   made->process = &process;
   made->rank = group->rank();

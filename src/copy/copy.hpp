@@ -14,7 +14,6 @@ namespace dunlin::copy {
 enum class Hint : std::uint8_t {
   cached,     // the result will be read soon: ordinary stores
   off_cache,  // source and result are not in the cache, and will not be read soon: stores around the cache
-  to_peer,    // the result lies in another core's cache: whole lines, not waited for one by one
 };
 
 /// Copies disjoint ranges.

@@ -10,8 +10,7 @@ using Kernel = void (*)(std::byte* to, const std::byte* from, std::size_t bytes)
 
 struct Kernels {
   const char* name;
-  Kernel plain;      // up to tens of kilobytes
-  Kernel string;     // larger: the processor's own block move, or the same as plain
+  Kernel lines;  // stores of whole lines, as wide as there are: the result may lie in another core's cache
   Kernel streaming;  // stores that bypass the cache, fenced at the end
 };
 

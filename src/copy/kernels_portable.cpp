@@ -10,6 +10,6 @@ void library_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexc
 }
 }  // namespace
 
-Kernels detect_kernels() noexcept { return {"portable", library_copy, library_copy, library_copy}; }
+Kernels detect_kernels() noexcept { return {"portable", library_copy, library_copy}; }
 
 }  // namespace dunlin::copy

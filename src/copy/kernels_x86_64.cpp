@@ -1,10 +1,9 @@
-// Copy kernels for x86-64: AVX-512, AVX2 or SSE2 loops, and `rep movsb` where the processor says it is fast.
+// Copy kernels for x86-64: AVX-512, AVX2 or SSE2 loops.
 //
 // All loops move 256 bytes a turn with unaligned loads and stores; the rest goes by one overlapping block.
 // Streaming kernels align the destination first, because a partly filled line costs a read of memory.
 #include <immintrin.h>
 
-#include <cpuid.h>
 #include <cstdint>
 #include <cstring>
 
@@ -15,7 +14,7 @@ namespace {
 
 constexpr std::size_t kTurnBytes = 256;
 
-[[gnu::target("avx512f")]] void plain_avx512(std::byte* to, const std::byte* from,
+[[gnu::target("avx512f")]] void lines_avx512(std::byte* to, const std::byte* from,
                                              std::size_t bytes) noexcept {
   std::size_t at = 0;
   for (; at + kTurnBytes <= bytes; at += kTurnBytes) {
@@ -31,7 +30,7 @@ constexpr std::size_t kTurnBytes = 256;
   std::memcpy(to + at, from + at, bytes - at);
 }
 
-[[gnu::target("avx2")]] void plain_avx2(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+[[gnu::target("avx2")]] void lines_avx2(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::size_t at = 0;
   for (; at + kTurnBytes <= bytes; at += kTurnBytes)
     for (std::size_t line = 0; line < kTurnBytes; line += 128) {
@@ -49,12 +48,8 @@ constexpr std::size_t kTurnBytes = 256;
   std::memcpy(to + at, from + at, bytes - at);
 }
 
-void plain_baseline(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+void lines_baseline(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::memcpy(to, from, bytes);
-}
-
-void string_move(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
 /// Copies up to the next 64-byte boundary of the destination; returns how many bytes that were.
@@ -105,24 +100,13 @@ void streaming_baseline(std::byte* to, const std::byte* from, std::size_t bytes)
   _mm_sfence();
 }
 
-/// ERMS: the processor's documentation promises that `rep movsb` is a fast way to copy.
-bool has_fast_string_move() noexcept {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned kErms = 1u << 9;  // CPUID leaf 7, EBX
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & kErms);
-}
-
 }  // namespace
 
 Kernels detect_kernels() noexcept {
   __builtin_cpu_init();
-  Kernels kernels{"baseline", plain_baseline, plain_baseline, streaming_baseline};
-  if (__builtin_cpu_supports("avx512f"))
-    kernels = {"avx512", plain_avx512, plain_avx512, streaming_avx512};
-  else if (__builtin_cpu_supports("avx2"))
-    kernels = {"avx2", plain_avx2, plain_avx2, streaming_avx2};
-  if (has_fast_string_move()) kernels.string = string_move;
-  return kernels;
+  if (__builtin_cpu_supports("avx512f")) return {"avx512", lines_avx512, streaming_avx512};
+  if (__builtin_cpu_supports("avx2")) return {"avx2", lines_avx2, streaming_avx2};
+  return {"baseline", lines_baseline, streaming_baseline};
 }
 
 }  // namespace dunlin::copy

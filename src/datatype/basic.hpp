@@ -12,7 +12,7 @@ namespace dunlin {
 enum class Basic : std::uint8_t {
   none,     // derived types, and optional types that this platform lacks
   byte,     // MPI_BYTE, MPI_PACKED: no conversion, bitwise operations only
-  text,     // MPI_CHAR, MPI_CHARACTER: no operations
+  text,     // MPI_CHARACTER: no operations
   wide_text,  // MPI_WCHAR
   i8, i16, i32, i64, i128,
   u8, u16, u32, u64,

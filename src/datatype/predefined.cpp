@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <climits>
 #include <cstddef>
 #include <new>
 
@@ -31,7 +32,7 @@ const Predefined kPredefined[] = {
     {MPI_OFFSET, Basic::i64, "MPI_OFFSET"},
     {MPI_PACKED, Basic::byte, "MPI_PACKED"},
     {MPI_BYTE, Basic::byte, "MPI_BYTE"},
-    {MPI_CHAR, Basic::text, "MPI_CHAR"},
+    {MPI_CHAR, CHAR_MIN < 0 ? Basic::i8 : Basic::u8, "MPI_CHAR"},  // arithmetic is C's, as everywhere
     {MPI_SIGNED_CHAR, Basic::i8, "MPI_SIGNED_CHAR"},
     {MPI_UNSIGNED_CHAR, Basic::u8, "MPI_UNSIGNED_CHAR"},
     {MPI_WCHAR, Basic::wide_text, "MPI_WCHAR"},

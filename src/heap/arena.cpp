@@ -73,6 +73,7 @@ File File::make(const char* name, std::size_t bytes) noexcept {
   const int made = memfd_create(name, MFD_CLOEXEC);
   struct stat status {};
   if (made < 0) return {};
+  fchmod(made, S_IRUSR | S_IWUSR);  // others could open it through /proc
   if (ftruncate(made, off_t(bytes)) != 0 || fstat(made, &status) != 0) {
     ::close(made);
     return {};
@@ -322,19 +323,6 @@ bool Arena::is_shared(const void* at, std::size_t bytes) const noexcept {
   const Region& data = control_->regions[Control::kStatic];
   const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - data.base;
   return !static_frozen_ && offset < data.bytes && bytes <= data.bytes - offset;
-}
-
-void Arena::collapse(const void* at, std::size_t bytes) noexcept {
-  if (!owns(at) || has_left_ || bytes == 0 || settings_.collapse_bytes_max == 0) return;
-  // Whole huge pages inside the bytes only: what lies around them may be another block's.
-  const std::size_t offset = std::size_t(static_cast<const std::byte*>(at) - base_);
-  const std::size_t from = round_up(offset, kHugePageBytes) / kPageBytes;
-  const std::size_t to = (offset + bytes) / kHugePageBytes * kHugePagePages;
-  if (from >= to) return;
-  const int saved_errno = errno;
-  const ArenaLock hold(lock_);
-  if (is_shared(at, bytes)) collapse_pages(std::uint32_t(from), std::uint32_t(to - from));
-  errno = saved_errno;
 }
 
 bool Arena::is_sound() noexcept {

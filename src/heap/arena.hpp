@@ -84,9 +84,6 @@ class Arena {
   /// Whether all these bytes are shared with peers now.
   bool is_shared(const void* at, std::size_t bytes) const noexcept;
 
-  /// Backs these bytes with huge pages where whole ones fit; before peers map them, or it gets slow.
-  void collapse(const void* at, std::size_t bytes) noexcept;
-
   /// Puts writable static data under a memfd that peers can map (static_data.cpp).  False with `why` set.
   bool adopt_static(const char** why) noexcept;
 

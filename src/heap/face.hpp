@@ -12,14 +12,13 @@
 namespace dunlin::heap {
 
 struct Face {
-  static constexpr std::uint32_t kVersion = 1;  // changes with this struct and with Control
+  static constexpr std::uint32_t kVersion = 2;  // changes with this struct and with Control
 
   std::uint32_t version;
   void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;  // nullptr: no room
   void (*release)(void* block) noexcept;
   bool (*owns)(const void* address) noexcept;
   bool (*is_shared)(const void* at, std::size_t bytes) noexcept;
-  void (*collapse)(const void* at, std::size_t bytes) noexcept;
   bool (*adopt_static)(const char** why) noexcept;
   const char* (*why_not)() noexcept;         // why there is no shared heap; "" when there is one
   const char* (*why_not_malloc)() noexcept;  // why malloc does not use it; "" when it does
@@ -42,7 +41,6 @@ inline constexpr Face kFaceOf = {
     +[](void* block) noexcept { kArena.release(block); },
     +[](const void* address) noexcept { return kArena.owns(address); },
     +[](const void* at, std::size_t bytes) noexcept { return kArena.is_shared(at, bytes); },
-    +[](const void* at, std::size_t bytes) noexcept { kArena.collapse(at, bytes); },
     +[](const char** why) noexcept { return kArena.adopt_static(why); },
     +[]() noexcept { return kArena.why_not(); },
     kWhyNotMalloc,

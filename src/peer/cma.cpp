@@ -15,6 +15,7 @@
 #include "base/assert.hpp"
 #include "base/variable.hpp"
 #include "os/clock.hpp"
+#include "os/environment.hpp"
 #include "peer/provider.hpp"
 
 namespace dunlin::peer {
@@ -139,8 +140,10 @@ class CmaProvider final : public Provider {
  public:
   const char* name() const noexcept override { return "cma"; }
   void publish(PublishedAddress&) noexcept override {
-    // Where yama restricts tracing to descendants, allow the other ranks.  EINVAL: a kernel without yama.
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    // Where yama restricts tracing to descendants, allow the other ranks: descendants of our mpirun; ranks of
+    // another launcher have no ancestor that we know.  EINVAL: a kernel without yama.
+    const int launcher = os::environment_number("DUNLIN_LAUNCH_PID", 0);
+    prctl(PR_SET_PTRACER, launcher > 0 ? (unsigned long)launcher : PR_SET_PTRACER_ANY, 0, 0, 0);
   }
   std::unique_ptr<PeerMemory> connect(const PublishedAddress& peer,
                                       const std::shared_ptr<PeerControl>& control) noexcept override {

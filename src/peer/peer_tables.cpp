@@ -74,12 +74,12 @@ void PeerTables::stop_counting() noexcept {
 }
 
 /// Counts those of [unit, last] that are not counted yet.
-void PeerTables::count(std::size_t unit, std::size_t last) noexcept {
+bool PeerTables::try_count(std::size_t unit, std::size_t last) noexcept {
   DUNLIN_ASSERT(unit <= last);
   DUNLIN_ASSERT(last < bytes_ / kUnitBytes);
   const std::lock_guard hold(all().lock);
-  open_until(last);
-  if (is_stopped_) return;
+  if (!try_open_until(last)) return false;
+  if (is_stopped_) return true;
   make_room(last - unit + 1);
   for (; unit <= last; ++unit) {
     if (is_counted(unit)) continue;
@@ -87,15 +87,16 @@ void PeerTables::count(std::size_t unit, std::size_t last) noexcept {
     ++units_;
     ++all().units;
   }
+  return true;
 }
 
-void PeerTables::open_until(std::size_t last) noexcept {
+bool PeerTables::try_open_until(std::size_t last) noexcept {
   const std::size_t end = ((last + 1) * kUnitBytes + kOpenBytes - 1) / kOpenBytes * kOpenBytes;
   const std::size_t wanted = end < bytes_ ? end : bytes_;
-  if (wanted <= open_bytes_) return;
-  const int result = mprotect(at_ + open_bytes_, wanted - open_bytes_, PROT_READ | PROT_WRITE);
-  DUNLIN_ASSERT(result == 0);
+  if (wanted <= open_bytes_) return true;
+  if (mprotect(at_ + open_bytes_, wanted - open_bytes_, PROT_READ | PROT_WRITE) != 0) return false;
   open_bytes_ = wanted;
+  return true;
 }
 
 void PeerTables::make_room(std::size_t units) noexcept {

@@ -36,14 +36,17 @@ class PeerTables {
   ~PeerTables() { stop(); }
   PeerTables(const PeerTables&) = delete;
 
-  /// Before a transfer that touches these bytes.  hot path: a load, and one a unit.
-  void touch(std::size_t offset, std::size_t bytes) noexcept {
+  /// Before a transfer that touches these bytes; false: the kernel refuses them (too many mappings).
+  /// hot path: a load, and one a unit.
+  bool touch(std::size_t offset, std::size_t bytes) noexcept {
     // Relaxed: says only who was used lately.
-    if (!is_used_.load(std::memory_order_relaxed)) is_used_.store(true, std::memory_order_relaxed);
+    if (!is_used_.load(std::memory_order_relaxed)) [[unlikely]]
+      is_used_.store(true, std::memory_order_relaxed);
     const std::size_t last = (offset + bytes - 1) / kUnitBytes;
     for (std::size_t unit = offset / kUnitBytes; unit <= last; ++unit)
       if (!is_counted(unit)) [[unlikely]]
-        return count(unit, last);
+        return try_count(unit, last);
+    return true;
   }
   /// To be called before the mapping is unmapped: counts no more.
   void stop() noexcept;
@@ -63,8 +66,8 @@ class PeerTables {
     // Relaxed: a stale bit means one unit counted late or a lock taken in vain.
     return counted_[unit / 64].load(std::memory_order_relaxed) >> (unit % 64) & 1;
   }
-  void count(std::size_t unit, std::size_t last) noexcept;
-  void open_until(std::size_t last) noexcept;
+  bool try_count(std::size_t unit, std::size_t last) noexcept;
+  bool try_open_until(std::size_t last) noexcept;
   void stop_counting() noexcept;
   void give_back() noexcept;
   static void make_room(std::size_t units) noexcept;

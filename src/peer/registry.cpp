@@ -139,8 +139,6 @@ std::unique_ptr<PeerMemory> connect(std::span<const std::byte> address) noexcept
 }
 
 std::uint64_t expose(std::span<const Piece> pieces, bool writable) noexcept {
-  for (const Piece& each : pieces)
-    if (each.bytes >= heap::kHugePageBytes) heap::face().collapse(each.at, each.bytes);
   if (!needs_cookies.load(std::memory_order_relaxed)) return 0;
   return knem_provider().expose(pieces, writable);
 }

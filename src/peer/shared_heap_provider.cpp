@@ -110,10 +110,8 @@ bool SharedHeapPeer::try_map_region(const heap::Region& region, Attachment::Rang
            file,        file_bytes,   std::make_unique<PeerTables>(file, file_bytes)};
   // Too little static data for huge pages: one call now instead of faults during messages (16 us for 256
   // KiB).
-  if (region.bytes < heap::kHugeStaticBytesMin) {
-    range.tables->touch(region.offset, region.bytes);
+  if (region.bytes < heap::kHugeStaticBytesMin && range.tables->touch(region.offset, region.bytes))
     madvise(mapped, region.bytes, MADV_POPULATE_READ);
-  }
   return true;
 }
 
@@ -187,8 +185,8 @@ Mapping SharedHeapPeer::map(std::uint64_t at, std::size_t bytes) noexcept {
     if (offset >= range.bytes) continue;
     if (bytes > range.bytes - offset) break;
     if (i == heap::Control::kHeap && page.any_frozen && is_frozen(offset, bytes)) break;
+    if (!range.tables->touch(std::size_t(range.mapped - range.file) + offset, bytes)) break;
     ++seen.mapped;
-    range.tables->touch(std::size_t(range.mapped - range.file) + offset, bytes);
     return {range.mapped + offset, present->generation};
   }
   ++seen.declined;

@@ -30,6 +30,8 @@ IntVariable direct_polls{"DIRECT_POLLS",
                          "how often a blocking receive looks at its sender's ring alone before it polls all",
                          1,
                          1 << 20};
+IntVariable nap_us{"NAP_US", 50, "us",
+                   "how long a wait sleeps at most where messages may come that wake nobody", 1};
 IntVariable held_back_report{
     "HELD_BACK_REPORT", 10, "s",
     "a send that waits longer because its receiver holds too much unexpected data says so", 1};
@@ -38,7 +40,6 @@ IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints w
 
 constexpr std::int64_t kSleepNsMin = 5'000'000;  // net under a lost wake-up; doubles up to
 constexpr std::int64_t kSleepNsMax = 100'000'000;
-constexpr std::int64_t kNapNs = 50'000;  // where messages may come that wake nobody
 
 }  // namespace
 
@@ -97,10 +98,54 @@ class Engine::Patience {
   bool has_reported_ = false;
 };
 
+bool Engine::poll() noexcept {
+  int messages = 0;
+  for (transport::Transport* each : transports_) messages += each->poll(messaging_);
+  bool moved = messages != 0;
+  moved |= messaging_.advance();
+  if (parked_) [[unlikely]]
+    moved |= poll_parked();
+  if (waiters_ && moved) [[unlikely]]
+    wake_finished();
+  return moved;
+}
+
+void Engine::poll_for_test() noexcept {
+  if (poll())
+    fruitless_tests_ = 0;
+  else if (is_oversubscribed_) [[unlikely]]
+    test_shared();
+}
+
+void Engine::wait(const Request& request, int from) noexcept {
+  const bool is_for_one_peer = from >= 0;
+  if (is_for_one_peer) {
+    if (!request.is_complete) transports_.front()->poll_peer(from, messaging_);
+    if (request.is_complete) [[likely]]
+      return end_named_receive();
+  }
+  constexpr Done kIsComplete = [](const void* waited) noexcept {
+    return static_cast<const Request*>(waited)->is_complete;
+  };
+  if (!request.is_complete) wait_slow(&request, kIsComplete, &request, is_for_one_peer);
+}
+
+void Engine::wait_until(Done done, const void* argument, const Request* reason) noexcept {
+  DUNLIN_ASSERT(done != nullptr);
+  if (!done(argument)) wait_slow(reason, done, argument, false);
+}
+
+/// It was satisfied by its sender's ring alone, or by a message that had come before.
+void Engine::end_named_receive() noexcept {
+  if (!messaging_.named_receives.are_used_up()) [[likely]]
+    return messaging_.named_receives.use();
+  (void)poll();
+  all_polled();
+}
+
 void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   is_oversubscribed_ = oversubscribed;
-  protocol.set_shares_cores(oversubscribed);
-  protocol.set_polls_direct(oversubscribed ? 1 : int(direct_polls.get()));
+  messaging_.set_polls_direct(oversubscribed ? 1 : int(direct_polls.get()));
 }
 
 /// Where ranks share cores, polling takes the core from the rank that is awaited, unless that one runs at
@@ -163,6 +208,7 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument,
     }
     if (has_threads) BigLock::reacquire(levels);
     is_asleep_ = false;
+    if (step == Patience::Step::poll) continue;  // too early for a report
     const bool is_held_back = reason && reason->is_held_back();
     const std::int64_t report_ns = (is_held_back ? held_back_report : wait_report).get() * 1'000'000'000;
     if (report_ns > 0 && patience.is_report_due(report_ns)) {
@@ -172,7 +218,7 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument,
     }
   }
   if (is_for_one_peer) is_answered_soon_ = !patience.has_given_way();
-  if (!parked_ && protocol.is_idle() && !protocol.rendezvous.is_copying()) protocol.named_receives.renew();
+  all_polled();
   if (has_threads) leave(me);
 }
 
@@ -181,17 +227,20 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument,
 void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept {
   transport::Transport* place = nullptr;
   for (transport::Transport* each : transports_) {
-    if (each->must_be_polled() || (each->can_sleep() && place)) timeout_ns = std::min(timeout_ns, kNapNs);
+    if (each->must_be_polled() || (each->can_sleep() && place))
+      timeout_ns = std::min(timeout_ns, nap_us.get() * 1000);
     if (each->can_sleep() && !place) place = each;
     each->announce_sleep();
   }
   // A message published before the announcement would wake nobody: look once more.
   BigLock::reacquire(lock_levels);
+  messaging_.rendezvous.lose_patience();
   const bool moved = poll();
   me.is_called.store(0, std::memory_order_relaxed);  // as in watch
   is_asleep_ = true;
   asleep_in_ = place;
-  had_pending_asleep_ = !protocol.is_idle();
+  had_pending_asleep_ = !messaging_.is_idle();
+  copies_asleep_ = messaging_.rendezvous.copies();
   if (lock_levels > 0) BigLock::release_all();
   if (!moved && place)
     place->sleep(timeout_ns);
@@ -200,9 +249,9 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   for (transport::Transport* each : transports_) each->withdraw_sleep();
 }
 
-void Engine::poll_after_receive() noexcept {
-  (void)poll();
-  if (!parked_ && protocol.is_idle() && !protocol.rendezvous.is_copying()) protocol.named_receives.renew();
+/// After a round in which nothing moved, or in place of one.
+void Engine::all_polled() noexcept {
+  if (!parked_ && !messaging_.needs_polls()) messaging_.named_receives.renew();
 }
 
 void Engine::test_shared() noexcept {
@@ -261,7 +310,9 @@ void Engine::wake(Waiter& waiter) noexcept {
 void Engine::wake_finished() noexcept {
   for (Waiter* each = waiters_; each; each = each->next)
     if (each->done(each->argument)) wake(*each);
-  if (is_asleep_ && !had_pending_asleep_ && !protocol.is_idle()) wake(*poller_);
+  if (!is_asleep_) return;
+  const bool is_pending = !had_pending_asleep_ && !messaging_.is_idle();
+  if (is_pending || messaging_.rendezvous.copies() != copies_asleep_) wake(*poller_);
 }
 
 /// The end of every call while threads wait.  Parked work goes on here where the poller sleeps.

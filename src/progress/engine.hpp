@@ -1,9 +1,9 @@
 // Who waits: one engine per process (many in a simulation) polls transports and resumes parked work.
 //
-// `Engine` owns the protocol state (matching, peers, rendezvous) and knows the transports.  Every wait of the
-// library goes through `wait` or `wait_until`: poll while that pays, then give the core away, then sleep
-// until a peer's message wakes it (ARCHITECTURE.md, idea 3; docs/decisions/0008-waiting.md).  Work to resume
-// (collectives, one-sided) is a `Pollable`.
+// `Engine` polls the transports into `protocol::Messaging`, which lies beside it (docs/decisions/0015). Every
+// wait of the library goes through `wait` or `wait_until`: poll while that pays, then give the core away,
+// then sleep until a peer's message wakes it (ARCHITECTURE.md, idea 3; docs/decisions/0008-waiting.md).  Work
+// to resume (collectives, one-sided) is a `Pollable`.
 //
 // Thread safety: all calls under base/big_lock.hpp.  Where several threads may call, a wait gives the lock up
 // between polls; one waiting thread polls for all, the others sleep.
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
-#include "protocol/protocol.hpp"
+#include "protocol/messaging.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::progress {
@@ -42,20 +42,15 @@ class Engine {
  public:
   using Done = bool (*)(const void* argument) noexcept;
 
-  /// `me` is this process's peer index, `world_size` how many peers the job starts with.
-  Engine(int me, int world_size) noexcept : protocol(me, world_size) {}
-
-  protocol::Protocol protocol;
+  /// `messaging` takes what arrives, and is advanced by every round; must outlive this.
+  explicit Engine(protocol::Messaging& messaging) noexcept : messaging_(messaging) {}
 
   /// The engine of this process, for calls that name no communicator; runtime sets it, simulations do not.
   static Engine* of_process() noexcept { return of_process_; }
   static void set_of_process(Engine* engine) noexcept { of_process_ = engine; }
 
-  /// In order of preference; the first that can reach a peer carries its messages.  Not owned.
-  void add(transport::Transport& transport) noexcept {
-    transports_.push_back(&transport);
-    protocol.peers.add(transport);
-  }
+  /// From now on polled.  The one added first is asked first for a message that is awaited.  Not owned.
+  void add(transport::Transport& transport) noexcept { transports_.push_back(&transport); }
 
   /// From now on polled until finished.  The engine does not own it; a finished one is forgotten before poll
   /// returns.
@@ -67,44 +62,18 @@ class Engine {
   }
 
   /// One round: messages, pending sends, parked work.  Answers whether anything moved.
-  bool poll() noexcept {
-    int messages = 0;
-    for (transport::Transport* each : transports_) messages += each->poll(protocol);
-    bool moved = messages != 0;
-    moved |= protocol.advance();
-    if (parked_) [[unlikely]]
-      moved |= poll_parked();
-    if (waiters_ && moved) [[unlikely]]
-      wake_finished();
-    return moved;
-  }
+  bool poll() noexcept;
 
   /// A round for a call that does not wait (MPI_Test, MPI_Iprobe) and has not found what it looks for.
   /// Programs make loops of such calls: where ranks share cores, some in a row that move nothing give the
   /// core away.
-  void poll_for_test() noexcept {
-    if (poll())
-      fruitless_tests_ = 0;
-    else if (is_oversubscribed_) [[unlikely]]
-      test_shared();
-  }
+  void poll_for_test() noexcept;
 
   /// hot path.  Polls until `request.is_complete`.  `from` is the peer index whose message is awaited, or -1.
-  void wait(const Request& request, int from = -1) noexcept {
-    if (from >= 0) {
-      if (!request.is_complete) transports_.front()->poll_peer(from, protocol);
-      if (request.is_complete) [[likely]]
-        return end_named_receive();
-    }
-    if (request.is_complete) return;
-    wait_slow(&request, &is_complete, &request, from >= 0);
-  }
+  void wait(const Request& request, int from = -1) noexcept;
 
   /// Polls until `done(argument)`.  `reason` is what a report of a hang shows; may be null.
-  void wait_until(Done done, const void* argument, const Request* reason) noexcept {
-    DUNLIN_ASSERT(done != nullptr);
-    if (!done(argument)) wait_slow(reason, done, argument, false);
-  }
+  void wait_until(Done done, const void* argument, const Request* reason) noexcept;
 
   /// Whether more ranks run on this node than it has CPUs: then waits give the core away at once.
   void set_oversubscribed(bool oversubscribed) noexcept;
@@ -117,44 +86,37 @@ class Engine {
   static inline Engine* of_process_ = nullptr;
   class Patience;
   struct Waiter;
-  static bool is_complete(const void* request) noexcept {
-    return static_cast<const Request*>(request)->is_complete;
-  }
   [[gnu::noinline]] void wait_slow(const Request* reason, Done done, const void* argument,
                                    bool is_for_one_peer) noexcept;
   std::int64_t polls_before_yield(bool is_for_one_peer) noexcept;
   bool poll_parked() noexcept;
   void sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept;
-  [[gnu::noinline]] void test_shared() noexcept;
-  /// It was satisfied by its sender's ring alone, or by a message that had come before.
-  void end_named_receive() noexcept {
-    if (protocol.named_receives.are_used_up()) [[unlikely]]
-      poll_after_receive();
-    else
-      protocol.named_receives.use();
-  }
-  [[gnu::noinline]] void poll_after_receive() noexcept;
+  void test_shared() noexcept;
+  void end_named_receive() noexcept;
+  void all_polled() noexcept;
 
   void join(Waiter& me) noexcept;
   void leave(Waiter& me) noexcept;
   static void watch(Waiter& me) noexcept;
   void wake(Waiter& waiter) noexcept;
-  [[gnu::noinline]] void wake_finished() noexcept;
+  void wake_finished() noexcept;
   static void before_release() noexcept;
 
+  protocol::Messaging& messaging_;
   std::vector<transport::Transport*> transports_;
   Pollable* parked_ = nullptr;
   bool is_polling_parked_ = false;
   bool is_oversubscribed_ = false;
   bool job_shares_cores_ = false;
-  bool is_answered_soon_ = false;     // the last wait ended while polling (where ranks share cores)
-  std::uint32_t waits_shared_ = 0;   // counts towards the next tries of longer polling
-  std::int64_t fruitless_tests_ = 0;  // in a row, where ranks share cores
-  Waiter* waiters_ = nullptr;         // threads in a wait, where there are several
-  Waiter* poller_ = nullptr;          // the one that polls for all
+  bool is_answered_soon_ = false;              // the last wait ended while polling (where ranks share cores)
+  std::uint32_t waits_shared_ = 0;             // counts towards the next tries of longer polling
+  std::int64_t fruitless_tests_ = 0;           // in a row, where ranks share cores
+  Waiter* waiters_ = nullptr;                  // threads in a wait, where there are several
+  Waiter* poller_ = nullptr;                   // the one that polls for all
   bool is_asleep_ = false;                     // it sleeps, or is about to
   transport::Transport* asleep_in_ = nullptr;  // then: where; nullptr: on its own word
   bool had_pending_asleep_ = false;            // then: whether something waited for room
+  std::uint64_t copies_asleep_ = 0;            // then: how many shared copies had begun
 };
 
 }  // namespace dunlin::progress

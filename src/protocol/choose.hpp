@@ -25,14 +25,13 @@ struct Facts {
   std::size_t shared_bytes = 0;  // smallest message that is worth a shared copy
   bool is_to_self = false;
   bool must_be_offered = false;   // the receiver holds too much, or is the one who chooses
-  bool shares_cores = false;      // both ranks may have one CPU: a handshake costs two switches
   bool maps = false;              // plain loads and stores reach one of the two buffers
   bool reads = false;             // the kernel reads the sender's buffer
   bool is_kernel_slower = false;  // than two copies through the channel, between these two ranks
 };
 
 constexpr Way choose(const Facts& facts) noexcept {
-  const bool may_be_shared = facts.maps && !facts.shares_cores && facts.bytes >= facts.shared_bytes;
+  const bool may_be_shared = facts.maps && facts.bytes >= facts.shared_bytes;
   const bool is_short = facts.bytes <= facts.eager_bytes && !may_be_shared;
   if (is_short && !facts.must_be_offered) return Way::channel;
   if (facts.is_to_self) return Way::to_self;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/assert.hpp"
-#include "datatype/cursor.hpp"
 #include "datatype/layout.hpp"
 #include "datatype/wire.hpp"
 #include "heap/heap.hpp"
@@ -15,9 +14,7 @@ namespace dunlin::protocol {
 
 namespace {
 
-constexpr std::size_t kTypesMax = 256;       // decoded per peer; forgetting them costs decoding again
-constexpr std::int64_t kReadRunBytes = 512;  // shorter runs on average: iovecs of CMA cost more than packing
-constexpr std::size_t kReadPieces = 64;
+constexpr std::size_t kTypesMax = 256;  // decoded per peer; to forget one costs decoding it again
 
 /// Copies `bytes` bytes at the peer's address `at` to `to`.
 bool try_fetch(peer::PeerMemory& memory, std::uint64_t at, void* to, std::size_t bytes) noexcept {
@@ -38,29 +35,6 @@ Span span_of(const Datatype& type, std::int64_t count) noexcept {
   const std::int64_t last = (count - 1) * type.extent();
   const std::int64_t low = type.true_lower_bound() + std::min(last, std::int64_t{0});
   return {low, type.true_lower_bound() + std::max(last, std::int64_t{0}) + type.true_extent()};
-}
-
-/// By gathered reads, for memory that cannot be mapped.  `from` has the peer's addresses.
-bool try_read_pieces(peer::PeerMemory& memory, Cursor from, Cursor to, std::size_t bytes,
-                     std::uint64_t cookie) noexcept {
-  while (bytes > 0) {
-    Piece here[kReadPieces], there[kReadPieces];
-    const std::size_t start = to.position(), from_start = from.position();
-    to.pieces(here, bytes);
-    const std::size_t there_used = from.pieces(there, to.position() - start);
-    const std::size_t now = from.position() - from_start;
-    to.seek(start);
-    const std::size_t here_used = to.pieces(here, now);
-    DUNLIN_ASSERT(to.position() - start == now && now > 0);
-    peer::Piece ours[kReadPieces];
-    peer::RemotePiece theirs[kReadPieces];
-    for (std::size_t i = 0; i < here_used; ++i) ours[i] = {here[i].address, here[i].bytes};
-    for (std::size_t i = 0; i < there_used; ++i)
-      theirs[i] = {reinterpret_cast<std::uint64_t>(there[i].address), there[i].bytes};
-    if (!memory.try_read({ours, here_used}, {theirs, there_used}, cookie)) return false;
-    bytes -= now;
-  }
-  return true;
 }
 
 }  // namespace
@@ -95,7 +69,7 @@ Ref<Datatype> PeerLayouts::find(peer::PeerMemory& memory, std::uint64_t layout) 
   if (!try_fetch(memory, layout + sizeof head, words.data(), words.size())) return {};
   Result<Ref<Datatype>> type = datatype::decode_layout(words);
   if (!type || (*type)->size() == 0) return {};
-  if (types_.size() >= kTypesMax) types_.clear();
+  if (types_.size() >= kTypesMax) types_.erase(types_.begin());
   return types_[head.serial] = *type;
 }
 
@@ -114,21 +88,6 @@ MappedBuffer PeerLayouts::map(peer::PeerMemory& memory, const RemoteBuffer& buff
   mapped.mapping = memory.map(buffer.address + std::uint64_t(span.low), std::size_t(span.high - span.low));
   mapped.address = mapped.mapping.at - span.low;
   return mapped;
-}
-
-bool PeerLayouts::try_read(peer::PeerMemory& memory, const RemoteBuffer& from, const Target& to,
-                           std::uint64_t cookie) noexcept {
-  DUNLIN_ASSERT(to.bytes <= from.bytes);
-  const auto* const address = reinterpret_cast<const std::byte*>(from.address);
-  Source theirs{address, from.bytes, nullptr, 0};
-  Ref<Datatype> type;
-  if (from.layout != 0) {
-    if (!(type = find(memory, from.layout))) return false;
-    theirs = source_of(*type, address, std::int64_t(from.bytes) / type->size());
-  }
-  for (const Datatype* each : {theirs.type, to.type})
-    if (each && each->size() / each->layout().runs < kReadRunBytes) return false;
-  return try_read_pieces(memory, Cursor(theirs), Cursor(to), to.bytes, cookie);
 }
 
 }  // namespace dunlin::protocol

@@ -58,10 +58,6 @@ std::span<const std::byte> extent_of(const std::byte* address, std::size_t bytes
 class PeerLayouts {
  public:
   MappedBuffer map(peer::PeerMemory& memory, const RemoteBuffer& buffer) noexcept;
-  /// Has the kernel copy the first `to.bytes` bytes; false when it cannot, or when runs are so short that
-  /// packing is faster.
-  bool try_read(peer::PeerMemory& memory, const RemoteBuffer& from, const Target& to,
-                std::uint64_t cookie) noexcept;
 
  private:
   Ref<Datatype> find(peer::PeerMemory& memory, std::uint64_t layout) noexcept;

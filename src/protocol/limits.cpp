@@ -15,20 +15,12 @@ IntVariable shared_bytes{
     "smallest message that is copied once, from buffer to buffer, where one of them maps",
     1,
     1 << 30};
-IntVariable halves_bytes{"SHARED_COPY_HALVES_BYTES",
-                         8 << 10,
-                         "bytes",
-                         "a shared copy of less is made by one side alone",
-                         1,
-                         1 << 30};
-IntVariable chunked_bytes{"SHARED_COPY_CHUNKED_BYTES",
-                          256 << 10,
-                          "bytes",
-                          "a shared copy up to this size is cut in halves, a longer one in chunks",
-                          1,
-                          1 << 30};
-IntVariable chunk_bytes{"SHARED_COPY_CHUNK_BYTES",     64 << 10, "bytes",
-                        "chunk of a long shared copy", 64,       1 << 30};
+IntVariable chunk_bytes{"SHARED_COPY_CHUNK_BYTES",
+                        128 << 10,
+                        "bytes",
+                        "a shared copy is cut in halves, or where these are longer in chunks of this size",
+                        64,
+                        1 << 30};
 IntVariable help_polls{
     "SHARED_COPY_HELP_POLLS",
     32,

@@ -10,10 +10,7 @@ namespace dunlin::protocol {
 extern IntVariable eager_bytes;
 /// Copied once, from buffer to buffer, from here on where a buffer maps.
 extern IntVariable shared_bytes;
-/// A shared copy of less is one chunk: handing over a half costs more than it saves.
-extern IntVariable halves_bytes;
-/// A shared copy up to here has two chunks; a longer one has chunks of `chunk_bytes`.
-extern IntVariable chunked_bytes;
+/// A shared copy has two chunks, the halves; one whose halves would be longer has chunks of this size.
 extern IntVariable chunk_bytes;
 /// Polls without news before a wait that has receives of its own helps its receivers.
 extern IntVariable help_polls;

@@ -16,15 +16,17 @@ namespace dunlin::protocol {
 class NamedReceives {
  public:
   /// Whether everything has to be polled first.
-  bool are_used_up() const noexcept { return left_ == 0; }
+  bool are_used_up() const noexcept { return left_ <= 0; }
   void use() noexcept { --left_; }
+  /// hot path: both in two instructions; also counts what it refuses.
+  bool try_use() noexcept { return --left_ >= 0; }
   /// Everything was polled, and nothing is left to push on: until then every receive polls.
   void renew() noexcept { left_ = kInARow; }
 
  private:
   // The one that polls costs 900 instructions more: 4 of each.
-  static constexpr std::uint32_t kInARow = 256;
-  std::uint32_t left_ = kInARow;
+  static constexpr std::int64_t kInARow = 256;
+  std::int64_t left_ = kInARow;
 };
 
 }  // namespace dunlin::protocol

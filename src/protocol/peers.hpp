@@ -70,11 +70,13 @@ class Peers {
   int me() const noexcept { return me_; }
   /// The first transport that can reach a peer carries its messages.
   void add(transport::Transport& transport) noexcept { transports_.push_back(&transport); }
-  /// The transport between the ranks of this node, if there is one: it gets short-cuts.
-  void set_shared_memory(transport::shm::Transport& shm) noexcept { shm_ = &shm; }
+  /// What joins the ranks of this node, where there are several: their transport, which gets short-cuts, and
+  /// how they reach each other's memory; without, all bytes go through channels.  Not owned.
+  void join_node(transport::shm::Transport& shm, peer::Memories& memories) noexcept {
+    shm_ = &shm;
+    memories_ = &memories;
+  }
   transport::shm::Transport* shared_memory() const noexcept { return shm_; }
-  /// How peers' memory is reached, and ours by them; without, all bytes go through channels.  Not owned.
-  void set_memories(peer::Memories& memories) noexcept { memories_ = &memories; }
 
   Peer& of(int index) noexcept {
     Peer* const peer = table_[std::size_t(index)];

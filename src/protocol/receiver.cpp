@@ -5,7 +5,6 @@
 #include "base/copy_short.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
-#include "protocol/delivery.hpp"
 
 namespace dunlin::protocol {
 namespace {
@@ -184,7 +183,7 @@ void Receiver::accept(ReceiveRequest& request, int peer, const transport::Envelo
     peers_.send_control(peers_.of(peer),
                         {.kind = ControlKind::matched, .a = header_of<std::uint64_t>(payload)});
   }
-  unpack(request.data, 0, payload, head, fit(request, envelope.bytes - head));
+  request.unpack(0, payload, head, request.fit(envelope.bytes - head));
   request.finish();
 }
 

@@ -1,8 +1,8 @@
 // Receiving: who gets what arrives, what is kept until somebody asks, and how senders are held back
 // meanwhile.
 //
-// Called by pt2pt, coll and comm (down), by Protocol for what transports deliver (up).  A receiver that holds
-// too much unexpected data tells senders to offer instead of pushing; nothing is ever dropped
+// Called by pt2pt, coll and comm (down), by Messaging for what transports deliver (up).  A receiver that
+// holds too much unexpected data tells senders to offer instead of pushing; nothing is ever dropped
 // (docs/decisions/0001-unexpected-messages-by-offer.md).  Documents: Nemesis (N8), OB1 (M2).
 // Thread safety: base/big_lock.hpp.
 #pragma once

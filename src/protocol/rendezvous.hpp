@@ -35,6 +35,8 @@ class Rendezvous {
 
   /// Whether copies are under way, or may be soon.
   bool is_copying() const noexcept { return !copies_.is_empty(); }
+  std::uint64_t copies() const noexcept { return copies_.count(); }
+  void lose_patience() noexcept { copies_.lose_patience(); }
 
   /// hot path: one round; `has_receives`: something of this rank waits for messages.  Answers whether
   /// anything moved.

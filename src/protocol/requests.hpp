@@ -1,8 +1,8 @@
 // The two operations of point-to-point: a send and a receive under way.
 //
 // pt2pt makes them for programs (from the request pool or on the stack of a blocking call), coll and comm for
-// their own messages.  Filled by the caller, handed to `Protocol::send` / `Protocol::receive`, finished when
-// `is_complete`.
+// their own messages.  Filled by the caller, handed to `Messaging::send` / `Messaging::receive`, finished
+// when `is_complete`.
 #pragma once
 
 #include "datatype/data.hpp"
@@ -48,9 +48,6 @@ class SendRequest : public Request, public Outgoing {
   SendRequest* next_stream = nullptr;
   std::uint64_t exposed = 0;   // peer memory's cookie while offered
   SharedCopy* copy = nullptr;  // while offered: what both sides copy
-  // Called once, right before `finish`, for users that need more than the flag (buffered sends free their
-  // copy). May be null.
-  void (*on_complete)(SendRequest& self) noexcept = nullptr;
 
   Err cancel() noexcept override;
   bool is_held_back() const noexcept override;
@@ -63,7 +60,6 @@ class SendRequest : public Request, public Outgoing {
   void end(Err error) noexcept {
     stage = Stage::done;
     completion.error = error;
-    if (on_complete) on_complete(*this);
     finish();
   }
 };
@@ -76,8 +72,16 @@ class ReceiveRequest : public Request, public match::Posted {
   std::uint64_t expected = 0;  // rendezvous through the channel: bytes that will come
   std::int64_t asked_ns = 0;   // when, where the time it takes is to be compared; else 0
   bool is_matched = false;     // a message is being delivered: too late to cancel
+  SharedCopy* copy = nullptr;  // while both sides copy
+
+  /// How many of a message's `bytes` there is room for; the completion says so.
+  std::size_t fit(std::uint64_t bytes) noexcept;
+  /// Copies `bytes` of the payload, from `head` on, to packed position `position` of the buffer.
+  void unpack(std::size_t position, const transport::Payload& payload, std::size_t head,
+              std::size_t bytes) const noexcept;
 
   Err cancel() noexcept override;
+  bool is_held_back() const noexcept override;
   void describe(char* text, int bytes_max) const noexcept override;
 };
 

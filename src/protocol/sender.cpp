@@ -5,6 +5,18 @@
 
 namespace dunlin::protocol {
 
+bool Sender::try_send_now(Comm& comm, Plane plane, const Source& data, int dest, int tag) noexcept {
+  Peer& peer = peers_.of(comm.target_members[dest]);
+  const transport::Envelope envelope{comm.context_of(plane), comm.rank, tag, std::uint32_t(data.bytes),
+                                     transport::MessageKind::eager};
+  // Both limits let nothing through while sends are pending or held back.
+  if (data.bytes < peer.short_bytes_end_now && data.is_contiguous()) [[likely]]
+    if (peer.shm->try_send_short(envelope, data.address)) [[likely]]
+      return true;
+  if (std::int64_t(data.bytes) > peer.eager_bytes_max_now) return false;
+  return peer.try_send(envelope, {}, data) == transport::Sent::yes;
+}
+
 void Sender::send(SendRequest& request, Comm& comm, Plane plane, const Source& data, int dest, int tag,
                   Mode mode) noexcept {
   Peer& peer = peers_.of(comm.target_members[dest]);
@@ -29,13 +41,14 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
               .eager_bytes = std::size_t(peer.eager_bytes_max),
               .shared_bytes = std::size_t(shared_bytes.get()),
               .is_to_self = peer.index == peers_.me(),
-              .must_be_offered = peer.is_held_back,
-              .shares_cores = shares_cores_};
+              .must_be_offered = peer.is_held_back};
   if (facts.bytes >= facts.shared_bytes && peer.shm) {
     const peer::PeerMemory* const memory = peers_.memory_of(peer);
-    facts.reads = memory && memory->can_copy_anywhere();
+    const Datatype* const type = request.data.type;
+    facts.reads = memory && !type && memory->can_copy_anywhere();
     // Where this buffer cannot be mapped perhaps the receiver's can; but a kernel that reads is sure.
-    facts.maps = memory && memory->can_map() && (!facts.reads || peers_.is_mappable(request.data));
+    facts.maps = memory && memory->can_map() && (!facts.reads || peers_.is_mappable(request.data)) &&
+                 (!type || published_layout(*type) != 0);
   }
   const Way way = choose(facts);
   return way == Way::channel ? try_send_whole(request) : rendezvous_.try_offer(request, way);

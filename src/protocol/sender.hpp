@@ -15,17 +15,7 @@ class Sender {
   Sender(Peers& peers, Rendezvous& rendezvous) noexcept : peers_(peers), rendezvous_(rendezvous) {}
 
   /// hot path: a standard-mode send that needs no request.  True when the buffer may be reused already.
-  bool try_send_now(Comm& comm, Plane plane, const Source& data, int dest, int tag) noexcept {
-    Peer& peer = peers_.of(comm.target_members[dest]);
-    const transport::Envelope envelope{comm.context_of(plane), comm.rank, tag, std::uint32_t(data.bytes),
-                                       transport::MessageKind::eager};
-    // Both limits let nothing through while sends are pending or held back.
-    if (data.bytes < peer.short_bytes_end_now && data.is_contiguous()) [[likely]]
-      if (peer.shm->try_send_short(envelope, data.address)) [[likely]]
-        return true;
-    if (std::int64_t(data.bytes) > peer.eager_bytes_max_now) return false;
-    return peer.try_send(envelope, {}, data) == transport::Sent::yes;
-  }
+  bool try_send_now(Comm& comm, Plane plane, const Source& data, int dest, int tag) noexcept;
 
   /// Starts a send; `request` must be fresh.  It may be complete on return.
   void send(SendRequest& request, Comm& comm, Plane plane, const Source& data, int dest, int tag,
@@ -35,15 +25,11 @@ class Sender {
   transport::Sent try_start(SendRequest& request) noexcept;
   void cancel(SendRequest& request) noexcept;
 
-  /// Whether ranks of this node share cores: then a handshake costs two switches.
-  void set_shares_cores(bool shares_cores) noexcept { shares_cores_ = shares_cores; }
-
  private:
   transport::Sent try_send_whole(SendRequest& request) noexcept;
 
   Peers& peers_;
   Rendezvous& rendezvous_;
-  bool shares_cores_ = false;
 };
 
 }  // namespace dunlin::protocol

@@ -7,6 +7,7 @@
 #include "base/big_lock.hpp"
 #include "copy/copy.hpp"
 #include "datatype/cursor.hpp"
+#include "os/clock.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/peers.hpp"
 
@@ -18,6 +19,9 @@ using transport::shm::CopyProgress;
 using transport::shm::Transfer;
 using transport::shm::TransferBuffer;
 
+/// In whole cache lines.
+std::size_t half_of(std::size_t bytes) noexcept { return ((bytes + 1) / 2 + 63) & ~std::size_t{63}; }
+
 CopySide other(CopySide side) noexcept {
   return side == CopySide::sender ? CopySide::receiver : CopySide::sender;
 }
@@ -25,16 +29,14 @@ CopySide other(CopySide side) noexcept {
 }  // namespace
 
 unsigned Chunks::cut(std::size_t message_bytes) noexcept {
-  if (message_bytes < std::size_t(halves_bytes.get())) return kWhole;
-  if (message_bytes <= std::size_t(chunked_bytes.get())) return kHalves;
+  const auto longest = std::size_t(chunk_bytes.get());
+  if (half_of(message_bytes) <= longest) return kHalves;
   const std::size_t fewest = message_bytes / Transfer::kChunksMax + 1;
-  return unsigned(std::bit_width(std::max<std::size_t>(std::size_t(chunk_bytes.get()), fewest) - 1));
+  return unsigned(std::bit_width(std::max(longest, fewest) - 1));
 }
 
 Chunks Chunks::of(std::size_t message_bytes, unsigned chunking) noexcept {
-  if (chunking == kWhole) return {message_bytes, 1};
-  const std::size_t half = ((message_bytes + 1) / 2 + 63) & ~std::size_t{63};
-  const std::size_t bytes = chunking == kHalves ? half : std::size_t{1} << chunking;
+  const std::size_t bytes = chunking == kHalves ? half_of(message_bytes) : std::size_t{1} << chunking;
   return {bytes, std::uint32_t((message_bytes + bytes - 1) / bytes)};
 }
 
@@ -131,7 +133,15 @@ bool SharedCopy::is_spoilt() const noexcept {
   return is_spoilt_ || (peer.use == use_ && peer.is_spoilt);
 }
 
-bool SharedCopy::waits_for_peer() const noexcept { return is_met_ && !has_free_chunks() && !is_done(); }
+bool SharedCopy::waits_for_peer() noexcept {
+  if (!is_met_ || has_free_chunks() || is_done()) {
+    waits_since_ns_ = 0;
+    return false;
+  }
+  const std::int64_t now = os::now_ns();
+  if (waits_since_ns_ == 0) waits_since_ns_ = now;
+  return now - waits_since_ns_ > 1'000'000'000;
+}
 
 SharedCopies::~SharedCopies() {
   for (SharedCopy* each : unused_) delete each;
@@ -145,6 +155,7 @@ SharedCopy& SharedCopies::make(Request& request, Peer& peer, bool is_owned) noex
   copy.request_ = &request;
   copy.peer_ = &peer;
   copy.is_owned_ = is_owned;
+  ++count_;
   List& list = is_owned ? owned_ : helped_;
   idle_rounds_ = 0;
   copy.previous_ = list.last;
@@ -192,7 +203,7 @@ SharedCopy& SharedCopies::join(Request& request, Peer& peer, const Target& data,
   copy.is_alone_ = !is_writable;
   copy.is_met_ = true;
   copy.transfer_->meet(copy.progress(), own);
-  if (!copy.theirs_) peer.shm->wake();  // the sender has to copy, and may sleep
+  peer.shm->wake();  // the sender may sleep: it helps, and this side perhaps computes
   return copy;
 }
 
@@ -211,10 +222,16 @@ bool SharedCopies::has_sends_to_copy() const noexcept { return last_sent_ && las
 
 SharedCopies::Round SharedCopies::advance(bool has_receives) noexcept {
   Round round = walk(owned_, true);
-  if (!round.has_moved) round = walk(helped_, !has_receives || idle_rounds_ >= int(help_polls.get()));
-  idle_rounds_ = round.has_moved ? 0 : idle_rounds_ + 1;
+  if (round.has_moved) {
+    idle_rounds_ = 0;
+    return round;
+  }
+  round = walk(helped_, !has_receives || idle_rounds_ >= int(help_polls.get()));
+  if (!round.has_moved) ++idle_rounds_;  // what has begun to help goes on
   return round;
 }
+
+void SharedCopies::lose_patience() noexcept { idle_rounds_ = std::max(idle_rounds_, int(help_polls.get())); }
 
 SharedCopies::Round SharedCopies::walk(List& list, bool may_copy) noexcept {
   for (SharedCopy* each = list.first; each; each = each->next_) {

@@ -33,8 +33,8 @@ using CopySide = transport::shm::CopySide;
 
 /// How the packed bytes of a message are cut, by a number that goes with the offer.
 struct Chunks {
-  static constexpr unsigned kWhole = 0, kHalves = 1;  // greater numbers: chunks of two to that power
-  std::size_t bytes;                                  // of a chunk; the last one may be shorter
+  static constexpr unsigned kHalves = 0;  // greater numbers: chunks of two to that power
+  std::size_t bytes;                      // of a chunk; the last one may be shorter
   std::uint32_t count;
 
   static unsigned cut(std::size_t message_bytes) noexcept;
@@ -49,8 +49,8 @@ class SharedCopy {
   Peer& peer() const noexcept { return *peer_; }
   std::uint32_t use() const noexcept { return use_; }
   std::uint32_t index() const noexcept { return index_; }
-  /// The peer has claimed chunks that it does not finish: it is stopped, or dead.
-  bool waits_for_peer() const noexcept;
+  /// The peer has claimed chunks and not finished them for a second: it is stopped, or dead.
+  bool waits_for_peer() noexcept;
 
   std::uint64_t cookie = 0;     // receiver's: names the send
   bool asks_for_lines = false;  // sender's: see distance.hpp
@@ -85,6 +85,7 @@ class SharedCopy {
   Target to_;            // receiver's: its buffer
   RemoteBuffer unread_;  // sender's: the receiver's buffer while its layout has not been read; else none
   MappedBuffer theirs_;  // the other one; false: this side cannot copy
+  std::int64_t waits_since_ns_ = 0;  // as `waits_for_peer` saw it; 0: it does not
   SharedCopy* next_ = nullptr;
   SharedCopy* previous_ = nullptr;
 };
@@ -109,6 +110,8 @@ class SharedCopies {
   void close(SharedCopy& copy) noexcept;
 
   bool is_empty() const noexcept { return !owned_.first && !helped_.first; }
+  /// How many this rank has taken part in.
+  std::uint64_t count() const noexcept { return count_; }
 
   /// What a round came to.
   struct Round {
@@ -118,6 +121,8 @@ class SharedCopies {
   };
   /// One round of a wait or a test: copies at most one chunk.
   Round advance(bool has_receives) noexcept;
+  /// The caller is about to sleep: the next round helps.
+  void lose_patience() noexcept;
 
  private:
   struct List {
@@ -129,6 +134,7 @@ class SharedCopies {
   bool has_sends_to_copy() const noexcept;
 
   List owned_, helped_;  // oldest first
+  std::uint64_t count_ = 0;
   int idle_rounds_ = 0;
   SharedCopy* last_sent_ = nullptr;  // the newest of this rank's sends, while it is under way
   std::vector<SharedCopy*> unused_;

@@ -5,16 +5,19 @@
 // needs no stack and no saved registers.  Document: Nemesis, posted-receive bypass (row N8 of
 // docs/sources.md).
 //
-// hot path: MPI_Send 78 and MPI_Recv 105 instructions with 8 bytes, callgrind (bench/instructions).
+// hot path: MPI_Send 79 and MPI_Recv 109 instructions with 8 bytes, callgrind (bench/instructions).
 // Thread safety: only where base/big_lock.hpp is not needed.
 #pragma once
 
 #include "base/big_lock.hpp"
 #include "datatype/datatype.hpp"
 #include "object/status.hpp"
-#include "progress/engine.hpp"
+#include "protocol/messaging.hpp"
 
 namespace dunlin::protocol {
+
+/// Null pointers and MPI_IN_PLACE (1) go the general way, which says what is wrong.
+inline bool is_buffer(const void* buffer) noexcept { return reinterpret_cast<std::uintptr_t>(buffer) > 1; }
 
 /// A standard-mode send.  True: it is done.
 [[gnu::always_inline]] inline bool try_send_short(const void* buffer, std::int64_t count,
@@ -23,8 +26,8 @@ namespace dunlin::protocol {
   if (!comm || !type || !type->is_plain() || unsigned(dest) >= unsigned(comm->target_size) || tag < 0)
     return false;
   const std::uint64_t bytes = std::uint64_t(count) * std::uint64_t(type->size());
-  Peer* const peer = comm->engine->protocol.peers.or_null(comm->target_members[dest]);
-  if (!peer || bytes >= peer->short_bytes_end_now || !buffer) return false;
+  Peer* const peer = comm->messaging->peers.or_null(comm->target_members[dest]);
+  if (!peer || bytes >= peer->short_bytes_end_now || !is_buffer(buffer)) return false;
   return peer->shm->try_send_short({comm->context, comm->rank, tag, std::uint32_t(bytes), {}},
                                    static_cast<const std::byte*>(buffer));
 }
@@ -45,9 +48,9 @@ namespace dunlin::protocol {
                                                    MPI_Request* request) noexcept {
   if (!comm || !type || !type->is_plain() || unsigned(source) >= unsigned(comm->target_size) || tag < 0)
     return false;
-  match::Matcher& matcher = comm->engine->protocol.matcher();
+  match::Matcher& matcher = comm->messaging->matcher();
   const match::Key key{comm->context, source, tag};
-  if (!buffer || count < 0 || !request || !matcher.can_post_to_run(key)) return false;
+  if (!is_buffer(buffer) || count < 0 || !request || !matcher.can_post_to_run(key)) return false;
   if (!ObjectPool::has(sizeof(ReceiveRequest))) return false;
   auto* const receive = new ReceiveRequest;
   receive->hold(*comm);
@@ -65,11 +68,11 @@ namespace dunlin::protocol {
                                                      MPI_Status* status) noexcept {
   if (!comm || !type || !type->is_plain() || unsigned(source) >= unsigned(comm->target_size) || tag < 0)
     return false;
-  Protocol& protocol = comm->engine->protocol;
-  Peer* const peer = protocol.peers.or_null(comm->target_members[source]);
-  if (!peer || !peer->incoming || !protocol.matcher().is_quiet() || !buffer) return false;
-  if (protocol.named_receives.are_used_up()) return false;
-  protocol.named_receives.use();  // before the look, found or not: later a register would have to be saved
+  Messaging& messaging = *comm->messaging;
+  Peer* const peer = messaging.peers.or_null(comm->target_members[source]);
+  if (!peer || !peer->incoming || !messaging.matcher().is_quiet() || !is_buffer(buffer)) return false;
+  // Before the look, found or not: later a register would have to be saved.
+  if (!messaging.named_receives.try_use()) return false;
   const std::int64_t room = count * type->size();
   const std::int64_t bytes =
       peer->incoming->try_take(comm->context, source, tag, static_cast<std::byte*>(buffer), room);

@@ -8,18 +8,27 @@
 
 namespace dunlin::pt2pt {
 
-Err send_slow(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode) noexcept {
+static Err send_and_wait(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode) noexcept {
   if (dest == MPI_PROC_NULL) return Err::ok;
   protocol::SendRequest request;
-  comm.engine->protocol.send(request, comm, Plane::point_to_point, data, dest, tag, mode);
+  comm.messaging->send(request, comm, Plane::point_to_point, data, dest, tag, mode);
   comm.engine->wait(request);
   DUNLIN_ASSERT(request.stage == protocol::SendRequest::Stage::done);
   return request.completion.error;
 }
 
+// hot path: what the shortcut of the bindings declined.
+Err send(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+         Comm& comm) noexcept {
+  const Source data = source_of(datatype, buf, count);
+  if (is_sent_at_once(data, dest, tag, comm)) [[likely]]
+    return Err::ok;
+  return send_and_wait(data, dest, tag, comm, protocol::Mode::standard);
+}
+
 Err ssend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
           Comm& comm) noexcept {
-  return send_slow(source_of(datatype, buf, count), dest, tag, comm, protocol::Mode::synchronous);
+  return send_and_wait(source_of(datatype, buf, count), dest, tag, comm, protocol::Mode::synchronous);
 }
 
 Err rsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
@@ -32,55 +41,55 @@ Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int des
   return send_buffered(source_of(datatype, buf, count), dest, tag, comm);
 }
 
-[[gnu::noinline]] static Err recv_slow(const Target& data, int source, int tag, Comm& comm,
-                                       MPI_Status* status) noexcept {
+[[gnu::noinline]] static void receive_and_wait(Comm& comm, Plane plane, const Target& data, int source,
+                                               int tag, Completion& completion) noexcept {
   protocol::ReceiveRequest request;
-  const int from = comm.engine->protocol.receive_next(request, comm, Plane::point_to_point, data, source,
-                                                      matching_tag(tag));
-  comm.engine->wait(request, from);
+  comm.engine->wait(request, comm.messaging->receive_next(request, comm, plane, data, source, tag));
   DUNLIN_ASSERT(request.completion.bytes <= data.bytes);
-  DUNLIN_ASSERT(source == MPI_ANY_SOURCE || request.completion.source == source);
-  set_status(status, request.completion);
-  return request.completion.error;
+  DUNLIN_ASSERT(source == match::kAny || request.completion.source == source);
+  completion = request.completion;
 }
 
 // hot path: what the shortcut of the bindings declined, above all a message that has not arrived yet.
+Err receive(Comm& comm, Plane plane, const Target& data, int source, int tag,
+            Completion& completion) noexcept {
+  if (!comm.messaging->try_receive_now(comm, plane, data, source, tag, completion))
+    receive_and_wait(comm, plane, data, source, tag, completion);
+  return completion.error;
+}
+
 Err recv(void* buf, std::int64_t count, const Datatype& datatype, int source, int tag, Comm& comm,
          MPI_Status* status) noexcept {
-  if (source == MPI_PROC_NULL) [[unlikely]] {
-    set_status(status, null_completion());
-    return Err::ok;
+  Completion completion = null_completion();
+  if (source != MPI_PROC_NULL) [[likely]] {
+    completion = {};
+    (void)receive(comm, Plane::point_to_point, target_of(datatype, buf, count), source, matching_tag(tag),
+                  completion);
   }
-  const Target data = target_of(datatype, buf, count);
-  Completion completion;
-  if (comm.engine->protocol.try_receive_now(comm, Plane::point_to_point, data, source, tag, completion))
-      [[likely]] {
-    set_status(status, completion);
-    return Err::ok;
-  }
-  return recv_slow(data, source, tag, comm, status);
+  set_status(status, completion);
+  return completion.error;
 }
 
 /// Both halves, where the send may have to wait; `source` may be MPI_PROC_NULL.
 [[gnu::noinline]] static Err exchange(const Source& out, int dest, int sendtag, const Target& in, int source,
                                       int recvtag, Comm& comm, MPI_Status* status) noexcept {
-  protocol::Protocol& protocol = comm.engine->protocol;
+  protocol::Messaging& messaging = *comm.messaging;
   protocol::ReceiveRequest receive;
   protocol::SendRequest send;
   const auto start_receive = [&]() noexcept {
     if (source != MPI_PROC_NULL)
-      return protocol.receive(receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
+      return messaging.receive(receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
     receive.completion = null_completion();
     receive.finish();
   };
   // The send goes first, so that the peer can take its data while we take what it has offered already; but a
   // message to oneself goes straight into a posted receive.
-  const bool is_to_self = dest != MPI_PROC_NULL && comm.target_members[dest] == protocol.me();
+  const bool is_to_self = dest != MPI_PROC_NULL && comm.target_members[dest] == messaging.me();
   if (is_to_self) start_receive();
   if (is_sent_at_once(out, dest, sendtag, comm))
     send.finish();
   else
-    protocol.send(send, comm, Plane::point_to_point, out, dest, sendtag, protocol::Mode::standard);
+    messaging.send(send, comm, Plane::point_to_point, out, dest, sendtag, protocol::Mode::standard);
   if (!is_to_self) start_receive();
   comm.engine->wait(receive, source >= 0 ? comm.target_members[source] : -1);
   comm.engine->wait(send);

@@ -105,14 +105,11 @@ BufferPool* process_pool = nullptr;
 class BufferedSend final : public protocol::SendRequest {
  public:
   BufferedSend(BufferPool& pool, std::byte* copy) noexcept : pool_(pool), copy_(copy) {
-    is_let_go = true;  // no program holds a handle
-    on_complete = [](protocol::SendRequest& self) noexcept {
-      auto& send = static_cast<BufferedSend&>(self);
-      send.pool_.give_back(send.copy_);
-    };
+    is_let_go = true;  // no program holds a handle: it goes when the message has left
   }
 
  private:
+  ~BufferedSend() override { pool_.give_back(copy_); }
   BufferPool& pool_;
   std::byte* const copy_;
 };
@@ -172,8 +169,8 @@ std::byte* take_room(BufferPool& pool, std::int64_t bytes, progress::Engine& eng
 
 Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept {
   if (dest == MPI_PROC_NULL) return Err::ok;
-  protocol::Protocol& protocol = comm.engine->protocol;
-  if (protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag)) return Err::ok;
+  protocol::Messaging& messaging = *comm.messaging;
+  if (messaging.try_send_now(comm, Plane::point_to_point, data, dest, tag)) return Err::ok;
   BufferPool* const pool = pool_of(comm);
   if (!pool)
     return fail(Err::buffer,
@@ -187,8 +184,8 @@ Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept {
   Cursor(data).pack(copy, data.bytes);
   auto* send = new BufferedSend(*pool, copy);
   send->hold(comm);
-  protocol.send(*send, comm, Plane::point_to_point, Source{copy, data.bytes}, dest, tag,
-                protocol::Mode::standard);
+  messaging.send(*send, comm, Plane::point_to_point, Source{copy, data.bytes}, dest, tag,
+                 protocol::Mode::standard);
   return Err::ok;
 }
 

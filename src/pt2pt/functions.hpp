@@ -1,8 +1,7 @@
 // The functions of MPI 5.0, chapter 3, as the C bindings call them; arguments are already checked there.
 //
-// `send` is here in full: it is the whole path of a small message above protocol/.  The rest: blocking.cpp,
-// nonblocking.cpp, persistent.cpp, completion.cpp, probe.cpp, buffered.cpp, generalized.cpp. Thread safety:
-// all under base/big_lock.hpp.
+// Above them the bindings try protocol/shortcut.hpp, which is the whole path of a small message.
+// Thread safety: all under base/big_lock.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +15,12 @@
 namespace dunlin::pt2pt {
 
 // --- blocking
-Err send_slow(const Source& data, int dest, int tag, Comm& comm, protocol::Mode mode) noexcept;
+/// Takes a message that is there, or waits for it; `source` and `tag` may be match::kAny.  Also of coll.
+Err receive(Comm& comm, Plane plane, const Target& data, int source, int tag,
+            Completion& completion) noexcept;
 
-/// hot path: what the shortcut of the bindings (protocol/shortcut.hpp) declined.
-inline Err send(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
-                Comm& comm) noexcept {
-  const Source data = source_of(datatype, buf, count);
-  if (dest >= 0) [[likely]]
-    if (comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag)) [[likely]]
-      return Err::ok;
-  return send_slow(data, dest, tag, comm, protocol::Mode::standard);
-}
+Err send(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
+         Comm& comm) noexcept;
 Err bsend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,
           Comm& comm) noexcept;
 Err ssend(const void* buf, std::int64_t count, const Datatype& datatype, int dest, int tag,

@@ -27,14 +27,13 @@ inline Completion null_completion() noexcept { return {.source = MPI_PROC_NULL, 
 
 /// A standard-mode send that needs no request: to nobody, or the channel takes it at once.
 inline bool is_sent_at_once(const Source& data, int dest, int tag, Comm& comm) noexcept {
-  return dest == MPI_PROC_NULL ||
-         comm.engine->protocol.try_send_now(comm, Plane::point_to_point, data, dest, tag);
+  return dest == MPI_PROC_NULL || comm.messaging->try_send_now(comm, Plane::point_to_point, data, dest, tag);
 }
 
 /// Whether the sending half of an exchange is done, and only the receive is left, which needs nothing posted
 /// meanwhile, nor a copy of what it replaces.  A message to oneself goes straight into a posted receive.
 inline bool is_sent_ahead(const Source& data, int dest, int tag, Comm& comm) noexcept {
-  if (dest != MPI_PROC_NULL && comm.target_members[dest] == comm.engine->protocol.me()) return false;
+  if (dest != MPI_PROC_NULL && comm.target_members[dest] == comm.messaging->me()) return false;
   return is_sent_at_once(data, dest, tag, comm);
 }
 

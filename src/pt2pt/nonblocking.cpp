@@ -38,7 +38,7 @@ Err start_send(const Source& data, int dest, int tag, Comm& comm, protocol::Mode
   auto* send = new protocol::SendRequest;
   send->hold(comm);
   hold_type(*send, data.type);
-  comm.engine->protocol.send(*send, comm, Plane::point_to_point, data, dest, tag, mode);
+  comm.messaging->send(*send, comm, Plane::point_to_point, data, dest, tag, mode);
   *request = send;
   return Err::ok;
 }
@@ -55,11 +55,9 @@ Err start_exchange(ExchangeRequest* both, const Source& out, int dest, int sendt
     both->receive.completion = null_completion();
     both->receive.finish();
   } else {
-    comm.engine->protocol.receive(both->receive, comm, Plane::point_to_point, in, source,
-                                  matching_tag(recvtag));
+    comm.messaging->receive(both->receive, comm, Plane::point_to_point, in, source, matching_tag(recvtag));
   }
-  comm.engine->protocol.send(both->send, comm, Plane::point_to_point, out, dest, sendtag,
-                             protocol::Mode::standard);
+  comm.messaging->send(both->send, comm, Plane::point_to_point, out, dest, sendtag, protocol::Mode::standard);
   if (both->poll() != progress::Pollable::Outcome::finished) comm.engine->add(*both);
   *request = both;
   return Err::ok;
@@ -106,7 +104,7 @@ Err irecv(void* buf, std::int64_t count, const Datatype& datatype, int source, i
   const Target data = target_of(datatype, buf, count);
   receive->hold(comm);
   hold_type(*receive, data.type);
-  comm.engine->protocol.receive(*receive, comm, Plane::point_to_point, data, source, matching_tag(tag));
+  comm.messaging->receive(*receive, comm, Plane::point_to_point, data, source, matching_tag(tag));
   *request = receive;
   return Err::ok;
 }

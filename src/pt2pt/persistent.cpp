@@ -9,7 +9,7 @@ namespace {
 /// What both directions keep.
 struct Arguments {
   Comm* comm;
-  int peer;   // destination or source
+  int peer;  // destination or source
   int tag;
 };
 
@@ -38,9 +38,8 @@ class PersistentSend final : public protocol::SendRequest {
       const Err error = send_buffered(source_, arguments_.peer, arguments_.tag, *comm);
       return finish(), error;
     }
-    comm->engine->protocol.send(
-        *this, *comm, Plane::point_to_point, source_, arguments_.peer, arguments_.tag,
-        how_ == How::synchronous ? protocol::Mode::synchronous : protocol::Mode::standard);
+    comm->messaging->send(*this, *comm, Plane::point_to_point, source_, arguments_.peer, arguments_.tag,
+                          how_ == How::synchronous ? protocol::Mode::synchronous : protocol::Mode::standard);
     return Err::ok;
   }
 
@@ -70,8 +69,8 @@ class PersistentReceive final : public protocol::ReceiveRequest {
       completion = null_completion();
       return finish(), Err::ok;
     }
-    comm->engine->protocol.receive(*this, *comm, Plane::point_to_point, target_, arguments_.peer,
-                                   matching_tag(arguments_.tag));
+    comm->messaging->receive(*this, *comm, Plane::point_to_point, target_, arguments_.peer,
+                             matching_tag(arguments_.tag));
     return Err::ok;
   }
 

@@ -12,7 +12,7 @@ struct Wanted {
   Comm& comm;
   int source, tag;
   match::Unexpected* find() const noexcept {
-    return comm.engine->protocol.probe(comm, Plane::point_to_point, source, tag);
+    return comm.messaging->probe(comm, Plane::point_to_point, source, tag);
   }
   static bool is_found(const void* self) noexcept {
     return static_cast<const Wanted*>(self)->find() != nullptr;
@@ -20,8 +20,9 @@ struct Wanted {
 };
 
 void describe(match::Unexpected& message, MPI_Status* status) noexcept {
-  set_status(status, {.source = message.key.source, .tag = message.key.tag,
-                      .bytes = protocol::Protocol::message_bytes(message)});
+  set_status(status, {.source = message.key.source,
+                      .tag = message.key.tag,
+                      .bytes = protocol::Messaging::message_bytes(message)});
 }
 
 match::Unexpected* wait_for(const Wanted& wanted) noexcept {
@@ -38,7 +39,7 @@ match::Unexpected* look_for(const Wanted& wanted) noexcept {
 }
 
 void extract(match::Unexpected& found, Comm& comm, MPI_Message* message) noexcept {
-  comm.engine->protocol.extract(found);
+  comm.messaging->extract(found);
   *message = to_handle<MPI_Message>(*new Message(found, comm));
 }
 
@@ -103,9 +104,9 @@ Err mrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message* 
   if (!taken) return no_message();
   const Ref<Message> held = Ref<Message>::adopt(taken);
   protocol::ReceiveRequest request;
-  progress::Engine& engine = *taken->comm->engine;
-  engine.protocol.receive_matched(request, *taken->comm, *taken->unexpected, target_of(datatype, buf, count));
-  engine.wait(request);
+  taken->comm->messaging->receive_matched(request, *taken->comm, *taken->unexpected,
+                                          target_of(datatype, buf, count));
+  taken->comm->engine->wait(request);
   DUNLIN_ASSERT(request.completion.source == request.key.source);
   set_status(status, request.completion);
   if (request.completion.error != Err::ok) set_error_origin(taken->comm.get());
@@ -126,7 +127,7 @@ Err imrecv(void* buf, std::int64_t count, const Datatype& datatype, MPI_Message*
   const Target data = target_of(datatype, buf, count);
   receive->hold(*taken->comm);
   hold_type(*receive, data.type);
-  taken->comm->engine->protocol.receive_matched(*receive, *taken->comm, *taken->unexpected, data);
+  taken->comm->messaging->receive_matched(*receive, *taken->comm, *taken->unexpected, data);
   *request = receive;
   return Err::ok;
 }

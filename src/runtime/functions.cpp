@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "object/life.hpp"
+#include "os/standard_streams.hpp"
 #include "runtime/instance.hpp"
 
 namespace dunlin::runtime {
@@ -53,6 +54,7 @@ Err is_thread_main(int* flag) noexcept {
 }
 
 Err abort(Comm& comm, int errorcode) noexcept {
+  os::flush_standard_streams();
   char sentence[256];
   std::snprintf(sentence, sizeof sentence, "called MPI_Abort with error code %d on %s", errorcode,
                 comm.name[0] ? comm.name : "a communicator without a name");

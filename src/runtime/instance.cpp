@@ -18,6 +18,7 @@
 #include "object/life.hpp"
 #include "op/op.hpp"
 #include "os/cpus.hpp"
+#include "runtime/crash_report.hpp"
 #include "runtime/job_facts.hpp"
 
 namespace dunlin::runtime {
@@ -88,21 +89,24 @@ Err Instance::start() noexcept {
   if (!opened) return opened.error();
   boot_ = std::move(opened.value());
   log::set_rank(boot_->rank());
+  report_crashes();
   if (boot_->rank() == 0) Variable::warn_of_unknown();
-  engine_ = std::make_unique<progress::Engine>(boot_->rank(), boot_->size());
-  self_ = std::make_unique<transport::self::Transport>(boot_->rank(), engine_->protocol);
+  messaging_ = std::make_unique<protocol::Messaging>(boot_->rank(), boot_->size());
+  engine_ = std::make_unique<progress::Engine>(*messaging_);
+  self_ = std::make_unique<transport::self::Transport>(boot_->rank(), *messaging_);
   if (boot_->node_size() > 1)
     if (Err error = start_node(); error != Err::ok) return error;
   const auto shares_cores = agree_on_shared_cores(*boot_, engine_->is_oversubscribed());
   if (!shares_cores) return shares_cores.error();
   engine_->set_job_shares_cores(shares_cores.value());
-  engine_->add(*self_);
+  add(*self_);
   open_world();
   return Err::ok;
 }
 
 void Instance::open_world() noexcept {
   progress::Engine::set_of_process(engine_.get());
+  process_.messaging = messaging_.get();
   process_.engine = engine_.get();
   process_.me = boot_->rank();
   process_.world_size = boot_->size();
@@ -125,7 +129,10 @@ Err Instance::start_node() noexcept {
                                                    .offset = board_at + AddressBoard::bytes(node_size),
                                                    .local_rank = boot_->node_rank(),
                                                    .node_peers = boot_->node_peers()});
-    if (opened) shm_ = std::move(opened.value()); else error = opened.error();
+    if (opened)
+      shm_ = std::move(opened.value());
+    else
+      error = opened.error();
   }
   if (boot::LaunchPage* page = boot::map_launch_page(fd, node_size)) {
     engine_->set_oversubscribed(is_oversubscribed(node_size, *page));
@@ -134,10 +141,15 @@ Err Instance::start_node() noexcept {
   ::close(fd);
   if (error != Err::ok) return error;
   board_.write(boot_->node_rank(), peer::published_address());
-  engine_->protocol.peers.set_memories(*this);
-  engine_->add(*shm_);
-  engine_->protocol.peers.set_shared_memory(*shm_);
+  messaging_->peers.join_node(*shm_, *this);
+  add(*shm_);
   return Err::ok;
+}
+
+/// To those that send through it and to those that poll it.
+void Instance::add(transport::Transport& transport) noexcept {
+  messaging_->add(transport);
+  engine_->add(transport);
 }
 
 /// Empty: nothing yet, or not on this node.
@@ -154,13 +166,25 @@ std::unique_ptr<peer::PeerMemory> Instance::connect(int peer) noexcept {
 
 bool Instance::is_shared(const void* at, std::size_t bytes) noexcept { return heap::is_shared(at, bytes); }
 
+/// After the last barrier all that was ever sent has come, or lies in a ring.
+void Instance::note_unreceived() noexcept {
+  while (engine_->poll()) {
+  }
+  const match::Matcher& matcher = messaging_->matcher();
+  if (const match::Unexpected* const first = matcher.first_arrived())
+    log::note(
+        "%zu messages were never received; the first has tag %d and comes from rank %d of its communicator",
+        matcher.unexpected_count(), first->key.tag, first->key.source);
+}
+
 Err Instance::stop() noexcept {
   const Err error = comm::finish_self(process_);
   // Everything we hand over must have left, and peers may still read our memory or wait for our answers.
   engine_->wait_until(
-      [](const void* e) noexcept { return static_cast<const progress::Engine*>(e)->protocol.is_idle(); },
-      engine_.get(), nullptr);
+      [](const void* m) noexcept { return static_cast<const protocol::Messaging*>(m)->is_idle(); },
+      messaging_.get(), nullptr);
   if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
+  note_unreceived();
   comm::destroy_world(process_);
   (void)boot_->finalize();  // the launcher is told; that it is gone already is no error of ours
   progress::Engine::set_of_process(nullptr);

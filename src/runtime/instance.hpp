@@ -1,5 +1,5 @@
-// The running library of this process: launcher, transports, engine, world.  Made by the first user (MPI_Init
-// or a session), kept until the last one leaves.
+// The running library of this process: launcher, transports, messaging, engine, world.  Made by the first
+// user (MPI_Init or a session), kept until the last one leaves.
 //
 // Thread safety: under base/big_lock.hpp.
 #pragma once
@@ -37,7 +37,9 @@ class Instance final : private peer::Memories {
   Err start() noexcept;
   void open_world() noexcept;
   Err start_node() noexcept;
+  void add(transport::Transport& transport) noexcept;
   Err stop() noexcept;
+  void note_unreceived() noexcept;
   std::span<const std::byte> published_by(int peer) const noexcept;
   bool has_published(int peer) noexcept override { return !published_by(peer).empty(); }
   std::unique_ptr<peer::PeerMemory> connect(int peer) noexcept override;
@@ -47,6 +49,7 @@ class Instance final : private peer::Memories {
   // ranks share was handed out once.  It ends with the process.
   static inline Instance* current_ = nullptr;
   std::unique_ptr<boot::Boot> boot_;
+  std::unique_ptr<protocol::Messaging> messaging_;
   std::unique_ptr<progress::Engine> engine_;
   std::unique_ptr<transport::self::Transport> self_;
   std::unique_ptr<transport::shm::Transport> shm_;

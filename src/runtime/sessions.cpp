@@ -1,7 +1,4 @@
 // MPI_Session_init and MPI_Session_finalize: the library runs as long as anybody uses it (MPI 5.0, 11.3).
-#include <algorithm>
-#include <iterator>
-
 #include "pt2pt/functions.hpp"
 #include "runtime/functions.hpp"
 #include "runtime/instance.hpp"
@@ -19,11 +16,16 @@ constexpr Level kLevels[] = {{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
                              {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}};
 
 /// What the program asks for; threads must not be surprised, so whoever asks for nothing gets all.
-int level_of(const Info* info) noexcept {
+Result<int> level_of(const Info* info) noexcept {
   const std::string* asked = info ? info->find("thread_level") : nullptr;
-  const auto found = std::find_if(std::begin(kLevels), std::end(kLevels),
-                                  [&](const Level& l) { return asked && *asked == l.name; });
-  return found == std::end(kLevels) ? MPI_THREAD_MULTIPLE : found->value;
+  if (!asked) return MPI_THREAD_MULTIPLE;
+  for (const Level& level : kLevels)
+    if (*asked == level.name) return level.value;
+  return fail(
+      Err::info_value,
+      "the info key thread_level is \"%.40s\"; it must be MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED or "
+      "_MULTIPLE",
+      asked->c_str());
 }
 
 }  // namespace
@@ -32,10 +34,11 @@ Err session_init(Info* info, Errhandler& errhandler, Session** session) noexcept
   if (errhandler.function && errhandler.type != Errhandler::Type::session_function)
     return fail(Err::errhandler,
                 "errhandler was made for another kind of object; use MPI_Session_create_errhandler");
-  const int level = level_of(info);
-  if (Err e = Instance::acquire(level); e != Err::ok) return e;
+  const Result<int> level = level_of(info);
+  if (!level) return level.error();
+  if (Err e = Instance::acquire(level.value()); e != Err::ok) return e;
   *session = new Session(errhandler);
-  (*session)->thread_level = level;
+  (*session)->thread_level = level.value();
   return Err::ok;
 }
 

@@ -17,6 +17,7 @@ ROUNDS, COUNT = 10, 1 << 18  # 2 MiB each
 mpi.MPI_Init(None, None)
 rank = ctypes.c_int()
 mpi.MPI_Comm_rank(WORLD, ctypes.byref(rank))
+mpi.MPI_Barrier(WORLD)  # behind it every rank has said how its memory is reached
 
 
 def move(array):

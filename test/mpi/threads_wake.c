@@ -4,6 +4,7 @@
  * variants: none
  */
 #include <pthread.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,6 +84,24 @@ static void complete_generalized(void) {
   pthread_join(other, NULL);
 }
 
+/* The thread that polls for all sleeps, and another begins to copy: it has to be woken. */
+static void receive_large(void) {
+  enum { kLarge = 1 << 20, kMessages = 6 };
+  char* const data = malloc(kLarge);
+  memset(data, check_rank, kLarge);
+  double spent = 0;
+  for (int i = 0; i < kMessages && check_size > 1; ++i) {
+    if (check_rank == 0) MPI_Send(data, kLarge, MPI_BYTE, 1, 4, MPI_COMM_WORLD);
+    if (check_rank != 1) continue;
+    usleep(120000);
+    const double start = MPI_Wtime();
+    MPI_Recv(data, kLarge, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    spent += MPI_Wtime() - start;
+  }
+  CHECK(spent / kMessages < .015, "%f ms a message", spent / kMessages * 1000);
+  free(data);
+}
+
 /* Each message used to wait for the end of a sleep of 1 ms or more. */
 static void expect_quick(const char* what, void (*work)(void)) {
   const double start = MPI_Wtime();
@@ -110,6 +129,7 @@ int main(int argc, char** argv) {
   CHECK(share < .002, "%d waiting threads used %f %% of a core", kWaiting, share * 100);
   expect_quick("messages to oneself", exchange_with_self);
   expect_quick("generalized requests", complete_generalized);
+  receive_large();
   end_waiting(threads);
   return check_end();
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "peer/peer_memory.hpp"
 #include "test/simulate/buffer.hpp"
 #include "test/simulate/fibers.hpp"
 #include "test/simulate/settings.hpp"
@@ -197,7 +196,7 @@ TEST(SimulatedPointToPoint, AnOfferThatNobodyReachesComesInPieces) {
     weather.messages_max = 3;  // the rest of the pieces waits for room
     weather.bytes_max = 512;
     World world(2, weather);
-    protocol::Protocol& receiver = world.engine(1).protocol;
+    protocol::Messaging& receiver = world.messaging(1);
     std::vector<std::int64_t> sent(kValues), received(kValues, -1), last(1, -1);
     for (std::size_t i = 0; i < kValues; ++i) sent[i] = std::int64_t(i);
     std::vector<Request*> requests;
@@ -248,7 +247,7 @@ TEST(SimulatedPointToPoint, AFloodIsHeldBackAndNothingIsLost) {
   }
   world.settle();
   std::uint64_t kept = 0;
-  const auto* first = world.engine(1).protocol.matcher().first_arrived();
+  const auto* first = world.messaging(1).matcher().first_arrived();
   for (const auto* each = first; each; each = each->next_arrived) kept += each->bytes;
   // What was under way when the limit was reached still comes in, later messages only as offers.
   EXPECT_LE(kept, kLimit + (weather.messages_max + 1) * kValues * 8 + kMessages * kOffer);
@@ -257,6 +256,44 @@ TEST(SimulatedPointToPoint, AFloodIsHeldBackAndNothingIsLost) {
               Err::ok);
   world.finish(requests);
   EXPECT_EQ(sent, received);
+  for (Request* each : requests) give_back(each);
+}
+
+// The word that holds the other back must not wait behind this rank's own backlog, which is as long; only
+// behind what fills the channel already.
+TEST(SimulatedPointToPoint, TwoFloodsThatMeetAreHeldBack) {
+  constexpr std::uint64_t kLimit = 20'000, kOffer = 40;
+  constexpr int kMessages = 1000, kValues = 125;
+  const Settings settings = limits(16384, kLimit);
+  transport::sim::Weather weather;
+  weather.messages_max = 10;
+  World world(2, weather);
+  std::vector<std::int64_t> sent(kMessages * kValues), received[2];
+  std::vector<Request*> requests;
+  const Datatype& type = predefined(MPI_INT64_T);
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = std::int64_t(i);
+  for (int rank = 0; rank < 2; ++rank)
+    for (std::size_t i = 0; i < sent.size(); i += kValues)
+      ASSERT_EQ(
+          pt2pt::isend(&sent[i], kValues, type, 1 - rank, 0, world.comm(rank), &requests.emplace_back()),
+          Err::ok);
+  world.settle();
+  for (int rank = 0; rank < 2; ++rank) {
+    std::uint64_t kept = 0;
+    const auto* first = world.messaging(rank).matcher().first_arrived();
+    for (const auto* each = first; each; each = each->next_arrived) kept += each->bytes;
+    EXPECT_LE(kept, kLimit + 4 * weather.messages_max * kValues * 8 + kMessages * kOffer) << rank;
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    received[rank].assign(sent.size(), -1);
+    for (std::size_t i = 0; i < sent.size(); i += kValues)
+      ASSERT_EQ(pt2pt::irecv(&received[rank][i], kValues, type, 1 - rank, 0, world.comm(rank),
+                             &requests.emplace_back()),
+                Err::ok);
+  }
+  world.finish(requests);
+  EXPECT_EQ(received[0], sent);
+  EXPECT_EQ(received[1], sent);
   for (Request* each : requests) give_back(each);
 }
 
@@ -272,46 +309,17 @@ TEST(SimulatedPointToPoint, ASendToARankThatIsGoneFails) {
   give_back(request);
 }
 
-/// Simulated ranks live in one process: a peer's address is ours.
-class SameMemory final : public peer::PeerMemory {
- public:
-  const char* name() const noexcept override { return "same"; }
-  bool can_map() const noexcept override { return true; }
-  bool can_copy_anywhere() const noexcept override { return false; }
-  peer::Mapping map(std::uint64_t at, std::size_t) noexcept override {
-    return {reinterpret_cast<std::byte*>(at)};
-  }
-  bool is_still_valid(const peer::Mapping&) const noexcept override { return true; }
-  bool try_read(std::span<const peer::Piece>, std::span<const peer::RemotePiece>,
-                std::uint64_t) noexcept override {
-    return false;
-  }
-  bool try_write(std::span<const peer::RemotePiece>, std::span<const peer::Piece>,
-                 std::uint64_t) noexcept override {
-    return false;
-  }
-};
-
-class SameMemories final : public peer::Memories {
- public:
-  std::unique_ptr<peer::PeerMemory> connect(int) noexcept override {
-    return std::make_unique<SameMemory>();
-  }
-  bool is_shared(const void*, std::size_t) noexcept override { return true; }
-};
-
 /// MPI 5.0, 3.6: what the program knows to be received has left the attached buffer.  Rank 1 sends its word
 /// right after the receive: whatever the library has to say of the received message comes before it.
 TEST(SimulatedPointToPoint, AReceivedMessageLeavesItsBufferBeforeTheReceiversNextWord) {
   constexpr int kValues = 100, kRounds = 20;
-  const Settings settings = limits(64, 1 << 30);
+  const Settings settings({{"EAGER_BYTES", 64}, {"SHARED_COPY_BYTES", 64}});
+  const Nodes one_node{.of_rank = {0, 0}, .memory = {.reads = true}};
   for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    SameMemories memories;
-    World world(2, weather_of(seed));
+    World world(one_node, weather_of(seed));
     std::vector<std::byte> buffer(kValues * sizeof(std::int64_t) + MPI_BSEND_OVERHEAD);
     ASSERT_EQ(pt2pt::comm_attach_buffer(world.comm(0), buffer.data(), std::int64_t(buffer.size())), Err::ok);
-    for (int rank = 0; rank < 2; ++rank) world.engine(rank).protocol.peers.set_memories(memories);
     progress::Engine::set_of_process(&world.engine(0));  // flushing waits there
     Fibers fibers(world, [&](int rank) {
       const Datatype& type = predefined(MPI_INT64_T);

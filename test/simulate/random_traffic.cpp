@@ -52,8 +52,6 @@ Settings settings_of(Dice& dice, std::uint64_t eager_bytes) {
   return Settings({{"EAGER_BYTES", eager_bytes},
                    {"UNEXPECTED_BYTES", one_of(dice, {0, 200, 5000, 1 << 30, 1 << 30})},
                    {"SHARED_COPY_BYTES", one_of(dice, {1, 64, 1000, 16384})},
-                   {"SHARED_COPY_HALVES_BYTES", one_of(dice, {1, 500, 8192})},
-                   {"SHARED_COPY_CHUNKED_BYTES", one_of(dice, {1, 2000, 65536})},
                    {"SHARED_COPY_CHUNK_BYTES", one_of(dice, {64, 1024, 65536})},
                    {"SHARED_COPY_HELP_POLLS", one_of(dice, {0, 3, 32})},
                    {"SHM_RING_LINES", one_of(dice, {4, 16, 256})},
@@ -82,7 +80,8 @@ void tell_seed(int signal) {
   char text[64];
   const int length = std::snprintf(text, sizeof text, "DUNLIN_TEST_SEED=%llu\n",
                                    static_cast<unsigned long long>(current_seed));
-  if (write(STDERR_FILENO, text, std::size_t(length)) < 0) {}
+  if (write(STDERR_FILENO, text, std::size_t(length)) < 0) {
+  }
   std::signal(signal, SIG_DFL);
   raise(signal);
 }

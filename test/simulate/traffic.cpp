@@ -17,9 +17,10 @@ constexpr std::size_t kOutstandingMax = 12;
 constexpr std::uint32_t kBack = 1u << 31;
 
 std::size_t draw_bytes(Dice& dice, std::size_t eager_bytes, std::size_t bytes_max) {
-  constexpr std::size_t kSizes[] = {0,     1,     8,       40,      41,      64,      1000,      4095,
-                                    4096,  4097,  16384,   20000,   65535,   65536,   65537,     131072,
-                                    262'143, 262'144, 262'145, 300'000, 1'000'000, 1 << 20, (1 << 20) + 1};
+  constexpr std::size_t kSizes[] = {0,       1,       8,         40,      41,           64,
+                                    1000,    4095,    4096,      4097,    16384,        20000,
+                                    65535,   65536,   65537,     131072,  262'143,      262'144,
+                                    262'145, 300'000, 1'000'000, 1 << 20, (1 << 20) + 1};
   const std::size_t some = kSizes[draw(dice, std::size(kSizes))];
   const std::size_t bytes = is_drawn(dice, 15) ? eager_bytes - 1 + draw(dice, 3) : some;
   return bytes <= bytes_max ? bytes : draw(dice, std::min<std::size_t>(bytes_max, 5000) + 1);
@@ -107,7 +108,7 @@ void Traffic::run() {
   check_races();
   EXPECT_EQ(world_.network().under_way(), 0u);
   for (int rank = 0; rank < world_.size(); ++rank) {
-    EXPECT_TRUE(world_.engine(rank).protocol.is_idle()) << "rank " << rank << " has not sent all it had to";
+    EXPECT_TRUE(world_.messaging(rank).is_idle()) << "rank " << rank << " has not sent all it had to";
     for (const auto& each : comms_) {
       void* detached = nullptr;
       std::int64_t size = 0;
@@ -128,8 +129,7 @@ void Traffic::check_races() const {
     left_over += !was_cancelled_[i] && !has_come_[i];
   }
   for (int rank = 0; rank < world_.size(); ++rank)
-    for (const auto* each = world_.engine(rank).protocol.matcher().first_arrived(); each;
-         each = each->next_arrived)
+    for (const auto* each = world_.messaging(rank).matcher().first_arrived(); each; each = each->next_arrived)
       ++kept;
   EXPECT_EQ(kept, left_over) << "messages that nobody has received";
 }
@@ -236,9 +236,12 @@ void Actor::receive(std::uint32_t number) {
   operation.place = received_.size();
   received_.push_back(number);
   switch (draw(dice_, 5)) {
-    case 0: return receive_blocking(std::move(operation), source, tag);
-    case 1: return receive_probed(std::move(operation), source, tag);
-    default: break;
+    case 0:
+      return receive_blocking(std::move(operation), source, tag);
+    case 1:
+      return receive_probed(std::move(operation), source, tag);
+    default:
+      break;
   }
   Shape& data = *operation.shape;
   Request* request = nullptr;
@@ -285,10 +288,10 @@ void Actor::receive_probed(Operation operation, int source, int tag) {
     operation.request = to_handle<MPI_Request>(*request);
     return running_.push_back(std::move(operation));
   }
-  const Err error = message != MPI_MESSAGE_NULL
-                        ? pt2pt::mrecv(data.at(), data.count(), data.type(), &message, &status)
-                        : pt2pt::recv(data.at(), data.count(), data.type(), found.MPI_SOURCE, found.MPI_TAG,
-                                      comm, &status);
+  const Err error =
+      message != MPI_MESSAGE_NULL
+          ? pt2pt::mrecv(data.at(), data.count(), data.type(), &message, &status)
+          : pt2pt::recv(data.at(), data.count(), data.type(), found.MPI_SOURCE, found.MPI_TAG, comm, &status);
   EXPECT_EQ(status.MPI_SOURCE, found.MPI_SOURCE);
   EXPECT_EQ(status.MPI_TAG, found.MPI_TAG);
   EXPECT_EQ(status_bytes(status), std::min<std::uint64_t>(status_bytes(found), operation.room));
@@ -334,9 +337,9 @@ void Actor::race(std::uint32_t number) {
     Operation operation{.shape = shape(entry.room), .number = number, .is_receive = true, .room = entry.room};
     Request* request = nullptr;
     Shape& data = *operation.shape;
-    EXPECT_EQ(pt2pt::irecv(data.at(), data.count(), data.type(), entry.source, entry.tag, comm(entry),
-                           &request),
-              Err::ok);
+    EXPECT_EQ(
+        pt2pt::irecv(data.at(), data.count(), data.type(), entry.source, entry.tag, comm(entry), &request),
+        Err::ok);
     operation.request = to_handle<MPI_Request>(*request);
     running_.push_back(std::move(operation));
   }
@@ -379,8 +382,12 @@ void Actor::end_one() {
   MPI_Status status;
   Err error = Err::ok;
   switch (draw(dice_, 3)) {
-    case 0: error = pt2pt::waitany(count, requests.data(), &index, &status); break;
-    case 1: error = pt2pt::testany(count, requests.data(), &index, &flag, &status); break;
+    case 0:
+      error = pt2pt::waitany(count, requests.data(), &index, &status);
+      break;
+    case 1:
+      error = pt2pt::testany(count, requests.data(), &index, &flag, &status);
+      break;
     default:
       if (may_be_awaited(chosen))
         error = pt2pt::wait(&requests[std::size_t(index)], &status);

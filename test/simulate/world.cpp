@@ -41,8 +41,8 @@ namespace {
 
 std::unique_ptr<NodeTransport> open_node(int fd, int local_rank, const std::vector<int>& peers,
                                          transport::sim::Network& network) {
-  auto opened = transport::shm::Transport::open(
-      {.fd = fd, .offset = 0, .local_rank = local_rank, .node_peers = peers});
+  auto opened =
+      transport::shm::Transport::open({.fd = fd, .offset = 0, .local_rank = local_rank, .node_peers = peers});
   if (!opened) std::abort();
   return std::make_unique<NodeTransport>(std::move(*opened), network);
 }
@@ -51,19 +51,24 @@ std::unique_ptr<NodeTransport> open_node(int fd, int local_rank, const std::vect
 
 World::Rank::Rank(transport::sim::Network& network, int me, std::vector<int> node_peers,
                   std::unique_ptr<NodeTransport> node_transport, peer::Memories* memories)
-    : node(std::move(node_transport)), engine(me, network.size()), self(me, engine.protocol) {
+    : node(std::move(node_transport)), messaging(me, network.size()), engine(messaging), self(me, messaging) {
   if (node) {
-    engine.add(*node);
-    engine.protocol.peers.set_shared_memory(node->shm());
-    engine.protocol.peers.set_memories(*memories);
+    messaging.peers.join_node(node->shm(), *memories);
+    add(*node);
   }
-  engine.add(self);
-  engine.add(network.transport(me));
+  add(self);
+  add(network.transport(me));
+  process.messaging = &messaging;
   process.engine = &engine;
   process.me = me;
   process.world_size = network.size();
   process.node_peers = std::move(node_peers);
   comm::create_world(process);
+}
+
+void World::Rank::add(transport::Transport& transport) noexcept {
+  messaging.add(transport);
+  engine.add(transport);
 }
 
 World::Rank::~Rank() {
@@ -109,6 +114,7 @@ std::vector<Ref<Comm>> World::intra(const std::vector<int>& members, std::uint64
   for (const int member : members) {
     auto made = Ref<Comm>::adopt(new Comm);
     made->context = context;
+    made->messaging = &messaging(member);
     made->engine = &engine(member);
     made->group = Ref<Group>::adopt(new Group(members, member));
     made->rank = made->group->rank();

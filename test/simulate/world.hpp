@@ -1,4 +1,4 @@
-// Many ranks in one process: an engine and a world communicator each.
+// Many ranks in one process: messaging, an engine and a world communicator each.
 //
 // Ranks of one simulated node are joined by the real transport/shm, and reach each other's memory as
 // memory.hpp says; ranks of different nodes by a simulated network (transport/sim).  So an engine has up to
@@ -71,6 +71,7 @@ class World {
 
   int size() const noexcept { return int(ranks_.size()); }
   transport::sim::Network& network() noexcept { return network_; }
+  protocol::Messaging& messaging(int rank) noexcept { return ranks_[std::size_t(rank)]->messaging; }
   progress::Engine& engine(int rank) noexcept { return ranks_[std::size_t(rank)]->engine; }
   Comm& comm(int rank) noexcept { return *ranks_[std::size_t(rank)]->process.world; }
   /// Only of a world with nodes.
@@ -94,7 +95,9 @@ class World {
     Rank(transport::sim::Network& network, int me, std::vector<int> node_peers,
          std::unique_ptr<NodeTransport> node, peer::Memories* memories);
     ~Rank();
+    void add(transport::Transport& transport) noexcept;
     const std::unique_ptr<NodeTransport> node;  // nullptr where the rank is alone on its node
+    protocol::Messaging messaging;
     progress::Engine engine;
     transport::self::Transport self;
     comm::Process process;

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
     story_send(), end_of_story();
     pause_ms(400);
     MPI_Send(&word, 8, MPI_BYTE, 1, 2, MPI_COMM_WORLD);
+    pause_ms(200);  // no other message is there
   } else {
     pause_ms(200);
     story_receive_arrived(), end_of_story();

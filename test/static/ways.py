@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 # Name -> wanted, and what is there today: no more.
-LIMITS = {"ways": (8, 5), "branches": (12, 17), "thresholds": (10, 13)}
+LIMITS = {"ways": (8, 5), "branches": (12, 12), "thresholds": (10, 9)}
 
 # What names a way or a fact.
-SELECTS = re.compile(r"\bWay(?:::|\()|\bfacts\.|\b(?:can_map|can_copy_anywhere|is_mappable|is_far|shares_cores_?)\b")
+SELECTS = re.compile(r"\bWay(?:::|\()|\bfacts\.|\b(?:can_map|can_copy_anywhere|is_mappable|is_far)\b")
 BRANCH = re.compile(r"\bif\b|\?|\bcase\b")
 SETTING = re.compile(r"^IntVariable (\w+)\{", re.M)
 CONSTANT = re.compile(r"\bconstexpr [\w:]+ (k[A-Z]\w*) = ")

@@ -22,6 +22,7 @@ struct Hardware {
   /// work.
   static constexpr int kPollsForRest = 100;
   static void pause() noexcept { os::pause(); }
+  static void hand_over(const void* line) noexcept { os::hand_over(line); }
   /// Orders an earlier store before a later load in this thread.
   static void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
   /// Keeps the compiler from moving a later load before an earlier store; the processor may still do so.

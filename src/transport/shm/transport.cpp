@@ -31,6 +31,23 @@ class CellPayload final : public Payload {
   }
 };
 
+[[gnu::noinline]] int read_any(RingReader& reader, int peer, Inbox& inbox) noexcept {
+  return reader.try_read([&inbox, peer](const Envelope& envelope, const Payload& payload) noexcept {
+    inbox.arrived(peer, envelope, payload);
+  });
+}
+
+/// The next message of a ring, where one is there; answers how many were delivered.
+int try_read(RingReader& reader, int peer, Inbox& inbox) noexcept {
+  const RingReader::Front message = reader.front();
+  if (!message) return 0;
+  if (!message.is_short() || !inbox.try_arrive_short(message.context(), message.source_and_tag(),
+                                                     message.payload(), message.bytes()))
+    return read_any(reader, peer, inbox);
+  reader.pop_short();
+  return 1;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Transport>> Transport::open(const Setup& setup) noexcept {
@@ -63,6 +80,16 @@ Channel* Transport::connect(int peer) noexcept {
   std::unique_ptr<Channel>& channel = channels_[std::size_t(receiver)];
   if (!channel) channel = std::make_unique<Channel>(sender_, receiver);
   return channel.get();
+}
+
+RingReader* Transport::reader_of(int peer) const noexcept {
+  const int sender = local_rank_of(peer);
+  return sender >= 0 ? readers_[std::size_t(sender)].get() : nullptr;
+}
+
+int Transport::poll_peer(int peer, Inbox& inbox) noexcept {
+  RingReader* const reader = reader_of(peer);
+  return reader ? try_read(*reader, peer, inbox) : poll_inbox(inbox, 1);
 }
 
 int Transport::poll(Inbox& inbox) noexcept {
@@ -100,8 +127,19 @@ int Transport::poll_inbox(Inbox& inbox, int messages_max) noexcept {
     inbox.arrived(peers_[cell.sender], envelope, CellPayload(cell.payload(), cell.bytes));
     ++delivered;
   };
-  while (delivered < messages_max && inbox_reader_.try_read(deliver)) {}
+  while (delivered < messages_max && inbox_reader_.try_read(deliver)) {
+  }
   return delivered;
+}
+
+void Transport::announce_sleep() noexcept {
+  has_announced_room_ = std::exchange(sender_.wants_room, false);
+  attention().announce(has_announced_room_);
+}
+
+void Transport::sleep(std::int64_t timeout_ns) noexcept {
+  // A ring that the last poll before this found full, and none was before: its reader does not know.
+  if (!sender_.wants_room || has_announced_room_) attention().sleep(timeout_ns);
 }
 
 void Transport::start_ring(int sender) noexcept {
@@ -116,7 +154,11 @@ void Transport::start_ring(int sender) noexcept {
   attention().ask_for_doorbells();
 }
 
-int Transport::search_local_rank(int peer) const noexcept {
+/// Of the peer with this index, or -1.
+int Transport::local_rank_of(int peer) const noexcept {
+  const auto guess = std::size_t(peer - peers_.front());  // right where the node's ranks are consecutive
+  if (guess < peers_.size() && peers_[guess] == peer) [[likely]]
+    return int(guess);
   const auto place = std::lower_bound(peers_.begin(), peers_.end(), peer);
   return place != peers_.end() && *place == peer ? int(place - peers_.begin()) : -1;
 }

@@ -11,7 +11,6 @@
 
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/err.hpp"
@@ -37,55 +36,24 @@ class Transport final : public transport::Transport {
   const char* name() const noexcept override { return "shm"; }
   Channel* connect(int peer) noexcept override;
   /// What `peer` sends us by ring, or nullptr while it uses the inbox.  Stays valid.
-  RingReader* reader_of(int peer) const noexcept {
-    const int sender = local_rank_of(peer);
-    return sender >= 0 ? readers_[std::size_t(sender)].get() : nullptr;
-  }
+  RingReader* reader_of(int peer) const noexcept;
   /// The transfers (segment.hpp) of a rank of this node, ourselves included.
   std::byte* shared_lines(int peer) const noexcept { return segment_.transfers(local_rank_of(peer)); }
   int poll(Inbox& inbox) noexcept override;
   /// hot path: at most one message, so that those behind it are not unexpected by the time they are asked
   /// for.
-  int poll_peer(int peer, Inbox& inbox) noexcept override {
-    const int sender = local_rank_of(peer);
-    RingReader* reader = sender >= 0 ? readers_[std::size_t(sender)].get() : nullptr;
-    if (!reader) [[unlikely]]
-      return poll_inbox(inbox, 1);
-    return try_read(*reader, peer, inbox);
-  }
+  int poll_peer(int peer, Inbox& inbox) noexcept override;
 
   bool can_sleep() const noexcept override { return true; }
-  void announce_sleep() noexcept override { attention().announce(std::exchange(sender_.wants_room, false)); }
-  void sleep(std::int64_t timeout_ns) noexcept override { attention().sleep(timeout_ns); }
+  void announce_sleep() noexcept override;
+  void sleep(std::int64_t timeout_ns) noexcept override;
   void withdraw_sleep() noexcept override { attention().withdraw(); }
   void wake() noexcept override { attention().wake(); }
 
  private:
   Transport(Segment segment, const Setup& setup, bool takes_part_in_barriers) noexcept;
 
-  static int try_read(RingReader& reader, int peer, Inbox& inbox) noexcept {
-    const RingReader::Front message = reader.front();
-    if (!message) return 0;
-    if (!message.is_short() || !inbox.try_arrive_short(message.context(), message.source_and_tag(),
-                                                       message.payload(), message.bytes()))
-      return read_any(reader, peer, inbox);
-    reader.pop_short();
-    return 1;
-  }
-  [[gnu::noinline]] static int read_any(RingReader& reader, int peer, Inbox& inbox) noexcept {
-    return reader.try_read([&inbox, peer](const Envelope& envelope, const Payload& payload) noexcept {
-      inbox.arrived(peer, envelope, payload);
-    });
-  }
-
-  /// Of the peer with this index, or -1.
-  int local_rank_of(int peer) const noexcept {
-    const auto guess = std::size_t(peer - peers_.front());  // right where the node's ranks are consecutive
-    if (guess < peers_.size() && peers_[guess] == peer) [[likely]]
-      return int(guess);
-    return search_local_rank(peer);
-  }
-  int search_local_rank(int peer) const noexcept;
+  int local_rank_of(int peer) const noexcept;
   Attention& attention() const noexcept { return segment_.attention(sender_.me); }
 
   int poll_rings(Inbox& inbox) noexcept;
@@ -101,6 +69,7 @@ class Transport final : public transport::Transport {
   bool reads_doorbells_ = false;      // too many rings to look at each
   std::vector<std::uint64_t> heard_;  // doorbells as they were when their rings were found empty
   InboxReader inbox_reader_;
+  bool has_announced_room_ = false;  // this sleep ends when a ring has room, too
 };
 
 }  // namespace dunlin::transport::shm

@@ -23,8 +23,10 @@ struct Mark {  // a local whose destruction shows
 
 class Tasks : public ::testing::Test {
  protected:
-  Tasks() : engine_(0, 1), self_(0, engine_.protocol) {
+  Tasks() : messaging_(0, 1), engine_(messaging_), self_(0, messaging_) {
+    messaging_.add(self_);
     engine_.add(self_);
+    process_.messaging = &messaging_;
     process_.engine = &engine_;
     comm::create_world(process_);
     trace.clear();
@@ -46,10 +48,11 @@ class Tasks : public ::testing::Test {
   void deliver(std::int64_t value, std::size_t bytes = sizeof(std::int64_t)) {
     std::vector<std::int64_t> data(bytes / sizeof value, value);
     const Source source{reinterpret_cast<const std::byte*>(data.data()), bytes};
-    ASSERT_TRUE(engine_.protocol.try_send_now(*process_.world, Plane::collective, source, 0, 1));
+    ASSERT_TRUE(messaging_.try_send_now(*process_.world, Plane::collective, source, 0, 1));
   }
 
   alignas(16) std::byte memory_[1024];
+  protocol::Messaging messaging_;
   progress::Engine engine_;
   transport::self::Transport self_;
   comm::Process process_;
@@ -164,7 +167,7 @@ TEST_F(Tasks, AfterAnErrorReceivesThatNobodyServesAreTakenBack) {
   EXPECT_EQ(run.advance(), coll::Run::Progress::ended) << "the second receive must not keep the run alive";
   EXPECT_EQ(run.error, Err::truncate);
   EXPECT_EQ(trace, "");
-  EXPECT_TRUE(engine_.protocol.matcher().posted().is_empty());
+  EXPECT_TRUE(messaging_.matcher().posted().is_empty());
 }
 
 Task needs_too_much(Cx cx) {

@@ -1,6 +1,9 @@
 // comm/dims.cpp: against a reference that tries everything.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -16,17 +19,26 @@ Dims create(int nodes, Dims dims) {
   return dims;
 }
 
-/// The first in lexical order of all falling factorizations, or nothing.
-Dims reference(int n, int factors, int largest) {
-  if (factors == 0) return n == 1 ? Dims{} : Dims{-1};
+/// All falling factorizations in lexical order.
+std::vector<Dims> factorizations(int n, int factors, int largest) {
+  if (factors == 0) return n == 1 ? std::vector<Dims>{{}} : std::vector<Dims>{};
+  std::vector<Dims> all;
   for (int first = 1; first <= n && first <= largest; ++first) {
     if (n % first != 0) continue;
-    Dims rest = reference(n / first, factors - 1, first);
-    if (!rest.empty() && rest[0] == -1) continue;
-    rest.insert(rest.begin(), first);
-    return rest;
+    for (Dims rest : factorizations(n / first, factors - 1, first)) {
+      rest.insert(rest.begin(), first);
+      all.push_back(rest);
+    }
   }
-  return {-1};
+  return all;
+}
+
+/// The first with the smallest difference of its largest and smallest factor.
+Dims reference(int n, int factors) {
+  const std::vector<Dims> all = factorizations(n, factors, n);
+  const auto difference = [](const Dims& dims) { return dims.front() - dims.back(); };
+  return *std::min_element(all.begin(), all.end(),
+                           [&](const Dims& a, const Dims& b) { return difference(a) < difference(b); });
 }
 
 TEST(DimsCreate, ExamplesOfTheStandard) {
@@ -39,8 +51,12 @@ TEST(DimsCreate, ExamplesOfTheStandard) {
 TEST(DimsCreate, IsAsBalancedAsCanBe) {
   for (int dimensions = 1; dimensions <= 4; ++dimensions)
     for (int n = 1; n <= 400; ++n)
-      EXPECT_EQ(create(n, Dims(std::size_t(dimensions))), reference(n, dimensions, n))
+      EXPECT_EQ(create(n, Dims(std::size_t(dimensions))), reference(n, dimensions))
           << n << " in " << dimensions;
+}
+
+TEST(DimsCreate, IsClosestWhereTheSmallestFirstFactorIsNot) {
+  EXPECT_EQ(create(34425, {0, 0, 0}), (Dims{51, 27, 25}));  // not 45 x 45 x 17
 }
 
 TEST(DimsCreate, LargeNumbersAndManyDimensions) {
@@ -48,6 +64,10 @@ TEST(DimsCreate, LargeNumbersAndManyDimensions) {
   EXPECT_EQ(create(1 << 30, {0, 0, 0}), (Dims{1024, 1024, 1024}));
   EXPECT_EQ(create(1 << 20, Dims(20)), Dims(20, 2));
   EXPECT_EQ(create(2095133040, {0, 0})[0] * create(2095133040, {0, 0})[1], 2095133040);  // 1600 divisors
+  for (const int dimensions : {3, 4, 5, 7, 10, 31, 100000}) {
+    const Dims dims = create(2095133040, Dims(std::size_t(dimensions)));
+    EXPECT_EQ(std::accumulate(dims.begin(), dims.end(), 1L, std::multiplies<>()), 2095133040);
+  }
   EXPECT_EQ(create(1, {0, 0, 0}), (Dims{1, 1, 1}));
 }
 

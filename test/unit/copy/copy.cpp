@@ -41,21 +41,21 @@ bool copies(F copy_bytes, std::size_t bytes, std::size_t from_offset, std::size_
 
 TEST(Copy, EveryKernelAtEveryShortLength) {
   const Kernels kernels = detect_kernels();
-  for (const Kernel kernel : {kernels.plain, kernels.string, kernels.streaming})
+  for (const Kernel kernel : {kernels.lines, kernels.streaming})
     for (std::size_t bytes = 0; bytes < 700; ++bytes)
       ASSERT_TRUE(copies(kernel, bytes, bytes % 7, bytes % 61)) << bytes;
 }
 
 TEST(Copy, EveryAlignment) {
   const Kernels kernels = detect_kernels();
-  for (const Kernel kernel : {kernels.plain, kernels.string, kernels.streaming})
+  for (const Kernel kernel : {kernels.lines, kernels.streaming})
     for (std::size_t from = 0; from < 64; from += 3)
       for (std::size_t to = 0; to < 64; ++to) ASSERT_TRUE(copies(kernel, 1111, from, to));
 }
 
 TEST(Copy, LargeOnesByBothHints) {
   for (const std::size_t bytes : {4095, 4096, 32768, 100001, 5 << 20})
-    for (const Hint hint : {Hint::cached, Hint::off_cache, Hint::to_peer})
+    for (const Hint hint : {Hint::cached, Hint::off_cache})
       EXPECT_TRUE(
           copies([&](std::byte* to, const std::byte* from, std::size_t n) { copy::bytes(to, from, n, hint); },
                  bytes, 1, 2));

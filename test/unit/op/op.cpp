@@ -41,13 +41,24 @@ TEST_F(Ops, AllowsWhatTheStandardAllows) {
 
   EXPECT_EQ(predefined(MPI_MAX).check(predefined(MPI_C_DOUBLE_COMPLEX)), Err::op);
   EXPECT_EQ(predefined(MPI_SUM).check(predefined(MPI_BYTE)), Err::op);
-  EXPECT_EQ(predefined(MPI_SUM).check(predefined(MPI_CHAR)), Err::op);
+  EXPECT_EQ(predefined(MPI_SUM).check(predefined(MPI_CHARACTER)), Err::op);
   EXPECT_EQ(predefined(MPI_BAND).check(predefined(MPI_DOUBLE)), Err::op);
   EXPECT_EQ(predefined(MPI_LAND).check(predefined(MPI_FLOAT)), Err::op);
   EXPECT_EQ(predefined(MPI_MINLOC).check(predefined(MPI_INT)), Err::op);
   EXPECT_EQ(predefined(MPI_SUM).check(predefined(MPI_2INT)), Err::op);
   EXPECT_EQ(predefined(MPI_SUM).check(predefined(MPI_REAL2)), Err::op);
   EXPECT_STREQ(dunlin::error_detail(Err::op), "MPI_SUM is not defined for MPI_REAL2");
+}
+
+TEST_F(Ops, ReducesCharactersWithCsMeaning) {
+  const char a[] = {'\1', char(-100)}, b[] = {'\2', '\1'};
+  char sum[2], largest[2];
+  ASSERT_EQ(predefined(MPI_SUM).check(predefined(MPI_CHAR)), Err::ok);
+  predefined(MPI_SUM).combine3(a, b, sum, 2, predefined(MPI_CHAR));
+  predefined(MPI_MAX).combine3(a, b, largest, 2, predefined(MPI_CHAR));
+  EXPECT_EQ(sum[0], 3);
+  EXPECT_EQ(sum[1], char(-99));
+  EXPECT_EQ(largest[1], std::max(a[1], b[1]));
 }
 
 TEST_F(Ops, AcceptsDuplicatesOfPredefinedTypesOnly) {

@@ -120,6 +120,23 @@ TEST_F(PeerTablesTest, OneTransferMayNeedMoreThanTheLimit) {
   EXPECT_EQ(peer.word(3), 5u);
 }
 
+/// A program may hold as many mappings as the kernel allows: then what is asked for stays closed.
+TEST_F(PeerTablesTest, DeclinesWhereTheKernelAllowsNoMoreMappings) {
+  if (has_shadow()) GTEST_SKIP() << "a sanitizer dies where it may not map any more";
+  Peer peer(64 * kUnit);
+  constexpr std::size_t kPages = 200'000, kPage = 4096;
+  void* const room = mmap(nullptr, kPages * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(room, MAP_FAILED);
+  std::size_t page = 0;
+  while (page < kPages && mprotect(static_cast<std::byte*>(room) + page * kPage, kPage, PROT_READ) == 0)
+    page += 2;
+  const bool is_open = peer.tables().touch(0, kUnit);
+  munmap(room, kPages * kPage);
+  if (page >= kPages) GTEST_SKIP() << "no limit on mappings here";
+  EXPECT_FALSE(is_open);
+  EXPECT_TRUE(peer.tables().touch(0, kUnit));
+}
+
 TEST_F(PeerTablesTest, WhatIsStoppedIsLeftAlone) {
   limit(4096);
   Peer stopped(4 * kUnit);

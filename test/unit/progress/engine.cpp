@@ -44,7 +44,8 @@ std::int64_t wait_for_second(FakeTransport& first, FakeTransport& second) {
   bool is_delivered = false;
   first.delivered = second.delivered = &is_delivered;
   second.news_after_sleeps = 3;
-  progress::Engine engine(0, 1);
+  protocol::Messaging messaging(0, 1);
+  progress::Engine engine(messaging);
   engine.add(first);
   engine.add(second);
   engine.wait_until(&is_set, &is_delivered, nullptr);

@@ -88,7 +88,8 @@ TEST(ShmTransfers, ShareNoByteWithMessages) {
       node[1].poll(inbox);
     }
   }
-  while (node[1].poll(inbox) > 0) {}
+  while (node[1].poll(inbox) > 0) {
+  }
   EXPECT_EQ(inbox.bytes_right, kMessages);
   for (const int peer : node.peers) {
     const std::byte* const lines = node[1].shared_lines(peer);
@@ -111,7 +112,8 @@ TEST(ShmDoorbells, NeverLookLikeOldOnes) {
   for (int message = 0; message < 8; ++message) {
     for (int from = 1; from < kRanks; ++from) {
       ASSERT_TRUE(send(from));
-      while (node[0].poll(inbox) > 0) {}
+      while (node[0].poll(inbox) > 0) {
+      }
     }
   }
   ASSERT_EQ(inbox.bytes_right, 8 * (kRanks - 1));
@@ -136,7 +138,8 @@ TEST(ShmBulk, FirstLapsAreShort) {
   const auto exchange = [&](int messages) {
     for (int message = 0; message < messages; ++message) {
       ASSERT_EQ(node[0].connect(11)->try_send(envelope, {}, {data.data(), data.size()}), Sent::yes);
-      while (node[1].poll(inbox) > 0) {}
+      while (node[1].poll(inbox) > 0) {
+      }
     }
   };
   exchange(1);
@@ -175,6 +178,34 @@ TEST(ShmWake, EndsASleep) {
   }
   sleeper.join();
   EXPECT_FALSE(is_late);
+}
+
+/// A ring that is found full only by the last poll before a sleep has room before its reader knows who waits.
+TEST(ShmWake, NobodySleepsForRoomThatHeHasNotAskedFor) {
+  constexpr std::int64_t kFarTooLongNs = 2'000'000'000, kShortNs = 5'000'000;
+  ShmNode<2> node;
+  CountingInbox inbox;
+  Channel& channel = *node[0].connect(11);
+  const std::byte data{7};
+  const auto fill = [&] {
+    while (channel.try_send({1, 0, 7, 1, MessageKind::eager}, {}, {&data, 1}) == Sent::yes) {
+    }
+  };
+  const auto sleep = [&](std::int64_t timeout_ns) {
+    const std::int64_t start = os::now_ns();
+    node[0].sleep(timeout_ns);
+    node[0].withdraw_sleep();
+    return os::now_ns() - start;
+  };
+  node[0].announce_sleep();
+  fill();
+  while (node[1].poll(inbox) > 0) {
+  }
+  EXPECT_LT(sleep(kFarTooLongNs), kFarTooLongNs);
+  fill();
+  node[0].announce_sleep();
+  fill();
+  EXPECT_GE(sleep(kShortNs), kShortNs) << "room was asked for: it is woken for it";
 }
 
 }  // namespace

@@ -24,12 +24,14 @@ struct Foundation {
   Rendezvous rendezvous;
 };
 
-class Protocol final : public Foundation, public Sender, public Receiver, public transport::Inbox {
+class Messaging final : public Foundation, public Sender, public Receiver, public transport::Inbox {
  public:
-  Protocol(int me, int world_size) noexcept
+  Messaging(int me, int world_size) noexcept
       : Foundation(me, world_size), Sender(peers, rendezvous), Receiver(peers, rendezvous) {}
 
   int me() const noexcept { return peers.me(); }
+  /// In order of preference; the first that can reach a peer carries its messages.  Not owned.
+  void add(transport::Transport& transport) noexcept { peers.add(transport); }
   using Receiver::cancel;
   using Sender::cancel;
 
@@ -41,6 +43,8 @@ class Protocol final : public Foundation, public Sender, public Receiver, public
   }
   /// Whether everything handed over has left this process (finalize waits for it).
   bool is_idle() const noexcept { return peers.is_idle(); }
+  /// Whether something goes on only while this process polls.
+  bool needs_polls() const noexcept { return !is_idle() || rendezvous.is_copying(); }
 
   void arrived(int peer, const transport::Envelope& envelope,
                const transport::Payload& payload) noexcept override {

@@ -1,11 +1,11 @@
-#include "protocol/protocol.hpp"
+#include "protocol/messaging.hpp"
 
 #include "base/assert.hpp"
 
 namespace dunlin::protocol {
 
-void Protocol::control_arrived(Peer& peer, const transport::Envelope& envelope,
-                               const transport::Payload& payload) noexcept {
+void Messaging::control_arrived(Peer& peer, const transport::Envelope& envelope,
+                                const transport::Payload& payload) noexcept {
   DUNLIN_ASSERT(envelope.bytes >= sizeof(Control));
   Control control;
   payload.copy_to(reinterpret_cast<std::byte*>(&control), 0, sizeof control);
