@@ -7,6 +7,7 @@ missing.
 """
 
 import argparse
+import collections
 import os
 import re
 import subprocess
@@ -76,19 +77,18 @@ def prepare(build):
     return python, source / "test"
 
 
-def run_module(build, python, tests, module, ranks):
-    command = [build / "bin" / "mpirun", "--timeout", "240", "-n", ranks, python, "main.py", "-q", "-f",
-               "-i", rf"test_{module}\.py", *[word for pattern in TESTS_LEFT_OUT for word in ("-x", pattern)]]
+def run_modules(build, python, tests, modules, ranks):
+    """One job runs them all: most of a job's time is Python's start.  Returns (passed, tests run by module)."""
+    command = [build / "bin" / "mpirun", "--timeout", "900", "-n", ranks, python, "main.py", "-v", "-f",
+               "-i", rf"test_({'|'.join(modules)})\.py", *[word for pattern in TESTS_LEFT_OUT for word in ("-x", pattern)]]
     started = time.monotonic()
     result = run(command, cwd=tests, check=False, capture_output=True, text=True)
-    summary = re.findall(r"Ran (\d+) tests?", result.stderr)
     passed = result.returncode == 0
-    # Some modules have nothing to run at some sizes; a module must have run somewhere, see main.
-    print(f"{'pass' if passed else 'FAIL'}  {module:18} {ranks} ranks, {summary[0] if summary else 0:>4} tests, "
-          f"{time.monotonic() - started:5.1f} s", flush=True)
+    counts = collections.Counter(re.findall(r"^\w+ \(test_(\w+?)\.", result.stderr, re.MULTILINE))
+    print(f"{'pass' if passed else 'FAIL'}  {ranks} ranks, {counts.total()} tests, {time.monotonic() - started:5.1f} s", flush=True)
     if not passed:
-        print((result.stdout + result.stderr)[-1500:], flush=True)
-    return passed, sum(map(int, summary))
+        print((result.stdout + result.stderr)[-4000:], flush=True)
+    return passed, counts
 
 
 def main():
@@ -103,19 +103,16 @@ def main():
     unknown = there - set(MODULES) - set(LEFT_OUT)
     if unknown:
         sys.exit(f"test modules that are neither run nor left out with a reason: {sorted(unknown)}")
-    failed, tests_run = [], {}
-    for module in MODULES:
-        if not re.search(options.only, module):
-            continue
-        for ranks in options.ranks.split(","):
-            if module in SIZES and ranks not in SIZES[module][0].split(","):
-                continue
-            passed, count = run_module(build, python, tests, module, ranks)
-            tests_run[module] = tests_run.get(module, 0) + count
-            if not passed:
-                failed.append(f"{module} with {ranks} ranks")
-    idle = [module for module, count in tests_run.items() if count == 0]
-    print(f"{sum(tests_run.values())} tests run; left out: " + "; ".join(f"{m} ({why})" for m, why in LEFT_OUT.items()))
+    failed, tests_run = [], collections.Counter()
+    wanted = [module for module in MODULES if re.search(options.only, module)]
+    for ranks in options.ranks.split(","):
+        modules = [module for module in wanted if module not in SIZES or ranks in SIZES[module][0].split(",")]
+        passed, counts = run_modules(build, python, tests, modules, ranks)
+        tests_run += counts
+        if not passed:
+            failed.append(f"{ranks} ranks")
+    idle = [module for module in wanted if not tests_run[module]]
+    print(f"{tests_run.total()} tests run; left out: " + "; ".join(f"{m} ({why})" for m, why in LEFT_OUT.items()))
     if idle:
         failed.append(f"modules that ran nothing at any size: {idle}")
     if failed:
