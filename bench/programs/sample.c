@@ -18,6 +18,7 @@ static const char* bench_name;
 static int argument_count;
 static char** arguments;
 static int is_wrong;             // set by this rank's checks
+static int is_extrapolated;
 static volatile uint64_t* line;  // shared with the other probing rank; NULL when there is none
 static uint64_t probe_generation;
 
@@ -197,13 +198,16 @@ void bench_expect(int is_right, const char* what) {
   is_wrong = 1;
 }
 
+void bench_extrapolate(int yes) { is_extrapolated = yes; }
+
 void bench_sample_probed(const char* series, double x, double value, const char* unit, double before,
                          double after) {
   int any_wrong = 0;
   MPI_Reduce(&is_wrong, &any_wrong, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
   if (bench_rank != 0) return;
-  printf("sample bench=%s series=%s x=%.10g value=%.6g unit=%s ranks=%d probe=%.1f,%.1f check=%s\n",
-         bench_name, series, x, value, unit, bench_ranks, before, after, any_wrong ? "wrong" : "ok");
+  printf("sample bench=%s series=%s x=%.10g value=%.6g unit=%s ranks=%d probe=%.1f,%.1f check=%s%s\n",
+         bench_name, series, x, value, unit, bench_ranks, before, after, any_wrong ? "wrong" : "ok",
+         is_extrapolated ? " extrapolated=yes" : "");
   fflush(stdout);
 }
 

@@ -44,6 +44,8 @@ void bench_fill(void* data, size_t bytes, unsigned seed);
 void bench_verify(const void* data, size_t bytes, unsigned seed);
 /// Marks later samples as wrong when `is_right` is 0 on this rank.
 void bench_expect(int is_right, const char* what);
+/// Marks later samples of this rank: whether they are extrapolated from a part of the work.
+void bench_extrapolate(int yes);
 
 /// A piece of work done `iterations` times by all ranks.
 typedef void (*bench_work)(long iterations, void* context);

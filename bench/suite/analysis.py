@@ -1,10 +1,11 @@
 """From samples to figures: medians per state of the machine, spread, ratio to the best peer and to the limits.
 
-Only samples of one state are ever compared.  A sample whose probes disagree ("mixed") is used only where a
-point has no other, and its row then says "any".
+Only samples of one state are compared, and only with all MPIs that were measured.  Where these were never all met in
+one state, all samples of the point make a row of the state "any", so that no point is lost.
 """
 
 import math
+import os
 import statistics
 from dataclasses import dataclass
 
@@ -14,17 +15,38 @@ from suite.samples import STATES, is_less_better, size_text
 
 OURS = "dunlin"
 LINE_BYTES = 64
+MARKS = (
+    "~ other processes used the CPUs meanwhile; * extrapolated: the program broke off after two seconds; q a scheduler's "
+    "quantum: a waiting rank held the CPU that the rank it waited for needed, so that the time is not that of the work"
+)
 COMPARED_PERCENTAGES = ("compute_beside", "idle_cpu")
 LOWER_SERIES = ("idle_cpu",)  # percentages where less is better
 STATE_ORDER = {state: index for index, state in enumerate((*STATES, "any"))}
 
 
+QUANTUM_US = 1000.0  # a rank that is waited for and does not run takes this long or more,
+QUANTUM_TIMES = 100  # and this many times what those take whose waiting ranks give the CPU away
+NOISE = 2.0  # the third quartile over the first: above, a point is noise
+US = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
+
+
 @dataclass
 class Cell:
     median: float
-    spread: float  # interquartile range / median
+    low: float  # quartiles; of fewer than 4 samples the smallest and the largest
+    high: float
     count: int
     is_disturbed: bool = False  # every sample of it was taken while other processes used the CPUs
+    is_extrapolated: bool = False  # from a part of the work
+    is_quantum: bool = False  # not the work: ranks wait for their turns on a CPU that another waiting rank holds
+
+    @property
+    def spread(self):
+        return (self.high - self.low) / self.median if self.median else 0.0
+
+    @property
+    def is_noise(self):
+        return self.low <= 0 or self.high > NOISE * self.low
 
 
 @dataclass
@@ -36,6 +58,7 @@ class Row:
     state: str
     cells: dict  # MPI name -> Cell
     limits: dict  # the same by plain processes, or by the machine itself: name -> median
+    is_whole: bool = True  # every MPI that was measured was met in this state
 
     @property
     def is_less_better(self):
@@ -49,7 +72,7 @@ class Row:
 
     def best_peer(self):
         """Name of the best MPI that is not ours, or None."""
-        return self.best({name: cell.median for name, cell in self.cells.items() if not name.startswith((OURS, PREFIX))})
+        return self.best({name: cell.median for name, cell in self.cells.items() if is_peer(name)})
 
     def best(self, values):
         if not values:
@@ -62,11 +85,24 @@ class Row:
         return self.limits[self.best(self.limits)] if self.limits else 0.0
 
     def ratio(self, name=OURS):
-        """How many times better than the best peer; above 1 is ahead.  None when one of them is missing."""
+        """How many times better than the best peer; above 1 is ahead.  None when an MPI is missing."""
         peer = self.best_peer()
-        if peer is None or name not in self.cells or not self.is_compared:
+        if peer is None or name not in self.cells or not self.is_compared or not self.is_whole:
             return None
         return self.times_better(self.cells[name].median, self.cells[peer].median)
+
+    @property
+    def is_quantum(self):
+        """The best peer shows the scheduler's quantum: the ratio says nothing about the work."""
+        peer = self.best_peer()
+        return peer is not None and self.cells[peer].is_quantum
+
+    def ratio_range(self):
+        """The ratio at the quartiles that are worst for us, and best."""
+        mine, theirs = self.cells[OURS], self.cells[self.best_peer()]
+        if self.is_less_better:
+            return self.times_better(mine.high, theirs.low), self.times_better(mine.low, theirs.high)
+        return self.times_better(mine.low, theirs.high), self.times_better(mine.high, theirs.low)
 
     def times_better(self, mine, theirs):
         if mine <= 0 or theirs <= 0:
@@ -92,14 +128,23 @@ class Row:
         return self.times_better(self.cells[BEFORE].median, self.cells[OURS].median)
 
 
-def cell_of(values, is_disturbed=False):
-    middle = statistics.median(values)
+def cell_of(found, is_disturbed=False):
+    values = [sample.value for sample in found]
     if len(values) >= 4:
         low, _, high = statistics.quantiles(values, n=4)
-        width = high - low
     else:
-        width = max(values) - min(values)
-    return Cell(middle, width / middle if middle else 0.0, len(values), is_disturbed)
+        low, high = min(values), max(values)
+    is_extrapolated = any(sample.is_extrapolated for sample in found)
+    return Cell(statistics.median(values), low, high, len(values), is_disturbed, is_extrapolated)
+
+
+def mark_quanta(row):
+    """For rows whose ranks share CPUs: the cells of those that wait for turns instead of giving the CPU away."""
+    if row.unit not in US:
+        return
+    best = min(cell.median for cell in row.cells.values())
+    for cell in row.cells.values():
+        cell.is_quantum = cell.median * US[row.unit] >= QUANTUM_US and cell.median >= QUANTUM_TIMES * best
 
 
 def machine_limits(found):
@@ -120,8 +165,26 @@ def machine_limit(limits, kind, state, x):
     return {kind: limits[kind, state]} if is_there else {}
 
 
-def rows_of(found, plan):
-    """All rows, in the order of the plan.  `plan` maps names to experiments."""
+def mpis_of(found):
+    return {sample.mpi for sample in found if sample.mpi == OURS or is_peer(sample.mpi)}
+
+
+def states_met(found):
+    """State -> samples of a point: those met, or "any" where no state met every MPI."""
+    met = {state: [sample for sample in found if sample.state == state] for state in STATES}
+    everybody = mpis_of(found)
+    if not any(chosen and mpis_of(chosen) == everybody for chosen in met.values()):
+        return {"any": found}
+    return {state: chosen for state, chosen in met.items() if chosen}
+
+
+def is_peer(name):
+    return not name.startswith((OURS, PREFIX, LIMIT_PREFIX))
+
+
+def rows_of(found, plan, cpus=0):
+    """All rows, in the order of the plan.  `plan` maps names to experiments; `cpus`: of the machine measured, 0: this."""
+    cpus = cpus or len(os.sched_getaffinity(0))
     from_machine = machine_limits(found)
     points = {}
     for sample in found:
@@ -131,18 +194,18 @@ def rows_of(found, plan):
     for (name, series, x, unit), group in points.items():
         undisturbed = {sample.mpi for sample in group if not sample.is_disturbed}
         quiet = [sample for sample in group if not sample.is_disturbed or sample.mpi not in undisturbed]
-        states = {sample.state for sample in quiet} & set(STATES)
-        for state in states or {"any"}:
+        for state, chosen in states_met(quiet).items():
             cells, limits = {}, {}
-            for sample in quiet:
-                if state in ("any", sample.state):
-                    cells.setdefault(sample.mpi, []).append(sample.value)
+            for sample in chosen:
+                cells.setdefault(sample.mpi, []).append(sample)
             for mpi in [mpi for mpi in cells if mpi.startswith(LIMIT_PREFIX)]:
-                limits[mpi.removeprefix(LIMIT_PREFIX)] = statistics.median(cells.pop(mpi))
+                limits[mpi.removeprefix(LIMIT_PREFIX)] = statistics.median(sample.value for sample in cells.pop(mpi))
             limits |= machine_limit(from_machine, plan[name].machine_limit, state, x)
-            kept = {mpi: cell_of(values, mpi not in undisturbed) for mpi, values in cells.items()}
+            kept = {mpi: cell_of(ours, mpi not in undisturbed) for mpi, ours in cells.items()}
             if kept:
-                rows.append(Row(name, series, x, unit, state, kept, limits))
+                rows.append(Row(name, series, x, unit, state, kept, limits, mpis_of(chosen) == mpis_of(quiet)))
+                if plan[name].has_turns and plan[name].ranks > cpus:
+                    mark_quanta(rows[-1])
     order = {name: index for index, name in enumerate(plan)}
     series_order = {}
     for row in rows:
@@ -161,6 +224,11 @@ def rows_of(found, plan):
 def geometric_mean(values):
     values = [value for value in values if value and value > 0]
     return math.exp(statistics.fmean(map(math.log, values))) if values else None
+
+
+def mean_ratio(rows):
+    """Geometric mean of the ratios to the best peer, those apart that show a scheduler's quantum."""
+    return geometric_mean([row.ratio() for row in rows if row.ratio() and not row.is_quantum])
 
 
 def groups(rows):
@@ -192,7 +260,7 @@ def as_json(rows):
             "limits": {name: rounded(value) for name, value in row.limits.items()},
             "ratio_to_best_peer": rounded(row.ratio()),
             "medians": {
-                name: {"median": cell.median, "spread": round(cell.spread, 3), "count": cell.count}
+                name: {"median": cell.median, "low": cell.low, "high": cell.high, "count": cell.count}
                 for name, cell in row.cells.items()
             },
         }
@@ -201,8 +269,15 @@ def as_json(rows):
 
 
 def cell_text(cell):
-    """The median, with a tilde when it is not to be trusted because other processes were busy."""
-    return value_text(cell.median) + ("~" if cell.is_disturbed else "")
+    """The median, marked where it is less than a measurement; MARKS says what the marks mean."""
+    marks = (("~", cell.is_disturbed), ("*", cell.is_extrapolated), ("q", cell.is_quantum))
+    return value_text(cell.median) + "".join(mark for mark, is_marked in marks if is_marked)
+
+
+def ratio_text(row):
+    """The column "ahead"."""
+    ratio = row.ratio()
+    return "" if not ratio else "quantum" if row.is_quantum else f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
 
 
 def value_text(value):

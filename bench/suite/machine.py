@@ -60,6 +60,12 @@ def describe():
     }
 
 
+def cpus_of(facts):
+    """How many CPUs a description names; 0: it names none."""
+    count = facts.get("cpu", "").split(" ")[0]
+    return int(count) if count.isdigit() else 0
+
+
 def adopt_orphans():
     """Processes left behind by an mpirun that died become our children, so that they can be ended."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -2,7 +2,7 @@
 
 import re
 
-from suite import analysis, figures, tables
+from suite import analysis, figures, headline, tables
 
 BEHIND_SHOWN = 4  # points of one experiment in the list of what is behind; the tables have all
 
@@ -10,8 +10,8 @@ BEHIND_SHOWN = 4  # points of one experiment in the list of what is behind; the 
 def row_text(row, names, x_label):
     words = [row.series, analysis.x_text(row, x_label)]
     words.append(analysis.value_text(row.limit) if row.limit else "")
-    words += [analysis.cell_text(row.cells[name]) if name in row.cells else "-" for name in names]
-    words += [f"{row.ratio():.2f}" if row.ratio() else "", str(row.count)]
+    words += [analysis.cell_text(row.cells[name]).replace("*", "\\*") if name in row.cells else "-" for name in names]
+    words += [analysis.ratio_text(row), str(row.count)]
     return words
 
 
@@ -30,19 +30,18 @@ def table_text(rows, titles, experiment):
 
 
 def summary_text(rows, plan, titles):
-    lines = ["| figure | CPUs | ahead by | points ahead | worst point |", "|---|---|--:|--:|---|"]
-    for (name, state), group in analysis.groups(rows).items():
-        ratios = [(row.ratio(), row) for row in group if row.ratio()]
-        if not ratios:
-            continue
-        mean = analysis.geometric_mean([ratio for ratio, _ in ratios])
-        worst, row = min(ratios, key=lambda pair: pair[0])
-        place = f"{row.series} {analysis.x_text(row, plan[name].x_label)}"
-        ahead = sum(ratio > 1 for ratio, _ in ratios)
-        lines.append(
-            f"| [{name}](#{name}) | {state} | {mean:.2f}x | {ahead} of {len(ratios)} "
-            f"| {worst:.2f}x at {place} ({titles.get(row.best_peer(), '')}) |"
-        )
+    lines = ["| " + " | ".join(tables.SUMMARY_HEAD) + " |", "|---|---|--:|--:|---|"]
+    for name, *words in tables.summary(rows, plan, titles):
+        lines.append(f"| [{name}](#{name}) | " + " | ".join(words) + " |")
+    return lines
+
+
+def conclusion_text(run, rows, plan, has_chart, folder=""):
+    first, *more = headline.conclusion(run, rows, plan)
+    lines = [" ".join([f"**{first}**", *more]), ""]
+    if has_chart:
+        alt = "How many times as fast as the best other MPI, over bytes"
+        lines += [f"![{alt}]({folder}headline.svg)", ""]
     return lines
 
 
@@ -115,7 +114,7 @@ def fill(path, parts):
 def write(folder, run, rows, plan, pictures):
     """results.md and one SVG per experiment with curves in `folder`; fills benchmarks.md beside it."""
     folder.mkdir(parents=True, exist_ok=True)
-    titles = run["titles"]
+    titles, has_chart = run["titles"], "headline" in pictures
     for old in folder.glob("*.svg"):
         old.unlink()
     for name, picture in pictures.items():
@@ -126,10 +125,12 @@ def write(folder, run, rows, plan, pictures):
         "",
         "Written by `bench/compare --publish`; how to read it: [benchmarks.md](../benchmarks.md).",
         "",
+        *conclusion_text(run, rows, plan, has_chart),
         *machine_text(run),
         "\n## Summary",
         "",
         "How many times better Dunlin is than the best other MPI; below 1 it is behind.",
+        f"Marks in the tables: {analysis.MARKS}.".replace("*", "\\*"),
         "",
         *summary_text(rows, plan, titles),
         "\n## Figures",
@@ -144,4 +145,5 @@ def write(folder, run, rows, plan, pictures):
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
     page = folder.parent / "benchmarks.md"
     if page.exists():
-        fill(page, {"machine": machine_text(run), "asked": asked, "behind": behind})
+        conclusion = conclusion_text(run, rows, plan, has_chart, f"{folder.name}/")
+        fill(page, {"conclusion": conclusion, "machine": machine_text(run), "asked": asked, "behind": behind})

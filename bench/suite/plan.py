@@ -74,6 +74,11 @@ class Experiment:
     rounds_max: int = 0  # 0: as many as the run allows
     part: str = ""  # a program without MPI, under build/bench or bench, whose output parts.py reads by this name
 
+    @property
+    def has_turns(self):
+        """Its time is that of messages: where ranks share a CPU, each waits for its turn."""
+        return self.program != "startup" and not self.part
+
     def command_arguments(self, is_quick):
         chosen = self.quick if is_quick and self.quick is not None else self.arguments
         if self.part:

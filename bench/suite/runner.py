@@ -13,9 +13,9 @@ from pathlib import Path
 from suite import callgrind, machine, parts, peers, samples
 
 FOREIGN_SHARE_MAX = 0.04
-ATTEMPTS = 3
+ATTEMPTS, ATTEMPTS_QUICK = 3, 1
 QUIET_S = 0.1  # nobody else may have used the CPUs for this long before a run
-QUIET_WAIT_S = 4.0  # how long to wait for that
+QUIET_WAIT_S, QUIET_WAIT_QUICK_S = 4.0, 0.5  # how long to wait for that
 LIMITS = "limits"
 BENCH = Path(__file__).resolve().parent.parent
 SOURCES = BENCH / "programs"
@@ -223,7 +223,7 @@ class Runner:
     def run_checked(self, mpi, experiment, executable, number):
         arguments = [word.format(build=self.build) for word in experiment.command_arguments(self.is_quick)]
         outcome = None
-        for attempt in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS_QUICK if self.is_quick else ATTEMPTS):
             self.wait_for_quiet()
             self.say(f"{experiment.name}: {mpi.title}, round {number + 1}" + (", again" if attempt else ""))
             latest = run_once(mpi, experiment, executable, arguments, self.probe)
@@ -242,8 +242,8 @@ class Runner:
         ]
 
     def wait_for_quiet(self):
-        """Returns when other processes leave the CPUs alone, or after QUIET_WAIT_S."""
-        deadline = time.monotonic() + QUIET_WAIT_S
+        """Returns when other processes leave the CPUs alone, or after a while."""
+        deadline = time.monotonic() + (QUIET_WAIT_QUICK_S if self.is_quick else QUIET_WAIT_S)
         meter = machine.Meter()
         while time.monotonic() < deadline:
             meter.start()

@@ -28,6 +28,7 @@ class Sample:
     round: int = 0
     experiment: str = ""
     is_disturbed: bool = False  # other processes used the CPUs meanwhile
+    is_extrapolated: bool = False  # the program broke the work off and extrapolates
     state: str = "unknown"  # set by States.mark
 
     @property
@@ -117,6 +118,7 @@ def parse(line):
             before,
             after,
             fields["check"] == "ok",
+            is_extrapolated=fields.get("extrapolated") == "yes",
         )
     except (KeyError, ValueError):
         return None  # a line cut short by a job that died

@@ -46,6 +46,7 @@ def load_samples(folder):
                 round=int(row["round"]),
                 experiment=row["experiment"],
                 is_disturbed=row["is_disturbed"] == "True",
+                is_extrapolated=row["is_extrapolated"] == "True",
             )
             for row in csv.DictReader(file)
         ]

@@ -70,9 +70,8 @@ def table_lines(rows, titles, experiment):
         words += [
             f"{analysis.cell_text(row.cells[name]) if name in row.cells else '-':>12}" for name in names
         ]
-        ratio = row.ratio()
         if has_ratio:
-            words.append(f"{ratio:>7.2f}x" if ratio else f"{'':>8}")
+            words.append(f"{analysis.ratio_text(row):>8}")
         words.append(f"{row.count:>3}")
         lines.append("  " + " ".join(words))
     return lines
@@ -93,20 +92,32 @@ def print_experiment(rows, titles, experiment):
         print("\n".join(table_lines(group, titles, experiment)))
 
 
-def summary_lines(rows, plan, names):
-    """One line per experiment and state: geometric mean of the ratios, points ahead, worst point."""
-    lines = [f"  {'experiment':<24} {'state':<5} {'ahead by':>9} {'points ahead':>13}   worst"]
+SUMMARY_HEAD = ("experiment", "CPUs", "ahead by", "points ahead", "worst point")
+
+
+def summary(rows, plan, titles):
+    """Words per experiment and state, under SUMMARY_HEAD: geometric mean of the ratios, points ahead, worst point."""
+    result = []
     for (name, state), group in analysis.groups(rows).items():
-        ratios = [(row.ratio(), row) for row in group if row.ratio()]
-        if not ratios:
+        compared = [row for row in group if row.ratio()]
+        if not compared:
             continue
-        mean = analysis.geometric_mean([ratio for ratio, _ in ratios])
-        worst, row = min(ratios, key=lambda pair: pair[0])
-        ahead = sum(ratio > 1 for ratio, _ in ratios)
-        place = f"{row.series} {analysis.x_text(row, plan[name].x_label)}"
-        text = f"{worst:.2f}x at {place} ({names.get(row.best_peer())})"
-        lines.append(f"  {name:<24} {state:<5} {mean:>8.2f}x {ahead:>6} of {len(ratios):<3}   {text}")
-    return lines if len(lines) > 1 else []
+        mean = analysis.mean_ratio(compared)
+        worst = min(compared, key=lambda row: row.ratio())
+        place = f"{worst.series} {analysis.x_text(worst, plan[name].x_label)}".strip()
+        ahead = f"{sum(row.ratio() > 1 for row in compared)} of {len(compared)}"
+        peer = titles.get(worst.best_peer(), worst.best_peer())
+        by = f"{mean:.2f}x" if mean else "quantum"
+        result.append([name, state, by, ahead, f"{analysis.ratio_text(worst)} at {place} ({peer})"])
+    return result
+
+
+def summary_lines(rows, plan, titles):
+    found = summary(rows, plan, titles)
+    if not found:
+        return []
+    lines = [SUMMARY_HEAD, *found]
+    return [f"  {name:<24} {state:<5} {mean:>9} {ahead:>13}   {worst}" for name, state, mean, ahead, worst in lines]
 
 
 def change_lines(rows):

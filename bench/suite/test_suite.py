@@ -11,6 +11,7 @@ from pathlib import Path
 from suite import (
     analysis,
     figures,
+    headline,
     markdown,
     parts,
     plan,
@@ -112,6 +113,29 @@ class Analysis(unittest.TestCase):
             ]
             self.assertIsNone(analysis.rows_of(found, EXPERIMENTS)[0].ratio())
 
+    def test_no_point_is_lost_where_the_mpis_were_not_all_met_in_one_state(self):
+        found = [sample("dunlin", 1), sample("mpich", 2, "far"), sample("intel", 3)]
+        rows = analysis.rows_of(found, EXPERIMENTS)
+        self.assertEqual([(row.state, sorted(row.cells)) for row in rows], [("any", ["dunlin", "intel", "mpich"])])
+        self.assertAlmostEqual(rows[0].ratio(), 2)
+        rows = analysis.rows_of([*found, sample("mpich", 2), sample("dunlin", 1, "far")], EXPERIMENTS)
+        self.assertEqual([(row.state, row.ratio()) for row in rows], [("near", 2), ("far", None)])  # Intel is missing
+
+    def test_a_quantum_is_named_and_not_counted(self):
+        name = "barrier8"
+        found = [sample("dunlin", 10, series="barrier", experiment=name)]
+        found.append(sample("mpich", 20000, series="barrier", experiment=name))
+        row = analysis.rows_of(found, EXPERIMENTS, cpus=2)[0]
+        self.assertEqual((analysis.ratio_text(row), analysis.cell_text(row.cells["mpich"])), ("quantum", "20000q"))
+        self.assertIsNone(analysis.mean_ratio([row]))
+        self.assertEqual(analysis.rows_of(found, EXPERIMENTS, cpus=8)[0].ratio(), 2000)  # every rank has a CPU
+
+    def test_extrapolated_figures_are_marked(self):
+        text = LINE.format(40, 40) + " extrapolated=yes"
+        found = samples.parse(text)
+        self.assertTrue(found.is_extrapolated)
+        self.assertEqual(analysis.cell_text(analysis.cell_of([found])), "0.0650*")
+
     def test_disturbed_samples_count_only_where_there_is_no_other(self):
         noisy, quiet, only = sample("dunlin", 5), sample("dunlin", 1), sample("mpich", 3)
         noisy.is_disturbed = only.is_disturbed = True
@@ -134,6 +158,33 @@ class Analysis(unittest.TestCase):
             [analysis.value_text(value) for value in (0, 0.0512, 1.234, 12.34, 1234.5)],
             ["0", "0.0512", "1.23", "12.3", "1234"],
         )
+
+
+class Headline(unittest.TestCase):
+    def conclusion(self, found, **run):
+        rows = analysis.rows_of(found, EXPERIMENTS)
+        return headline.conclusion({**RUN, **run}, rows, EXPERIMENTS)
+
+    def test_every_kind_has_experiments(self):
+        for names in headline.KINDS.values():
+            self.assertTrue(all(fnmatch.filter(EXPERIMENTS, name) for name in names))
+
+    def test_a_sentence_and_the_worst_point(self):
+        found = [sample("dunlin", 1), sample("mpich", 4), sample("dunlin", 2, x=64), sample("mpich", 1, x=64)]
+        first, worst = self.conclusion(found)
+        self.assertIn("1.4 times as fast as the best other MPI in the mean, and is ahead at 1 of 2 points", first)
+        self.assertIn("latency, clean at 64 (CPUs near): 0.50 of the speed of MPICH", worst)
+
+    def test_alone_or_missing(self):
+        self.assertIn("8 bytes take 1.5 times as long as one raw cache line", self.conclusion([sample("dunlin", 0.06)])[0])
+        self.assertIn("not measured", self.conclusion([sample("mpich", 1)])[0])
+        found = [sample("dunlin", 1), sample("mpich", 2)]
+        self.assertIn("did not run in rate", self.conclusion(found, troubles=["rate: Dunlin: exit code 1"])[-1])
+
+    def test_noise_is_a_point_without_a_line(self):
+        found = [sample("dunlin", value) for value in (1, 1, 3, 3)] + [sample("mpich", 2)] * 4
+        (points,) = headline.curves(analysis.rows_of(found, EXPERIMENTS)).values()
+        self.assertTrue(points[0].is_noise)
 
 
 class Plan(unittest.TestCase):
@@ -183,6 +234,7 @@ class Results(unittest.TestCase):
             report.write(path, {**RUN, "troubles": ["t: u"]}, rows, EXPERIMENTS, {"latency": "<svg/>"})
             text = path.read_text()
         self.assertIn("0.50 of MPICH", text)
+        self.assertLess(text.index("0.50 of the speed of MPICH"), text.index("<img"))  # the conclusion comes first
         self.assertIn("What did not run", text)
         self.assertIn("data:image/svg+xml;base64,", text)
         self.assertIn("3 rounds  latency", text)
