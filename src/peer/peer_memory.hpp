@@ -12,6 +12,7 @@
 // Nothing here waits for a peer to do something.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,14 @@ struct Mapping {
   explicit operator bool() const noexcept { return at != nullptr; }
 };
 
+/// A mapping that outlasts transfers (lasting_mapping.hpp).
+struct Held {
+  Mapping mapping;                                      // false: cannot be mapped in this generation
+  const std::atomic<std::uint64_t>* present = nullptr;  // the generation of now; nullptr: it never changes
+  std::uint64_t generation = 0;                         // which the mapping is of, or was declined in
+  void* kept = nullptr;                                 // what the mechanism keeps for it
+};
+
 /// The memory of one peer.
 /// Thread safety: all members may be called by several threads at once.
 class PeerMemory {
@@ -58,6 +67,13 @@ class PeerMemory {
   /// A pointer to `bytes` bytes at the peer's address `at`, or a false Mapping.  The pages belong to the
   /// peer: the pointer may be used only while the peer keeps the buffer (until the transfer is acknowledged).
   virtual Mapping map(std::uint64_t at, std::size_t bytes) noexcept = 0;
+
+  /// As `map`, but the pointer stays usable until `let_go`, or until another generation is there.
+  virtual Held hold([[maybe_unused]] std::uint64_t at, [[maybe_unused]] std::size_t bytes) noexcept {
+    return {};
+  }
+  /// Of what `hold` gave, also where it declined.
+  virtual void let_go([[maybe_unused]] const Held& held) noexcept {}
 
   /// To be asked after the last load or store through `mapping` and before the peer is told that the transfer
   /// is done: false when the peer's memory changed its backing meanwhile (it forked), and then the whole

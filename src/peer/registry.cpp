@@ -46,6 +46,21 @@ class BestOf final : public PeerMemory {
       }
     return {};
   }
+  Held hold(std::uint64_t at, std::size_t bytes) noexcept override {
+    Held declined;
+    for (std::size_t i = 0; i < count_; ++i) {
+      Held held = each_[i]->hold(at, bytes);
+      if (held.mapping) {
+        held.mapping.generation |= std::uint64_t{i} << kIndexShift;
+        return held;
+      }
+      if (held.present) declined = held;  // it may be asked again in the next generation
+    }
+    return declined;
+  }
+  void let_go(const Held& held) noexcept override {
+    if (held.mapping) each_[held.mapping.generation >> kIndexShift]->let_go(held);
+  }
   bool is_still_valid(const Mapping& mapping) const noexcept override {
     const std::size_t index = mapping.generation >> kIndexShift;
     DUNLIN_ASSERT(index < count_);

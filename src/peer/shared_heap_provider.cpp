@@ -69,6 +69,12 @@ class SharedHeapPeer final : public PeerMemory {
   bool can_map() const noexcept override { return true; }
   bool can_copy_anywhere() const noexcept override { return false; }
   Mapping map(std::uint64_t at, std::size_t bytes) noexcept override;
+  Held hold(std::uint64_t at, std::size_t bytes) noexcept override {
+    const std::atomic<std::uint64_t>& present = control_->page().generation;
+    // Before the mapping: one of a newer generation is made once more, and no older one is kept.
+    const std::uint64_t generation = present.load(std::memory_order_acquire);
+    return {map(at, bytes), &present, generation, nullptr};
+  }
   bool is_still_valid(const Mapping& mapping) const noexcept override;
   bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from,
                 std::uint64_t) noexcept override {

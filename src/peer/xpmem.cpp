@@ -56,6 +56,18 @@ class XpmemPeer final : public PeerMemory, private Registrar {
     cache_.release(range);  // it lingers long enough for the transfer
     return mapping;
   }
+  Held hold(std::uint64_t at, std::size_t bytes) noexcept override {
+    Registration* range = cache_.acquire(at, bytes);
+    if (!range) return {};
+    ++seen.mapped;
+    Held held;
+    held.mapping = {reinterpret_cast<std::byte*>(range->handle) + (at - range->begin), 0};
+    held.kept = range;
+    return held;
+  }
+  void let_go(const Held& held) noexcept override {
+    if (held.kept) cache_.release(static_cast<Registration*>(held.kept));
+  }
   bool is_still_valid(const Mapping&) const noexcept override { return true; }
   bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from,
                 std::uint64_t) noexcept override {

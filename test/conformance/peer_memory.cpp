@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/variable.hpp"
+#include "peer/lasting_mapping.hpp"
 #include "test/conformance/peer_memory_fakes.hpp"
 #include "test/conformance/peer_process.hpp"
 
@@ -137,6 +138,32 @@ TEST_P(PeerMemoryTest, MappingIsTheSameMemory) {
   peer_->ask({Verb::fill, at, kBytes, 2});  // seen without mapping again
   EXPECT_EQ(mapping.at[kBytes - 124], pattern(2, kBytes - 1));
   EXPECT_TRUE(memory_->is_still_valid(mapping));
+}
+
+TEST_P(PeerMemoryTest, LastingMappingStaysUntilAFork) {
+  constexpr std::size_t kBytes = 3 << 20;
+  const std::uint64_t at = peer_->make(Where::heap, kBytes);
+  LastingMapping lasting(*memory_, {at, kBytes, 0});
+  ASSERT_EQ(lasting.at() != nullptr, memory_->can_map());
+  if (!memory_->can_map()) return;
+  for (int i = 0; i < 2000; ++i) {  // mappings of transfers come and go meanwhile
+    const std::uint64_t other = at + std::uint64_t(i % 700) * 4096;
+    EXPECT_TRUE(memory_->map(other, 4096));
+  }
+  peer_->ask({Verb::fill, at, kBytes, 1});
+  EXPECT_EQ(count_wrong(lasting.at(), kBytes, 1), 0u);
+  EXPECT_TRUE(lasting.is_still_valid());
+  LastingMapping moved = std::move(lasting);
+  moved.at()[7] ^= std::byte{0x10};
+  EXPECT_EQ(peer_->ask({Verb::check, at, kBytes, 1}).value, 1u);
+  if (is_fake_mapping(memory_->name())) return;  // only a kernel follows the peer's page tables
+  const auto child = pid_t(peer_->ask({Verb::fork_and_live}).value);
+  peer_->ask({Verb::fill, at, kBytes, 4});  // the child keeps the old bytes
+  if (std::byte* const there = moved.at()) {
+    EXPECT_EQ(count_wrong(there, kBytes, 4), 0u);
+    EXPECT_TRUE(moved.is_still_valid());
+  }
+  kill(child, SIGKILL);
 }
 
 TEST_P(PeerMemoryTest, ForeignMemoryIsReachedOrDeclined) {

@@ -19,6 +19,7 @@ class SimulatedMemory final : public peer::PeerMemory {
   bool can_map() const noexcept override { return owner_.weather().maps; }
   bool can_copy_anywhere() const noexcept override { return owner_.weather().reads; }
   peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept override { return owner_.map(at, bytes); }
+  peer::Held hold(std::uint64_t at, std::size_t bytes) noexcept override { return owner_.hold(at, bytes); }
   bool is_still_valid(const peer::Mapping& mapping) const noexcept override {
     return owner_.is_still_valid(mapping);
   }
@@ -94,7 +95,7 @@ peer::Mapping RankMemory::map(std::uint64_t at, std::size_t bytes) noexcept {
 
 /// This rank forks while a peer maps `bytes` at `mapped`; what the peer finds there from now on.
 std::byte* RankMemory::fork(const std::byte* mapped, std::size_t bytes) noexcept {
-  ++generation_;
+  generation_ += 2;
   for (auto& [at, buffer] : buffers_) buffer.is_shared = false;
   std::vector<std::byte>& stale = stale_.emplace_back(mapped, mapped + bytes);
   for (std::byte& each : stale) each ^= std::byte{0xff};

@@ -6,6 +6,7 @@
 // mapping that met the fork leads to other bytes, so that whoever trusts it delivers nonsense.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -42,6 +43,10 @@ class RankMemory final : public peer::Memories {
 
   // For peers.
   peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept;
+  peer::Held hold(std::uint64_t at, std::size_t bytes) noexcept {
+    const std::uint64_t generation = generation_;
+    return {map(at, bytes), &generation_, generation, nullptr};
+  }
   bool is_still_valid(const peer::Mapping& mapping) noexcept {
     ++copies_;
     return mapping.generation == generation_;
@@ -62,7 +67,7 @@ class RankMemory final : public peer::Memories {
   transport::sim::Network& network_;
   std::vector<std::unique_ptr<RankMemory>>& all_;
   const MemoryWeather weather_;
-  std::uint64_t generation_ = 0;               // forks so far
+  std::atomic<std::uint64_t> generation_ = 2;  // rises by 2 with each fork
   std::uint64_t copies_ = 0;
   std::map<std::uintptr_t, Buffer> buffers_;   // of the program, by address
   std::vector<std::vector<std::byte>> stale_;  // what mappings that met a fork lead to

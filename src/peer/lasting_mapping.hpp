@@ -1,0 +1,103 @@
+// Memory of a peer that stays within reach beyond one transfer: its owner tells once where it lies, each peer
+// maps it once and again only when the owner's memory has changed its backing (a fork).
+//
+// Called by rma/ (windows) and coll/.  The owner makes an Exposed and sends its `exposure()` by any message;
+// a peer makes a LastingMapping of it and asks `at()` before each use:
+//
+//   if (std::byte* there = mapping.at()) { ...loads and stores...; if (!mapping.is_still_valid()) again; }
+//
+// What `at` returns may go out of use at any moment, because the owner may fork at any moment: the loads and
+// stores then do no harm, but what they moved is void, which `is_still_valid` tells.  Whoever cannot do an
+// operation twice (an atomic) has to keep the owner from forking meanwhile.
+//
+// Thread safety: one thread at a time for one object; different objects are independent.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "peer/peer_memory.hpp"
+
+namespace dunlin::peer {
+
+/// Where exposed memory lies; what one process tells another.
+struct Exposure {
+  std::uint64_t at = 0;      // address in the owner
+  std::uint64_t bytes = 0;   // 0: nothing is exposed
+  std::uint64_t cookie = 0;  // for try_read and try_write
+};
+
+/// The owner's side: these bytes may be reached by peers until this object goes.
+class Exposed {
+ public:
+  Exposed() = default;
+  Exposed(void* at, std::size_t bytes) noexcept : exposure_{reinterpret_cast<std::uintptr_t>(at), bytes, 0} {
+    const Piece piece{static_cast<std::byte*>(at), bytes};
+    if (bytes) exposure_.cookie = expose({&piece, 1}, true);
+  }
+  Exposed(Exposed&& other) noexcept : exposure_(std::exchange(other.exposure_, {})) {}
+  Exposed& operator=(Exposed&& other) noexcept {
+    std::swap(exposure_, other.exposure_);
+    return *this;
+  }
+  ~Exposed() { unexpose(exposure_.cookie); }
+
+  const Exposure& exposure() const noexcept { return exposure_; }
+
+ private:
+  Exposure exposure_;
+};
+
+/// A peer's side.  `memory` must outlive it.
+class LastingMapping {
+ public:
+  LastingMapping() = default;
+  LastingMapping(PeerMemory& memory, const Exposure& exposure) noexcept
+      : memory_(&memory), exposure_(exposure) {
+    if (exposure_.bytes) renew();
+  }
+  LastingMapping(LastingMapping&& other) noexcept { swap(other); }
+  LastingMapping& operator=(LastingMapping&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~LastingMapping() {
+    if (memory_) memory_->let_go(held_);
+  }
+
+  /// hot path: one load and a compare.  Where the first exposed byte lies here, for plain loads and stores;
+  /// nullptr: it cannot be mapped now (`memory.try_read` and `try_write` may reach it).
+  std::byte* at() noexcept {
+    // Acquire: pairs with G2 of arena_fork.cpp, the regions of a generation are complete before its number.
+    if (held_.present && held_.present->load(std::memory_order_acquire) != generation_) [[unlikely]]
+      renew();
+    return held_.mapping.at;
+  }
+  /// After the last load or store through `at()`: false when they may have met memory that the owner had
+  /// left.
+  bool is_still_valid() const noexcept { return memory_->is_still_valid(held_.mapping); }
+
+ private:
+  void swap(LastingMapping& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(exposure_, other.exposure_);
+    std::swap(held_, other.held_);
+    std::swap(generation_, other.generation_);
+  }
+  [[gnu::noinline]] void renew() noexcept {
+    memory_->let_go(held_);
+    held_ = memory_->hold(exposure_.at, exposure_.bytes);
+    // While the owner changes its memory (an odd number) the next use tries again; what was declined
+    // otherwise stays so for this generation.
+    generation_ = held_.generation % 2 ? 0 : held_.generation;
+  }
+
+  PeerMemory* memory_ = nullptr;
+  Exposure exposure_;
+  Held held_;
+  std::uint64_t generation_ = 0;  // of the owner's memory when `held_` was made
+};
+
+}  // namespace dunlin::peer
