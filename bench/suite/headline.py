@@ -89,7 +89,8 @@ def conclusion(run, rows, plan):
     sentences = []
     if curve:
         times = times_text(analysis.geometric_mean(curve))
-        sentences.append(f"On {machine}, Dunlin moves messages {times} as fast as the best other MPI in the mean, and is {count}.")
+        mean = f"Dunlin moves messages {times} as fast as the best other MPI in the mean"
+        sentences.append(f"On {machine}, {mean}, and is {count}.")
     else:
         sentences.append(f"On {machine}, Dunlin is {count}.")
     worst = min(filter(is_clear, compared), key=lambda row: row.ratio(), default=None)

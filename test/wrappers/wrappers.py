@@ -153,6 +153,8 @@ class Installed(Wrappers):
     def test_what_lies_beside_the_programs(self):
         for name in ("LICENSE", "README.md", "docs/launcher.md"):
             self.assertTrue((self.place / "share/doc/dunlin" / name).is_file(), name)
+        pages_are_built = (BUILD / "man/written").is_file()
+        self.assertEqual((self.place / "share/man/man3/MPI_Send_c.3").is_file(), pages_are_built)
 
     @unittest.skipUnless(shutil.which("tclsh"), "needs tclsh, in which module files are written")
     def test_module_file(self):

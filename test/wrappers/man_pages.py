@@ -1,0 +1,62 @@
+"""Every call has its manual page, and the pages are ones that a viewer shows without complaint.
+
+    man_pages.py BUILD_DIR SOURCE_DIR
+"""
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+COMMANDS = ("man1/mpirun.1", "man1/mpiexec.1", "man1/mpicc.1", "man1/mpicxx.1", "man1/dunlin-info.1", "man7/dunlin.7")
+RENDERED = 12  # of the calls' pages, by chance; all of them take a minute
+
+
+def names(source):
+    listed = (source / "test/static/exports.txt").read_text().split()
+    return [name for name in listed if name.startswith("MPI_") and name not in ("MPI_Psend_init_c", "MPI_Precv_init_c")]
+
+
+def target(pages, path):
+    """The page itself, where a page only names another one."""
+    found = re.match(r"\.so (\S+)", path.read_text())
+    return pages / found[1] if found else path
+
+
+def rendered(path):
+    """Text and complaints of the page in a viewer; None without one."""
+    if shutil.which("groff"):
+        command = ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", path]
+    elif shutil.which("mandoc"):
+        command = ["mandoc", "-T", "ascii", path]
+    else:
+        return None
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return done.stdout, done.stderr
+
+
+def main():
+    pages, source = Path(sys.argv[1]) / "man", Path(sys.argv[2])
+    calls = [f"man3/{name}.3" for name in names(source)]
+    faults = [f"there is no {name}" for name in (*COMMANDS, *calls) if not (pages / name).is_file()]
+    seed = random.randrange(1 << 30)
+    chosen = random.Random(seed).sample(calls, RENDERED)
+    for name in (*COMMANDS, *chosen) if not faults else ():
+        path = target(pages, pages / name)
+        shown = rendered(path)
+        if shown is None:
+            print("no groff and no mandoc: pages are not rendered")
+            break
+        text, complaints = shown
+        sections = re.findall(r"^[A-Z][A-Z ]+$", text, re.M)
+        if complaints or Path(name).stem not in text or not {"NAME", "DESCRIPTION", "SEE ALSO"} <= set(sections):
+            faults.append(f"{path}: {complaints or f'sections {sections}'}")
+    print("\n".join(faults) or f"{len(calls)} calls have a page")
+    print(f"seed {seed}")
+    return 1 if faults or len(calls) < 600 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
