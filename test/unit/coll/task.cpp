@@ -182,7 +182,9 @@ TEST_F(Tasks, ScratchThatCannotBeHadEndsAtTheNextStep) {
   for (const bool is_blocking : {false, true}) {
     coll::Run run(engine_, is_blocking, memory_, sizeof memory_);
     (void)needs_too_much(cx(run));
-    if (!is_blocking) EXPECT_EQ(run.advance(), coll::Run::Progress::ended);
+    if (!is_blocking) {
+      EXPECT_EQ(run.advance(), coll::Run::Progress::ended);
+    }
     EXPECT_EQ(run.error, Err::no_mem);
     EXPECT_EQ(trace, "");
   }
@@ -249,7 +251,9 @@ TEST_F(Tasks, AwaitInsideSwitchAndLoopWithAggregatesByValue) {
   for (int i = 1; i <= 6; ++i) {
     EXPECT_EQ(run.advance(), coll::Run::Progress::idle);
     deliver(i);
-    if (i < 6) EXPECT_EQ(run.advance(), coll::Run::Progress::advanced);
+    if (i < 6) {
+      EXPECT_EQ(run.advance(), coll::Run::Progress::advanced);
+    }
   }
   EXPECT_EQ(run.advance(), coll::Run::Progress::ended);
   const std::int64_t expected[9] = {1, 2, 0, 3, 4, 0, 5, 6, 0};

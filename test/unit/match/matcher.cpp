@@ -130,7 +130,9 @@ TEST(Matcher, RunsOfOneKeySpreadAndStartAnew) {
     EXPECT_EQ(matcher.take(other), nullptr);
     matcher.withdraw(receives[1]);
     for (std::size_t i = 0; i < receives.size(); ++i)
-      if (i != 150 && i != 1) ASSERT_EQ(matcher.take(one), &receives[i]);
+      if (i != 150 && i != 1) {
+        ASSERT_EQ(matcher.take(one), &receives[i]);
+      }
     EXPECT_EQ(matcher.take(one), nullptr);
     EXPECT_TRUE(matcher.is_quiet());
   }

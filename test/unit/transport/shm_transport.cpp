@@ -104,10 +104,10 @@ TEST(ShmDoorbells, NeverLookLikeOldOnes) {
   constexpr int kLines = 1 << 16;
   ShmNode<kRanks> node;
   CountingInbox inbox;
-  const std::byte data{7};
+  const std::array<std::byte, 64> data{std::byte{7}};  // as long as what a short copy may load
   const auto send = [&](int from) {
     const Envelope envelope{1, from, 7, 1, MessageKind::eager};
-    return node[from].connect(10)->try_send(envelope, {}, {&data, 1}) == Sent::yes;
+    return node[from].connect(10)->try_send(envelope, {}, {data.data(), 1}) == Sent::yes;
   };
   for (int message = 0; message < 8; ++message) {
     for (int from = 1; from < kRanks; ++from) {
