@@ -40,12 +40,9 @@ Chunks Chunks::of(std::size_t message_bytes, unsigned chunking) noexcept {
   return {bytes, std::uint32_t((message_bytes + bytes - 1) / bytes)};
 }
 
-/// Whether the message has met its receive, as far as this side knows.
-bool SharedCopy::try_meet() noexcept {
-  if (is_met_) return true;
-  DUNLIN_ASSERT(side_ == CopySide::sender);
-  const CopyProgress receiver = transfer_->progress(CopySide::receiver);
-  if (receiver.use != use_) return false;
+/// The receive of an offer is known.
+void SharedCopy::meet(const CopyProgress& receiver) noexcept {
+  DUNLIN_ASSERT(side_ == CopySide::sender && !is_met_);
   is_met_ = true;
   const TransferBuffer& buffer = transfer_->buffer();
   bytes_ = std::min<std::uint64_t>(from_.bytes, buffer.bytes);
@@ -56,7 +53,6 @@ bool SharedCopy::try_meet() noexcept {
     theirs_ = peer_->layouts.map(*peer_->memory, theirs);
   is_alone_ = !receiver.can_copy;
   if (!theirs_ && unread_.layout == 0 && is_alone_) spoil();
-  return true;
 }
 
 /// To be called with a chunk claimed: a receiver that has all its data may free its type, but it cannot have
@@ -156,12 +152,27 @@ SharedCopy& SharedCopies::make(Request& request, Peer& peer, bool is_owned) noex
   copy.peer_ = &peer;
   copy.is_owned_ = is_owned;
   ++count_;
-  List& list = is_owned ? owned_ : helped_;
   idle_rounds_ = 0;
+  return copy;
+}
+
+SharedCopies::List& SharedCopies::list_of(const SharedCopy& copy) noexcept {
+  return !copy.is_met_ ? offers_ : copy.is_owned_ ? owned_ : helped_;
+}
+
+void SharedCopies::append(SharedCopy& copy) noexcept {
+  List& list = list_of(copy);
   copy.previous_ = list.last;
+  copy.next_ = nullptr;
   (list.last ? list.last->next_ : list.first) = &copy;
   list.last = &copy;
-  return copy;
+}
+
+void SharedCopies::remove(SharedCopy& copy) noexcept {
+  List& list = list_of(copy);
+  (copy.previous_ ? copy.previous_->next_ : list.first) = copy.next_;
+  (copy.next_ ? copy.next_->previous_ : list.last) = copy.previous_;
+  if (next_look_ == &copy) next_look_ = copy.next_;
 }
 
 SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data, unsigned chunking,
@@ -181,6 +192,7 @@ SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data,
   copy.chunks_ = Chunks::of(data.bytes, chunking);
   copy.from_ = data;
   copy.transfer_->begin(copy.use_);
+  append(copy);
   last_sent_ = &copy;
   return &copy;
 }
@@ -202,15 +214,14 @@ SharedCopy& SharedCopies::join(Request& request, Peer& peer, const Target& data,
   copy.is_writable_ = is_writable;
   copy.is_alone_ = !is_writable;
   copy.is_met_ = true;
+  append(copy);
   copy.transfer_->meet(copy.progress(), own);
   peer.shm->wake();  // the sender may sleep: it helps, and this side perhaps computes
   return copy;
 }
 
 void SharedCopies::close(SharedCopy& copy) noexcept {
-  List& list = copy.is_owned_ ? owned_ : helped_;
-  (copy.previous_ ? copy.previous_->next_ : list.first) = copy.next_;
-  (copy.next_ ? copy.next_->previous_ : list.last) = copy.previous_;
+  remove(copy);
   if (copy.side_ == CopySide::sender) free_transfers_.push_back(copy.index_);
   if (last_sent_ == &copy) last_sent_ = nullptr;
   copy.theirs_ = {};
@@ -220,7 +231,28 @@ void SharedCopies::close(SharedCopy& copy) noexcept {
 /// Whether a peer is to copy something of ours, and has not taken it all.
 bool SharedCopies::has_sends_to_copy() const noexcept { return last_sent_ && last_sent_->has_free_chunks(); }
 
+/// Whether the offer has met its receive; then it is a copy.
+void SharedCopies::look_at(SharedCopy& offer) noexcept {
+  const CopyProgress receiver = offer.transfer_->progress(CopySide::receiver);
+  if (receiver.use != offer.use_) return;
+  remove(offer);
+  offer.meet(receiver);
+  append(offer);
+}
+
+/// The oldest offer, which is mostly received first, and one more in turn: a thousand that nobody receives
+/// yet slow no message.
+void SharedCopies::look_at_offers() noexcept {
+  if (offers_.first) look_at(*offers_.first);
+  if (!next_look_ && offers_.first) next_look_ = offers_.first->next_;
+  if (SharedCopy* const each = next_look_) {
+    next_look_ = each->next_;
+    look_at(*each);
+  }
+}
+
 SharedCopies::Round SharedCopies::advance(bool has_receives) noexcept {
+  look_at_offers();
   Round round = walk(owned_, true);
   if (round.has_moved) {
     idle_rounds_ = 0;
@@ -231,11 +263,16 @@ SharedCopies::Round SharedCopies::advance(bool has_receives) noexcept {
   return round;
 }
 
-void SharedCopies::lose_patience() noexcept { idle_rounds_ = std::max(idle_rounds_, int(help_polls.get())); }
+void SharedCopies::lose_patience() noexcept {
+  idle_rounds_ = std::max(idle_rounds_, int(help_polls.get()));
+  for (SharedCopy *each = offers_.first, *next; each; each = next) {
+    next = each->next_;
+    look_at(*each);
+  }
+}
 
 SharedCopies::Round SharedCopies::walk(List& list, bool may_copy) noexcept {
   for (SharedCopy* each = list.first; each; each = each->next_) {
-    if (!each->try_meet()) continue;
     // In an exchange the peer is as busy as this rank: then each takes the whole of what it receives.
     const bool takes_all = each->is_owned_ && each->chunks_.count <= 2 && has_sends_to_copy();
     const bool has_copied = (may_copy || each->is_alone_) && each->try_copy(takes_all);

@@ -57,7 +57,7 @@ class SharedCopy {
 
  private:
   friend class SharedCopies;
-  bool try_meet() noexcept;
+  void meet(const transport::shm::CopyProgress& receiver) noexcept;
   bool try_copy(bool takes_all) noexcept;
   void copy(const transport::shm::ClaimedChunks& chunks) noexcept;
   bool try_read_layout() noexcept;
@@ -109,7 +109,7 @@ class SharedCopies {
   /// The copy is over: its transfer, where it is the sender's, may be used again.
   void close(SharedCopy& copy) noexcept;
 
-  bool is_empty() const noexcept { return !owned_.first && !helped_.first; }
+  bool is_empty() const noexcept { return !offers_.first && !owned_.first && !helped_.first; }
   /// How many this rank has taken part in.
   std::uint64_t count() const noexcept { return count_; }
 
@@ -121,7 +121,7 @@ class SharedCopies {
   };
   /// One round of a wait or a test: copies at most one chunk.
   Round advance(bool has_receives) noexcept;
-  /// The caller is about to sleep: the next round helps.
+  /// The caller is about to sleep: the next round helps, and knows of all receives.
   void lose_patience() noexcept;
 
  private:
@@ -129,11 +129,18 @@ class SharedCopies {
     SharedCopy* first = nullptr;
     SharedCopy* last = nullptr;
   };
+  List& list_of(const SharedCopy& copy) noexcept;
+  void append(SharedCopy& copy) noexcept;
+  void remove(SharedCopy& copy) noexcept;
+  void look_at(SharedCopy& offer) noexcept;
+  void look_at_offers() noexcept;
   Round walk(List& list, bool may_copy) noexcept;
   SharedCopy& make(Request& request, Peer& peer, bool is_owned) noexcept;
   bool has_sends_to_copy() const noexcept;
 
-  List owned_, helped_;  // oldest first
+  List offers_;                      // this rank's sends whose receive is not known; oldest first
+  SharedCopy* next_look_ = nullptr;  // of the offers, in turn
+  List owned_, helped_;              // whose receive is known
   std::uint64_t count_ = 0;
   int idle_rounds_ = 0;
   SharedCopy* last_sent_ = nullptr;  // the newest of this rank's sends, while it is under way
