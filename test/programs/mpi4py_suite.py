@@ -86,7 +86,8 @@ def run_modules(build, python, tests, modules, ranks):
     result = run(command, cwd=tests, check=False, capture_output=True, text=True)
     passed = result.returncode == 0
     counts = collections.Counter(re.findall(r"^\w+ \(test_(\w+?)\.", result.stderr, re.MULTILINE))
-    print(f"{'pass' if passed else 'FAIL'}  {ranks} ranks, {counts.total()} tests, {time.monotonic() - started:5.1f} s", flush=True)
+    seconds = time.monotonic() - started
+    print(f"{'pass' if passed else 'FAIL'}  {ranks} ranks, {counts.total()} tests, {seconds:5.1f} s", flush=True)
     if not passed:
         print((result.stdout + result.stderr)[-4000:], flush=True)
     return passed, counts
