@@ -18,6 +18,8 @@
 
 namespace dunlin::boot {
 
+class RankWaits;
+
 /// Where this process stands in its job.  `node_peers` are world ranks, ascending, this process included.
 struct Place {
   int rank = 0;
@@ -61,6 +63,9 @@ class Boot {
   /// The node's memfd that our launcher made and all ranks of the node inherited, or -1.  Callers want
   /// `node_segment` (boot/node_segment.hpp), which works under every launcher.
   virtual int node_segment_fd() const noexcept { return -1; }
+
+  /// Where mpirun sees what this rank waits for, or null.
+  virtual RankWaits* waits() const noexcept { return nullptr; }
 
   /// Ends the whole job: "rank N <message>" reaches standard error once, the launcher exits with `code`.
   /// Never returns, also when the launcher is gone.

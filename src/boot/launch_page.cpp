@@ -13,11 +13,26 @@
 #include "os/grow_file.hpp"
 
 namespace dunlin::boot {
+namespace {
+
+constexpr std::size_t kLine = 64;
+
+std::size_t waits_at(std::size_t node_size) noexcept {
+  return (sizeof(LaunchPage) + node_size + kLine - 1) & ~(kLine - 1);
+}
+
+}  // namespace
 
 RankState LaunchPage::state(int node_rank) noexcept {
   DUNLIN_ASSERT(node_rank >= 0 && node_rank < int(node_size));
   // Relaxed: whoever reads it has seen the rank's end, or only reports it.
   return RankState(states()[node_rank].load(std::memory_order_relaxed));
+}
+
+RankWaits& LaunchPage::waits(int node_rank) noexcept {
+  DUNLIN_ASSERT(node_rank >= 0 && node_rank < int(node_size));
+  std::byte* const first = reinterpret_cast<std::byte*>(this) + waits_at(node_size);
+  return reinterpret_cast<RankWaits*>(first)[node_rank];
 }
 
 void LaunchPage::set_state(int node_rank, RankState state) noexcept {
@@ -46,7 +61,8 @@ void LaunchPage::record_abort(int world_rank, int code, const char* message) noe
 
 std::size_t launch_page_bytes(int node_size) noexcept {
   DUNLIN_ASSERT(node_size > 0);
-  return (sizeof(LaunchPage) + std::size_t(node_size) + 4095) & ~std::size_t{4095};
+  const std::size_t bytes = waits_at(std::size_t(node_size)) + std::size_t(node_size) * sizeof(RankWaits);
+  return (bytes + 4095) & ~std::size_t{4095};
 }
 
 int make_node_segment(int node_size, int cpus_usable) noexcept {

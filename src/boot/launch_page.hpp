@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "boot/wait_board.hpp"
+
 namespace dunlin::boot {
 
 enum class RankState : std::uint8_t {
@@ -23,7 +25,7 @@ enum class RankState : std::uint8_t {
 };
 
 struct LaunchPage {
-  static constexpr std::uint64_t kMagic = 0x314c4e55444e4c44;  // changes with the layout
+  static constexpr std::uint64_t kMagic = 0x324c4e55444e4c44;  // changes with the layout
   static constexpr std::int32_t kNobody = -1;
   static constexpr std::size_t kMessageBytes = 400;
 
@@ -41,6 +43,8 @@ struct LaunchPage {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(this + 1);
   }
   RankState state(int node_rank) noexcept;
+  /// Behind the states.
+  RankWaits& waits(int node_rank) noexcept;
   void set_state(int node_rank, RankState state) noexcept;
   /// Moves `started` to `initialized`; false when the state was another one (a program that a rank started,
   /// or that runs after it in the same place).

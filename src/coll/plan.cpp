@@ -68,9 +68,9 @@ progress::Pollable::Outcome CollectiveRequest::poll() noexcept {
   return Outcome::finished;
 }
 
-void CollectiveRequest::describe(char* text, int bytes_max) const noexcept {
-  std::snprintf(text, std::size_t(bytes_max), "%s, rank %d of %d, tag %d, at its step in line %d", name_,
-                cx_.rank, cx_.size, cx_.tag, run_.where);
+void CollectiveRequest::explain(WaitReason& reason) const noexcept {
+  run_.explain(reason);
+  std::snprintf(reason.what, sizeof reason.what, "a nonblocking %s", name_);
 }
 
 }  // namespace dunlin::coll

@@ -85,7 +85,7 @@ class CollectiveRequest : public Request, public progress::Pollable {
  public:
   Err start() noexcept override;
   Outcome poll() noexcept override;
-  void describe(char* text, int bytes_max) const noexcept override;
+  void explain(WaitReason& reason) const noexcept override;
 
  protected:
   CollectiveRequest(const Cx& cx, const char* name) noexcept;

@@ -74,7 +74,25 @@ void Run::finish_deferred() noexcept {
   is_deferred_ = false;
   Completion completion;
   set_error(pt2pt::receive(*comm, plane, data, from, tag, completion));
+  if (error == Err::ok && completion.bytes != data.bytes) [[unlikely]]
+    set_error(
+        protocol::wrong_length(*comm, comm->context_of(plane), completion, completion.bytes, data.bytes));
 }
+
+namespace {
+
+Err outcome(const SendRequest& send) noexcept { return send.completion.error; }
+
+/// What a rank receives in a collective is as long as it expects, or the ranks disagree.
+Err outcome(const ReceiveRequest& receive) noexcept {
+  const Completion& completion = receive.completion;
+  if (completion.error != Err::ok || completion.bytes == receive.data.bytes) [[likely]]
+    return completion.error;
+  return protocol::wrong_length(*receive.comm, receive.key.context, completion, completion.bytes,
+                                receive.data.bytes);
+}
+
+}  // namespace
 
 template <class T>
 void Run::sweep(Operation<T>*& list, Operation<T>*& unused) noexcept {
@@ -84,7 +102,7 @@ void Run::sweep(Operation<T>*& list, Operation<T>*& unused) noexcept {
       link = &each->next;
       continue;
     }
-    if (!each->request.completion.is_cancelled) set_error(each->request.completion.error);
+    if (!each->request.completion.is_cancelled) set_error(outcome(each->request));
     *link = each->next;
     DUNLIN_ASSERT(!each->request.is_let_go);
     each->request.~T();
@@ -114,6 +132,13 @@ void Run::wait() noexcept {
     engine.wait(awaited);
     DUNLIN_ASSERT(awaited.is_complete);
   }
+}
+
+void Run::explain(WaitReason& reason) const noexcept {
+  for (const Receive* each = receives_; each; each = each->next)
+    if (!each->request.is_complete) return each->request.explain(reason);
+  for (const Send* each = sends_; each; each = each->next)
+    if (!each->request.is_complete) return each->request.explain(reason);
 }
 
 /// After an error nobody may count on the partners any more: takes back what no partner has matched yet.

@@ -62,6 +62,8 @@ class Run {
   bool is_quiet() noexcept { return (!sends_ && !receives_) || sweep(); }
   /// Waits in place until all messages are through.
   void wait() noexcept;
+  /// What an outstanding message waits for, receives first: their source is the rank to look at.
+  void explain(WaitReason& reason) const noexcept;
 
   enum class Progress : std::uint8_t { idle, advanced, ended };
   /// Resumes what can be resumed.  After `ended`, `error` is the result, and `reset` may follow.

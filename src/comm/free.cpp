@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "comm/functions.hpp"
 #include "progress/engine.hpp"
 #include "pt2pt/functions.hpp"
@@ -7,6 +9,10 @@ namespace {
 
 bool is_idle(const void* messaging) noexcept {
   return static_cast<const protocol::Messaging*>(messaging)->is_idle();
+}
+
+void explain(const void*, WaitReason& reason) noexcept {
+  std::snprintf(reason.what, sizeof reason.what, "its messages to leave");
 }
 
 }  // namespace
@@ -26,7 +32,7 @@ Err comm_free(Comm& comm) noexcept {
 Err comm_disconnect(Comm& comm) noexcept {
   if (comm.is_predefined())
     return fail(Err::comm, "comm is MPI_COMM_WORLD or MPI_COMM_SELF, which cannot be disconnected");
-  comm.engine->wait_until(&is_idle, comm.messaging, nullptr);
+  comm.engine->wait_until(&is_idle, comm.messaging, &explain);
   return comm_free(comm);
 }
 

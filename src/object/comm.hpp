@@ -75,6 +75,8 @@ class Comm final : public Object {
 
   bool is_inter() const noexcept { return bool(remote_group); }
   std::uint64_t context_of(Plane plane) const noexcept { return context | std::uint64_t(plane); }
+  /// Names this communicator in the report of a hang.
+  void explain(WaitReason& reason) const noexcept;
 
  private:
   ~Comm() override;

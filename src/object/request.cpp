@@ -20,8 +20,8 @@ alignas(64) unsigned char CompletedRequest::of_sends_[sizeof(CompletedRequest)];
 
 Err Request::query(void*) noexcept { return completion.error; }
 
-void Request::describe(char* text, int bytes_max) const noexcept {
-  std::snprintf(text, std::size_t(bytes_max), "an operation");
+void Request::explain(WaitReason& reason) const noexcept {
+  std::snprintf(reason.what, sizeof reason.what, "an operation");
 }
 
 }  // namespace dunlin

@@ -10,6 +10,7 @@
 
 #include "base/err.hpp"
 #include "object/object.hpp"
+#include "object/wait_reason.hpp"
 
 namespace dunlin {
 
@@ -17,7 +18,7 @@ class Comm;
 
 /// What MPI_Status shows of a finished receive.
 struct Completion {
-  int source = -1;          // rank in the communicator
+  int source = -1;  // rank in the communicator
   int tag = -1;
   Err error = Err::ok;
   bool is_cancelled = false;
@@ -31,16 +32,16 @@ class Request : public Object {
 
   // A persistent request is inactive between its completion and the next start; others are active until they
   // are freed.
-  bool is_complete = false;   // written by whoever finishes the operation, read by waits
+  bool is_complete = false;  // written by whoever finishes the operation, read by waits
   bool is_active = true;
   bool is_persistent = false;
   bool is_let_go =
       false;  // MPI_Request_free while under way: the object goes when the operation has finished
   bool has_own_status = false;  // generalized: `fill_status` and `reported` do something of their own
-  bool is_static = false;     // shared by all operations of its sort that are complete at once: never freed
+  bool is_static = false;       // shared by all operations of its sort that are complete at once: never freed
   bool has_empty_status =
-      false;                  // sends: the status of MPI_Wait is the empty one but for error and cancelled
-  Comm* comm = nullptr;       // whose error handler hears of `completion.error`; kept alive by `hold`
+      false;             // sends: the status of MPI_Wait is the empty one but for error and cancelled
+  Comm* comm = nullptr;  // whose error handler hears of `completion.error`; kept alive by `hold`
   Completion completion;
 
   /// Keeps the communicator until the request goes: the program may free its handle before.  (In comm.hpp.)
@@ -58,16 +59,15 @@ class Request : public Object {
   /// The operation has come to its end; nothing may touch the request afterwards.
   void finish() noexcept {
     is_complete = true;
-    if (is_let_go) [[unlikely]] release();
+    if (is_let_go) [[unlikely]]
+      release();
   }
   /// Generalized requests only: the program's query function, once a wait or test found them complete.
   virtual Err query(void* status) noexcept;
   /// Generalized requests only: the program's free function, after completion was reported.
   virtual Err reported() noexcept { return Err::ok; }
-  /// Whether it waits because the receiver holds too much unexpected data.
-  virtual bool is_held_back() const noexcept { return false; }
-  /// For the report of a hang: "receive from rank 3, tag 5".
-  virtual void describe(char* text, int bytes_max) const noexcept;
+  /// What a wait for it waits for.
+  virtual void explain(WaitReason& reason) const noexcept;
 
  protected:
   ~Request() override {

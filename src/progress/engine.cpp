@@ -6,7 +6,6 @@
 #include <atomic>
 
 #include "base/big_lock.hpp"
-#include "base/log.hpp"
 #include "base/variable.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
@@ -32,11 +31,6 @@ IntVariable direct_polls{"DIRECT_POLLS",
                          1 << 20};
 IntVariable nap_us{"NAP_US", 50, "us",
                    "how long a wait sleeps at most where messages may come that wake nobody", 1};
-IntVariable held_back_report{
-    "HELD_BACK_REPORT", 10, "s",
-    "a send that waits longer because its receiver holds too much unexpected data says so", 1};
-IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never",
-                        0};
 
 constexpr std::int64_t kSleepNsMin = 5'000'000;  // net under a lost wake-up; doubles up to
 constexpr std::int64_t kSleepNsMax = 100'000'000;
@@ -47,6 +41,7 @@ constexpr std::int64_t kSleepNsMax = 100'000'000;
 struct Engine::Waiter {
   const Done done;
   const void* const argument;
+  LongWait long_wait;
   Waiter* next = nullptr;
   std::atomic<std::uint32_t> is_called{0};  // futex; written under the lock
 };
@@ -64,8 +59,7 @@ class Engine::Patience {
     if (polls_++ < polls_max_) return Step::poll;
     const std::int64_t now = os::now_ns();
     if (idle_since_ == 0) idle_since_ = now;
-    if (waiting_since_ == 0) waiting_since_ = now;
-    waited_ns_ = now - waiting_since_;
+    has_given_way_ = true;
     if (now - idle_since_ < yield_ns_max_) return Step::yield;
     return Step::sleep;
   }
@@ -79,23 +73,15 @@ class Engine::Patience {
     sleep_ns_ = std::min(2 * sleep_ns_, kSleepNsMax);
     return now;
   }
-  /// True once per wait, when `after_ns` have passed.
-  bool is_report_due(std::int64_t after_ns) noexcept {
-    if (has_reported_ || waited_ns_ < after_ns) return false;
-    return has_reported_ = true;
-  }
-  int waited_s() const noexcept { return int(waited_ns_ / 1'000'000'000); }
   /// Whether polling alone has not been enough.
-  bool has_given_way() const noexcept { return waiting_since_ != 0; }
+  bool has_given_way() const noexcept { return has_given_way_; }
 
  private:
   const std::int64_t polls_max_, yield_ns_max_;
   std::int64_t polls_ = 0;
-  std::int64_t idle_since_ = 0;     // ns; 0: not looked yet
-  std::int64_t waiting_since_ = 0;  // ns; 0: not looked yet
-  std::int64_t waited_ns_ = 0;
+  std::int64_t idle_since_ = 0;  // ns; 0: not looked yet
   std::int64_t sleep_ns_ = kSleepNsMin;
-  bool has_reported_ = false;
+  bool has_given_way_ = false;
 };
 
 bool Engine::poll() noexcept {
@@ -127,12 +113,15 @@ void Engine::wait(const Request& request, int from) noexcept {
   constexpr Done kIsComplete = [](const void* waited) noexcept {
     return static_cast<const Request*>(waited)->is_complete;
   };
-  if (!request.is_complete) wait_slow(&request, kIsComplete, &request, is_for_one_peer);
+  constexpr LongWait::Explain kExplain = [](const void* waited, WaitReason& reason) noexcept {
+    static_cast<const Request*>(waited)->explain(reason);
+  };
+  if (!request.is_complete) wait_slow(kIsComplete, &request, kExplain, is_for_one_peer);
 }
 
-void Engine::wait_until(Done done, const void* argument, const Request* reason) noexcept {
+void Engine::wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(reason, done, argument, false);
+  if (!done(argument)) wait_slow(done, argument, explain, false);
 }
 
 /// It was satisfied by its sender's ring alone, or by a message that had come before.
@@ -179,21 +168,24 @@ bool Engine::poll_parked() noexcept {
   return moved;
 }
 
-void Engine::wait_slow(const Request* reason, Done done, const void* argument,
+void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain,
                        bool is_for_one_peer) noexcept {
   const bool has_threads = BigLock::is_needed();
   Patience patience(polls_before_yield(is_for_one_peer), is_oversubscribed_);
-  Waiter me{done, argument};
+  Waiter me{done, argument, {explain, argument}};
   if (has_threads) join(me);
   while (!done(argument)) {
     if (has_threads) {
       if (poller_ && poller_ != &me) {
         watch(me);
+        me.long_wait.slept();
         continue;
       }
       poller_ = &me;
     }
-    if (poll()) {
+    const bool has_moved = poll();
+    me.long_wait.polled(has_moved);
+    if (has_moved) {
       patience.moved();
       continue;
     }
@@ -208,14 +200,7 @@ void Engine::wait_slow(const Request* reason, Done done, const void* argument,
     }
     if (has_threads) BigLock::reacquire(levels);
     is_asleep_ = false;
-    if (step == Patience::Step::poll) continue;  // too early for a report
-    const bool is_held_back = reason && reason->is_held_back();
-    const std::int64_t report_ns = (is_held_back ? held_back_report : wait_report).get() * 1'000'000'000;
-    if (report_ns > 0 && patience.is_report_due(report_ns)) {
-      char what[256] = "something";
-      if (reason) reason->describe(what, sizeof what);
-      log::warn("waiting for %d s for %s", patience.waited_s(), what);
-    }
+    if (step == Patience::Step::sleep) me.long_wait.slept();
   }
   if (is_for_one_peer) is_answered_soon_ = !patience.has_given_way();
   all_polled();
@@ -236,6 +221,7 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   BigLock::reacquire(lock_levels);
   messaging_.rendezvous.lose_patience();
   const bool moved = poll();
+  if (moved) me.long_wait.moved();
   me.is_called.store(0, std::memory_order_relaxed);  // as in watch
   is_asleep_ = true;
   asleep_in_ = place;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "progress/long_wait.hpp"
 #include "protocol/messaging.hpp"
 #include "transport/transport.hpp"
 
@@ -72,8 +73,8 @@ class Engine {
   /// hot path.  Polls until `request.is_complete`.  `from` is the peer index whose message is awaited, or -1.
   void wait(const Request& request, int from = -1) noexcept;
 
-  /// Polls until `done(argument)`.  `reason` is what a report of a hang shows; may be null.
-  void wait_until(Done done, const void* argument, const Request* reason) noexcept;
+  /// Polls until `done(argument)`.  `explain(argument, ...)` tells the report of a hang what for.
+  void wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept;
 
   /// Whether more ranks run on this node than it has CPUs: then waits give the core away at once.
   void set_oversubscribed(bool oversubscribed) noexcept;
@@ -86,7 +87,7 @@ class Engine {
   static inline Engine* of_process_ = nullptr;
   class Patience;
   struct Waiter;
-  [[gnu::noinline]] void wait_slow(const Request* reason, Done done, const void* argument,
+  [[gnu::noinline]] void wait_slow(Done done, const void* argument, LongWait::Explain explain,
                                    bool is_for_one_peer) noexcept;
   std::int64_t polls_before_yield(bool is_for_one_peer) noexcept;
   bool poll_parked() noexcept;

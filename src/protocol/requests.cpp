@@ -12,7 +12,35 @@
 namespace dunlin::protocol {
 namespace {
 
-constexpr const char* kStalled = "; that rank has begun to copy and does not go on: is it stopped or dead?";
+constexpr const char* kStalled = "that rank has begun to copy and does not go on: is it stopped or dead?";
+
+/// Which communicator, and which message or collective on it.
+void explain_place(const Comm& comm, std::uint64_t context, int tag, WaitReason& reason) noexcept {
+  const auto plane = Plane(context & 3);
+  if (plane == Plane::point_to_point) {
+    reason.tag = tag == match::kAny ? WaitReason::kAny : tag;
+  } else if (plane == Plane::collective) {
+    reason.number = tag + 1;
+    reason.context = comm.context;
+  }
+  comm.explain(reason);
+}
+
+/// A message that has come from where one is awaited, but that this receive does not accept.
+void explain_refused(const match::Key& wanted, const Comm& comm, WaitReason& reason) noexcept {
+  if (Plane(wanted.context & 3) != Plane::point_to_point) return;
+  const match::Unexpected* each = comm.messaging->matcher().first_arrived();
+  const auto is_candidate = [&](const match::Unexpected& message) {
+    return Plane(message.key.context & 3) == Plane::point_to_point && !message.is_extracted &&
+           (reason.peer == WaitReason::kAny || message.peer == reason.peer);
+  };
+  while (each && !is_candidate(*each)) each = each->next_arrived;
+  if (!each) return;
+  const bool is_here = each->key.context == wanted.context;
+  std::snprintf(reason.hint, sizeof reason.hint,
+                "a message from rank %d of the job with tag %d%s has come, which this call does not accept",
+                each->peer, each->key.tag, is_here ? "" : " on another communicator");
+}
 
 }  // namespace
 
@@ -33,12 +61,25 @@ Err ReceiveRequest::cancel() noexcept {
 std::size_t ReceiveRequest::fit(std::uint64_t bytes) noexcept {
   const std::uint64_t room = data.bytes;
   if (bytes > room) [[unlikely]] {
-    completion.error =
-        fail(Err::truncate, "the message has %llu bytes, the receive buffer only room for %llu",
-             static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(room));
+    completion.error = wrong_length(*comm, key.context, completion, bytes, room);
     bytes = room;
   }
   return completion.bytes = bytes;
+}
+
+Err wrong_length(const Comm& comm, std::uint64_t context, const Completion& message, std::uint64_t bytes,
+                 std::uint64_t room) noexcept {
+  const auto sent = static_cast<unsigned long long>(bytes), asked = static_cast<unsigned long long>(room);
+  WaitReason where;
+  explain_place(comm, context, message.tag, where);
+  if (where.number > 0)
+    return fail(sent > asked ? Err::truncate : Err::count,
+                "rank %d sent %llu bytes where %llu are to be received, in collective %d on %s: counts or "
+                "datatypes differ between ranks",
+                message.source, sent, asked, where.number, where.comm);
+  return fail(Err::truncate,
+              "the message from rank %d of %s, tag %d, has %llu bytes, the receive buffer only room for %llu",
+              message.source, where.comm, message.tag, sent, asked);
 }
 
 void ReceiveRequest::unpack(std::size_t position, const transport::Payload& payload, std::size_t head,
@@ -62,31 +103,29 @@ void ReceiveRequest::unpack(std::size_t position, const transport::Payload& payl
   }
 }
 
-bool SendRequest::is_held_back() const noexcept {
-  return (peer && peer->is_held_back) || (copy && copy->waits_for_peer());
-}
-
-bool ReceiveRequest::is_held_back() const noexcept { return copy && copy->waits_for_peer(); }
-
-void SendRequest::describe(char* text, int bytes_max) const noexcept {
+void SendRequest::explain(WaitReason& reason) const noexcept {
   static constexpr const char* kStages[] = {"not started", "waiting for room in the channel",
                                             "waiting for a matching receive", "being copied", "done"};
-  const char* why = "";
+  std::snprintf(reason.what, sizeof reason.what, "a send of %zu bytes (%s)", data.bytes, kStages[int(stage)]);
+  if (peer) reason.peer = peer->index;
+  if (comm) explain_place(*comm, envelope.context, envelope.tag, reason);
+  reason.is_held_back = (peer && peer->is_held_back) || (copy && copy->waits_for_peer());
   if (peer && peer->is_held_back)
-    why = "; that rank holds too many unexpected messages: DUNLIN_UNEXPECTED_BYTES";
-  else if (copy && copy->waits_for_peer())
-    why = kStalled;
-  std::snprintf(text, std::size_t(bytes_max), "a send of %zu bytes to rank %d of the job, tag %d (%s%s)",
-                data.bytes, peer ? peer->index : -1, envelope.tag, kStages[int(stage)], why);
+    std::snprintf(reason.hint, sizeof reason.hint,
+                  "that rank holds too many unexpected messages: DUNLIN_UNEXPECTED_BYTES");
+  else if (reason.is_held_back)
+    std::snprintf(reason.hint, sizeof reason.hint, "%s", kStalled);
 }
 
-void ReceiveRequest::describe(char* text, int bytes_max) const noexcept {
-  char from[24] = "any source", with[24] = "any tag";
-  if (key.source != match::kAny) std::snprintf(from, sizeof from, "rank %d", key.source);
-  if (key.tag != match::kAny) std::snprintf(with, sizeof with, "tag %d", key.tag);
-  std::snprintf(text, std::size_t(bytes_max), "a receive from %s, %s%s%s%s", from, with,
-                comm && comm->name[0] ? " on " : "", comm ? comm->name : "",
-                copy && copy->waits_for_peer() ? kStalled : "");
+void ReceiveRequest::explain(WaitReason& reason) const noexcept {
+  std::snprintf(reason.what, sizeof reason.what, "a message of up to %zu bytes", data.bytes);
+  if (comm) {
+    reason.peer = key.source == match::kAny ? WaitReason::kAny : comm->target_members[key.source];
+    explain_place(*comm, key.context, key.tag, reason);
+    explain_refused(key, *comm, reason);
+  }
+  reason.is_held_back = copy && copy->waits_for_peer();
+  if (reason.is_held_back) std::snprintf(reason.hint, sizeof reason.hint, "%s", kStalled);
 }
 
 }  // namespace dunlin::protocol

@@ -50,8 +50,7 @@ class SendRequest : public Request, public Outgoing {
   SharedCopy* copy = nullptr;  // while offered: what both sides copy
 
   Err cancel() noexcept override;
-  bool is_held_back() const noexcept override;
-  void describe(char* text, int bytes_max) const noexcept override;
+  void explain(WaitReason& reason) const noexcept override;
 
   transport::Sent try_go() noexcept override;
   void go_nowhere() noexcept override;
@@ -63,6 +62,10 @@ class SendRequest : public Request, public Outgoing {
     finish();
   }
 };
+
+/// Says that a message of `bytes` is too long for the `room` that there is or, in a collective, too short.
+[[gnu::cold]] Err wrong_length(const Comm& comm, std::uint64_t context, const Completion& message,
+                               std::uint64_t bytes, std::uint64_t room) noexcept;
 
 class ReceiveRequest : public Request, public match::Posted {
  public:
@@ -81,8 +84,7 @@ class ReceiveRequest : public Request, public match::Posted {
               std::size_t bytes) const noexcept;
 
   Err cancel() noexcept override;
-  bool is_held_back() const noexcept override;
-  void describe(char* text, int bytes_max) const noexcept override;
+  void explain(WaitReason& reason) const noexcept override;
 };
 
 }  // namespace dunlin::protocol

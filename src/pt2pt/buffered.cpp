@@ -123,7 +123,10 @@ Err attach(BufferPool*& pool, void* buffer, std::int64_t size) noexcept {
 void flush(const BufferPool* pool) noexcept {
   if (!pool) return;
   progress::Engine::of_process()->wait_until(
-      [](const void* p) noexcept { return static_cast<const BufferPool*>(p)->is_empty(); }, pool, nullptr);
+      [](const void* p) noexcept { return static_cast<const BufferPool*>(p)->is_empty(); }, pool,
+      [](const void*, WaitReason& reason) noexcept {
+        std::snprintf(reason.what, sizeof reason.what, "buffered messages to leave");
+      });
 }
 
 Err detach(BufferPool*& pool, void* buffer_addr, std::int64_t* size) noexcept {

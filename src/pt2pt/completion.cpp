@@ -2,6 +2,8 @@
 //
 // Null and inactive requests count as complete with the empty status.  A finished request is reported once:
 // its handle becomes MPI_REQUEST_NULL, or it becomes inactive when it is persistent.
+#include <cstdio>
+
 #include "object/error_origin.hpp"
 #include "object/status.hpp"
 #include "pt2pt/internal.hpp"
@@ -16,7 +18,8 @@ Request* awaited(MPI_Request handle) noexcept {
 }
 
 Err check(MPI_Request handle, const char* argument, int index) noexcept {
-  if (handle == MPI_REQUEST_NULL || from_handle<Request>(handle)) [[likely]] return Err::ok;
+  if (handle == MPI_REQUEST_NULL || from_handle<Request>(handle)) [[likely]]
+    return Err::ok;
   return fail(Err::request, "argument %s[%d] is no valid request; was it freed or completed already?",
               argument, index);
 }
@@ -46,7 +49,8 @@ inline Err report(MPI_Request* handle, Request& request, MPI_Status* status) noe
   DUNLIN_ASSERT(request.is_complete);
   DUNLIN_ASSERT(!request.is_let_go);
   Err error = peek(request, status);
-  if (error != Err::ok) [[unlikely]] set_error_origin(request.comm);
+  if (error != Err::ok) [[unlikely]]
+    set_error_origin(request.comm);
   if (request.has_own_status) [[unlikely]]
     if (const Err late = request.reported(); error == Err::ok) error = late;
   if (request.is_persistent) {
@@ -85,6 +89,16 @@ struct Awaited {
   static bool is_any_found(const void* self) noexcept {
     return static_cast<const Awaited*>(self)->find_any() != -1;
   }
+  /// As its one active request does; of several only their number.
+  static void explain(const void* self, WaitReason& reason) noexcept {
+    const auto& [count, handles] = *static_cast<const Awaited*>(self);
+    int active = 0;
+    for (int i = 0; i < count; ++i)
+      if (const Request* request = awaited(handles[i]); request && ++active == 1) request->explain(reason);
+    if (active < 2) return;
+    reason = {};
+    std::snprintf(reason.what, sizeof reason.what, "any of %d requests", active);
+  }
 };
 
 progress::Engine& engine() noexcept { return *progress::Engine::of_process(); }
@@ -103,7 +117,8 @@ Err report_all(int count, MPI_Request* handles, MPI_Status* statuses) noexcept {
     if (status) status->MPI_ERROR = int(error);
     if (error != Err::ok && first == Err::ok) first = error;
   }
-  if (first == Err::ok) [[likely]] return Err::ok;
+  if (first == Err::ok) [[likely]]
+    return Err::ok;
   if (!statuses) return first;
   return fail(Err::in_status, "one of the %d requests failed; MPI_ERROR of its status says how", count);
 }
@@ -158,7 +173,7 @@ Err test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
 Err waitany(int count, MPI_Request* array_of_requests, int* index, MPI_Status* status) noexcept {
   if (Err error = check_all(count, array_of_requests); error != Err::ok) return error;
   const Awaited all{count, array_of_requests};
-  engine().wait_until(&Awaited::is_any_found, &all, nullptr);
+  engine().wait_until(&Awaited::is_any_found, &all, &Awaited::explain);
   *index = all.find_any();
   if (*index == MPI_UNDEFINED) return set_empty_status(status), Err::ok;
   return report(&array_of_requests[*index], *awaited(array_of_requests[*index]), status);
@@ -201,7 +216,7 @@ Err waitsome(int incount, MPI_Request* array_of_requests, int* outcount, int* ar
              MPI_Status* array_of_statuses) noexcept {
   if (Err error = check_all(incount, array_of_requests); error != Err::ok) return error;
   const Awaited all{incount, array_of_requests};
-  engine().wait_until(&Awaited::is_any_found, &all, nullptr);
+  engine().wait_until(&Awaited::is_any_found, &all, &Awaited::explain);
   return report_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 

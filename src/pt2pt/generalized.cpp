@@ -19,7 +19,7 @@ class GeneralizedRequest final : public Request {
     return Err(query_(extra_state_, static_cast<MPI_Status*>(status)));
   }
   Err reported() noexcept override { return free_state(); }
-  void describe(char* text, int bytes_max) const noexcept override;
+  void explain(WaitReason& reason) const noexcept override;
 
  private:
   ~GeneralizedRequest() override { (void)free_state(); }  // after MPI_Request_free nobody asks for the code
@@ -36,8 +36,8 @@ class GeneralizedRequest final : public Request {
   void* const extra_state_;
 };
 
-void GeneralizedRequest::describe(char* text, int bytes_max) const noexcept {
-  std::snprintf(text, std::size_t(bytes_max), "a generalized request, which the program completes itself");
+void GeneralizedRequest::explain(WaitReason& reason) const noexcept {
+  std::snprintf(reason.what, sizeof reason.what, "a generalized request, which the program completes itself");
 }
 
 }  // namespace

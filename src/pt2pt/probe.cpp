@@ -1,5 +1,7 @@
 // Probing: looking at a message before receiving it, with and without taking it out of matching
 // (MPI 5.0, 3.8).
+#include <cstdio>
+
 #include "object/error_origin.hpp"
 #include "object/status.hpp"
 #include "pt2pt/internal.hpp"
@@ -17,6 +19,13 @@ struct Wanted {
   static bool is_found(const void* self) noexcept {
     return static_cast<const Wanted*>(self)->find() != nullptr;
   }
+  static void explain(const void* self, WaitReason& reason) noexcept {
+    const auto& [comm, source, tag] = *static_cast<const Wanted*>(self);
+    std::snprintf(reason.what, sizeof reason.what, "a message to look at");
+    reason.peer = source == match::kAny ? WaitReason::kAny : comm.target_members[source];
+    reason.tag = tag == match::kAny ? WaitReason::kAny : tag;
+    comm.explain(reason);
+  }
 };
 
 void describe(match::Unexpected& message, MPI_Status* status) noexcept {
@@ -26,7 +35,7 @@ void describe(match::Unexpected& message, MPI_Status* status) noexcept {
 }
 
 match::Unexpected* wait_for(const Wanted& wanted) noexcept {
-  wanted.comm.engine->wait_until(&Wanted::is_found, &wanted, nullptr);
+  wanted.comm.engine->wait_until(&Wanted::is_found, &wanted, &Wanted::explain);
   match::Unexpected* const found = wanted.find();
   DUNLIN_ASSERT(found != nullptr);
   return found;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/big_lock.hpp"
 #include "base/log.hpp"
@@ -91,6 +92,7 @@ Err Instance::start() noexcept {
   log::set_rank(boot_->rank());
   report_crashes();
   if (boot_->rank() == 0) Variable::warn_of_unknown();
+  progress::LongWait::set_board(boot_->waits());
   messaging_ = std::make_unique<protocol::Messaging>(boot_->rank(), boot_->size());
   engine_ = std::make_unique<progress::Engine>(*messaging_);
   self_ = std::make_unique<transport::self::Transport>(boot_->rank(), *messaging_);
@@ -182,7 +184,10 @@ Err Instance::stop() noexcept {
   // Everything we hand over must have left, and peers may still read our memory or wait for our answers.
   engine_->wait_until(
       [](const void* m) noexcept { return static_cast<const protocol::Messaging*>(m)->is_idle(); },
-      messaging_.get(), nullptr);
+      messaging_.get(),
+      [](const void*, WaitReason& reason) noexcept {
+        std::snprintf(reason.what, sizeof reason.what, "its messages to leave");
+      });
   if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
   note_unreceived();
   comm::destroy_world(process_);

@@ -162,9 +162,9 @@ std::string Actor::describe() const {
             std::to_string(next.dest) + ", tag " + std::to_string(next.tag);
   }
   for (const Operation& each : running_) {
-    char what[256];
-    from_handle<Request>(each.request)->describe(what, sizeof what);
-    text += std::string("\n  entry ") + std::to_string(each.number) + ": " + what;
+    WaitReason reason;
+    from_handle<Request>(each.request)->explain(reason);
+    text += std::string("\n  entry ") + std::to_string(each.number) + ": " + reason.what;
   }
   return text;
 }

@@ -181,9 +181,9 @@ void World::report_hang(std::span<Request* const> requests) {
   std::string text;
   for (const Request* each : requests) {
     if (!each || each->is_complete) continue;
-    char what[256];
-    each->describe(what, sizeof what);
-    text += std::string("\n  waits: ") + what;
+    WaitReason reason;
+    each->explain(reason);
+    text += std::string("\n  waits: ") + reason.what + " of rank " + std::to_string(reason.peer);
   }
   FAIL() << "nothing moves any more; " << network_.under_way() << " messages under way; seed "
          << network_.weather().seed << text;

@@ -1,0 +1,93 @@
+#include "progress/long_wait.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/big_lock.hpp"
+#include "base/log.hpp"
+#include "base/variable.hpp"
+#include "os/caller.hpp"
+#include "os/clock.hpp"
+
+namespace dunlin::progress {
+namespace {
+
+IntVariable held_back_report{
+    "HELD_BACK_REPORT", 10, "s",
+    "a send that waits longer because its receiver holds too much unexpected data says so", 1};
+IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never",
+                        0};
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kNoteNs = kSecond / 2;  // without movement, until a wait is noted
+
+/// "MPI_Recv" of "PMPI_Recv"; the two are one function.
+const char* name_of_call(const os::Caller& caller) noexcept {
+  return caller.function[0] == 'P' ? caller.function + 1 : caller.function;
+}
+
+WaitReason explained(LongWait::Explain explain, const void* argument) noexcept {
+  WaitReason reason;
+  if (explain) explain(argument, reason);
+  return reason;
+}
+
+/// "from rank 3, tag 7, MPI_COMM_WORLD": what of it there is.
+void print_details(const WaitReason& reason, char* text, std::size_t bytes_max) noexcept {
+  std::size_t used = 0;
+  text[0] = 0;
+  const auto add = [&](const char* format, auto... values) noexcept {
+    if (used < bytes_max)
+      used += std::size_t(std::snprintf(text + used, bytes_max - used, format, values...));
+  };
+  if (reason.peer >= 0) add(", rank %d of the job", reason.peer);
+  if (reason.peer == WaitReason::kAny) add("%s", ", any rank");
+  if (reason.tag >= 0) add(", tag %d", reason.tag);
+  if (reason.tag == WaitReason::kAny) add("%s", ", any tag");
+  if (reason.comm[0]) add(", %s", reason.comm);
+  if (reason.hint[0]) add("; %s", reason.hint);
+}
+
+}  // namespace
+
+void LongWait::slept() noexcept {
+  const std::int64_t now = os::now_ns();
+  if (since_ns_ == 0) since_ns_ = now;
+  if (quiet_since_ns_ == 0) quiet_since_ns_ = now;
+  if (board_ && !is_noted_ && now - quiet_since_ns_ >= kNoteNs) note();
+  const std::int64_t report_ns = wait_report.get() > 0 ? wait_report.get() * kSecond : INT64_MAX;
+  if (!has_reported_ && (now - since_ns_ >= report_ns || now - since_ns_ >= held_back_report.get() * kSecond))
+    report();
+}
+
+void LongWait::note() noexcept {
+  const os::Caller caller = os::find_caller();
+  boot::WaitRecord record;
+  record.since_ns = since_ns_;
+  record.address = caller.address;
+  std::snprintf(record.call, sizeof record.call, "%s", name_of_call(caller));
+  std::snprintf(record.file, sizeof record.file, "%s", caller.file);
+  record.reason = explained(explain_, argument_);
+  place_ = board_->note(record, BigLock::is_needed());
+  is_noted_ = true;
+}
+
+void LongWait::forget() noexcept {
+  board_->forget(place_);
+  is_noted_ = false;
+}
+
+/// Once a wait.
+void LongWait::report() noexcept {
+  const WaitReason reason = explained(explain_, argument_);
+  const std::int64_t waited_s = (os::now_ns() - since_ns_) / kSecond;
+  if (!reason.is_held_back && (wait_report.get() == 0 || waited_s < wait_report.get())) return;
+  has_reported_ = true;
+  char details[384];
+  print_details(reason, details, sizeof details);
+  const char* const call = name_of_call(os::find_caller());
+  log::warn("%s%swaiting for %lld s for %s%s", call, call[0] ? ": " : "", static_cast<long long>(waited_s),
+            reason.what, details);
+}
+
+}  // namespace dunlin::progress
