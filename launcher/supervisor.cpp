@@ -18,6 +18,8 @@
 #include "launcher/give_up.hpp"
 #include "launcher/guard.hpp"
 #include "launcher/start.hpp"
+#include "launcher/threads.hpp"
+#include "launcher/wait_table.hpp"
 #include "os/cpus.hpp"
 #include "os/text_file.hpp"
 
@@ -31,6 +33,7 @@ constexpr int kOutsideGraceMs = 400;  // for the others, when a rank failed that
 constexpr int kCheckMs = 200;         // between looks for ranks that ended without MPI_Init
 constexpr int kOrphanMs = 100;        // for what ranks left behind, after the last rank's end
 constexpr int kEndMs = 500;           // for the kernel to end what got SIGKILL
+constexpr int kDeadlockCode = 123;    // exit code
 constexpr int kStuckReaderMs = 500;   // for whoever reads nothing of our output, once we were told to hurry
 
 long now_ms() noexcept {
@@ -76,7 +79,10 @@ Supervisor::~Supervisor() {
 
 int Supervisor::run() {
   prepare();
-  try_start_all();
+  if (try_start_all() && boot::deadlock_action() != boot::DeadlockAction::ignore) {
+    deadlock_.emplace(*page_, pids());
+    check_deadlock_at_ = now_ms() + deadlock_->pause_ms();
+  }
   while (running_ > 0) {
     loop_.wait(next_wait_ms());
     output_.show_unfinished();
@@ -177,9 +183,13 @@ void Supervisor::on_signal() {
     const int signal = int(info.ssi_signo);
     if (signal == SIGCHLD) {
       reap();
+    } else if (signal == SIGQUIT) {
+      show_waits("who waits for whom (SIGQUIT; the job goes on):");
     } else if (signal == SIGUSR1 || signal == SIGUSR2) {
-      for (const Rank& rank : ranks_)
-        if (rank.is_running) ::kill(rank.pid, signal);  // the programs only, not what they started
+      if (signal == SIGUSR1) show_waits("who waits for whom (SIGUSR1; the job goes on):");
+      for (const Rank& rank : ranks_)  // the programs only, not what they started
+        if (rank.is_running && (signal != SIGUSR1 || takes_signal(rank.pid, signal)))
+          ::kill(rank.pid, signal);
     } else if (signal == SIGCONT) {
       send_to_ranks(SIGCONT);
     } else if (signal == SIGTSTP) {
@@ -214,6 +224,7 @@ void Supervisor::reap() {
     }
     rank_of_pid_.erase(found);
     ranks_[std::size_t(rank)].is_running = false;
+    if (deadlock_) deadlock_->ended(rank);
     --running_;
     pmi_.drain(rank);
     output_.drain(rank);
@@ -286,6 +297,33 @@ void Supervisor::check_initialized() {
          0);
 }
 
+void Supervisor::check_deadlock() {
+  const bool is_found = !is_failed_ && deadlock_->look();
+  check_deadlock_at_ = is_failed_ ? 0 : now_ms() + deadlock_->pause_ms();
+  if (!is_found) return;
+  show_waits("deadlock: every rank waits, and no message is under way:", true);
+  if (boot::deadlock_action() != boot::DeadlockAction::end) return;
+  fail(kDeadlockCode, "the job is ended, since it cannot go on (DUNLIN_DEADLOCK=report only reports it)", 0);
+}
+
+void Supervisor::show_waits(const std::string& title, bool is_deadlock) {
+  output_.say(title);
+  for (const std::string& line : wait_table(*page_, pids(), is_deadlock)) output_.say(line);
+}
+
+std::vector<pid_t> Supervisor::pids() const {
+  std::vector<pid_t> pids;
+  for (const Rank& rank : ranks_) pids.push_back(rank.is_running ? rank.pid : -1);
+  return pids;
+}
+
+/// Whether any rank uses MPI now.
+bool Supervisor::is_mpi_job() const {
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    if (ranks_[rank].is_running && page_->state(int(rank)) == RankState::initialized) return true;
+  return false;
+}
+
 void Supervisor::check_clock() {
   const long now = now_ms();
   if (timeout_at_ != 0 && now >= timeout_at_) {
@@ -293,12 +331,14 @@ void Supervisor::check_clock() {
     is_hurried_ = true;
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%g", job_.timeout_s);
+    if (is_mpi_job()) show_waits("who waits for whom at the end of --timeout:");
     fail(124, std::string("the job did not end within ") + seconds + " s (--timeout)", 0);
   }
   if (check_initialized_at_ != 0 && now >= check_initialized_at_) {
     check_initialized_at_ = now + kCheckMs;
     if (!is_failed_) check_initialized();
   }
+  if (check_deadlock_at_ != 0 && now >= check_deadlock_at_) check_deadlock();
   if (end_at_ != 0 && now >= end_at_) {
     end_at_ = 0;
     kill_at_ = now + kPoliteMs;
@@ -313,7 +353,7 @@ void Supervisor::check_clock() {
 
 int Supervisor::next_wait_ms() const {
   long at = 0;
-  for (const long each : {timeout_at_, check_initialized_at_, end_at_, kill_at_})
+  for (const long each : {timeout_at_, check_initialized_at_, check_deadlock_at_, end_at_, kill_at_})
     if (each != 0 && (at == 0 || each < at)) at = each;
   long wait = at == 0 ? -1 : std::max(0L, at - now_ms());
   for (const long other : {output_.wait_ms(), input_.wait_ms()})

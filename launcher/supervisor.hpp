@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "boot/launch_page.hpp"
 #include "launcher/binding.hpp"
+#include "launcher/deadlock.hpp"
 #include "launcher/event_loop.hpp"
 #include "launcher/input.hpp"
 #include "launcher/job.hpp"
@@ -47,6 +49,10 @@ class Supervisor {
   void report_stop(int rank, int signal);
   void report_abort(int rank, int code);
   void check_initialized();
+  void check_deadlock();
+  std::vector<pid_t> pids() const;
+  bool is_mpi_job() const;
+  void show_waits(const std::string& title, bool is_deadlock = false);
   void check_clock();
   int next_wait_ms() const;
 
@@ -81,6 +87,8 @@ class Supervisor {
   long kill_at_ = 0;          // when they get SIGKILL
   long timeout_at_ = 0;
   long check_initialized_at_ = 0;
+  std::optional<DeadlockWatch> deadlock_;  // unless DUNLIN_DEADLOCK=ignore
+  long check_deadlock_at_ = 0;
 };
 
 }  // namespace dunlin::launcher

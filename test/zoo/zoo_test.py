@@ -1,0 +1,96 @@
+"""Every program of zoo.c under mpirun: deadlocks are found and named, what only looks like one ends well.
+
+usage: zoo_test.py MPIRUN ZOO [NAME]...   Several programs run at a time: they mostly sleep.
+"""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+DEADLOCK = 123  # exit code
+AT_A_TIME = 8
+
+# Name: ranks, and what mpirun says besides the table (a regular expression; lines joined by blanks).
+DEADLOCKS = {
+    "receive_cycle": (3, r"0 +MPI_Recv +a message of up to 4 bytes +2 +7 +MPI_COMM_WORLD .*zoo\.c:\d+.*"
+                         r"rank 0 \(MPI_Recv\) waits for rank 2 \(MPI_Recv\), which waits for rank 1 \(MPI_Recv\), "
+                         r"which waits for rank 0"),
+    "send_cycle": (2, r"1 +MPI_Send +a send of 4194304 bytes \(waiting for a matching receive\).*"
+                      r"rank 0 \(MPI_Send\) waits for rank 1 \(MPI_Send\), which waits for rank 0"),
+    "synchronous_to_self": (1, r"rank 0 \(MPI_Ssend\) waits for itself"),
+    "wildcard": (2, r"any +any +MPI_COMM_WORLD.*rank 0 \(MPI_Recv\) waits for a message from any rank; none is"),
+    "wildcard_taken": (2, r"rank 0 \(MPI_Recv\) waits for rank 1 \(MPI_Recv\), which waits for rank 0"),
+    "wrong_tag": (2, r"rank 1: .*tag 3.*"),
+    "wrong_communicator": (2, r"rank 1: .*other.*"),
+    "collective_order": (3, r"rank 0 \(MPI_Barrier\) waits for rank \d \(MPI_\w+\), which waits for rank 0"),
+    "missing_partner": (3, r"rank 0 \(MPI_Barrier\) waits for rank 2 \(MPI_Recv\), which waits for rank 0"),
+    "lost_root": (3, r"rank 0 \(MPI_Bcast\) waits for rank 1 \(MPI_Bcast\), which waits for rank 2 \(MPI_Bcast\), "
+                     r"which waits for rank 0"),
+    "one_in_finalize": (2, r"rank 0 \(MPI_Recv\) waits for rank 1 \(MPI_Finalize\), which waits for rank 0"),
+    "wait_all": (2, r"rank 0 \(MPI_Waitall\) waits for rank 1 \(MPI_Waitall\), which waits for rank 0"),
+    "wait_any": (2, r"MPI_Waitany +any of 2 requests.*rank 0 \(MPI_Waitany\) waits for any of 2 requests"),
+    "probe": (2, r"rank 0 \(MPI_Probe\) waits for rank 1 \(MPI_Probe\), which waits for rank 0"),
+    "nonblocking_collective": (2, r"rank 0 \(MPI_Wait\) waits for rank 1 \(MPI_Wait\), which waits for rank 0"),
+    "two_communicators": (2, r"blue.*red.*rank 0 \(MPI_Barrier\) waits for rank 1 \(MPI_Barrier\)"),
+    "duplicate_or_not": (2, r"rank 1 \(MPI_Finalize\) waits for rank 0, which has ended"),
+    "threads": (2, r"( 0 +MPI_Recv .*){2}( 1 +MPI_Recv .*){2}rank 0 \(MPI_Recv\) waits for rank 1"),
+}
+# Name: ranks.
+OTHERS = {
+    "sleeps": 3, "computes": 2, "test_loop": 2, "probe_loop": 2, "stopped": 2, "stopped_while_waiting": 2,
+    "slow_stream": 2, "callback_sleeps": 3, "child_process": 2, "before_init": 2, "thread_sleeps": 2,
+    "thread_reads": 2, "thread_waits_for_process": 2, "generalized": 1,
+}  # fmt: skip
+
+
+def run(mpirun, zoo, name, ranks):
+    job = subprocess.run(
+        [mpirun, "--timeout", "60", "-n", str(ranks), zoo, name], capture_output=True, text=True
+    )
+    return job.returncode, job.stderr.replace("\n", " ")
+
+
+def check_deadlock(mpirun, zoo, name):
+    ranks, expected = DEADLOCKS[name]
+    code, said = run(mpirun, zoo, name, ranks)
+    if code != DEADLOCK or "mpirun: deadlock: every rank waits" not in said:
+        return "code %d instead of a deadlock: %s" % (code, said)
+    return None if re.search(expected, said) else "said: %s\n  wanted: %s" % (said, expected)
+
+
+def check_other(mpirun, zoo, name):
+    code, said = run(mpirun, zoo, name, OTHERS[name])
+    return None if code == 0 and "deadlock" not in said else "code %d: %s" % (code, said)
+
+
+def check_dump(mpirun, zoo, _):
+    """On SIGQUIT and SIGUSR1 mpirun says who waits, and the job goes on."""
+    job = subprocess.Popen(
+        [mpirun, "--timeout", "60", "-n", "2", zoo, "sleeps"], stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(2)
+    job.send_signal(signal.SIGQUIT)
+    job.send_signal(signal.SIGUSR1)
+    said = job.communicate()[1].replace("\n", " ")
+    wanted = r"SIGQUIT.* 0 +sleeps, does not wait in MPI.* 1 +MPI_Recv .* 0 +1 +MPI_COMM_WORLD"
+    return None if job.returncode == 0 and re.search(wanted, said) and "SIGUSR1" in said else said
+
+
+def main():
+    mpirun, zoo, *wanted = sys.argv[1:]
+    checks = [(name, check_other) for name in OTHERS]
+    checks += [(name, check_deadlock) for name in DEADLOCKS] + [("dump", check_dump)]
+    if wanted:
+        checks = [each for each in checks if each[0] in wanted]
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        faults = list(pool.map(lambda each: each[1](mpirun, zoo, each[0]), checks))
+    for (name, _), fault in zip(checks, faults):
+        print("%-26s %s" % (name, fault or "ok"))
+    return any(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
