@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/variable.hpp"
+#include "os/caller.hpp"
 
 namespace dunlin::runtime {
 namespace {
@@ -61,6 +62,10 @@ void report(int signal, siginfo_t* info, void*) noexcept {
     else
       log::warn("signal %d (%s), sent by process %d; its calls, the innermost first:", signal, name,
                 info->si_pid);
+    const os::Caller caller = os::find_caller(kOwnFrames + 1);
+    if (signal == SIGSEGV && info->si_code > 0 && caller.function[0])
+      log::warn("%s reached for that address: one of its arguments is a buffer or a handle that is none",
+                caller.function + (caller.function[0] == 'P' ? 1 : 0));
     Frames frames;
     _Unwind_Backtrace(note_frame, &frames);
     ::backtrace_symbols_fd(frames.at, frames.count, STDERR_FILENO);

@@ -53,13 +53,17 @@ Err is_thread_main(int* flag) noexcept {
   return *flag = pthread_equal(main_thread, pthread_self()) != 0, Err::ok;
 }
 
-Err abort(Comm& comm, int errorcode) noexcept {
+void end_job(int errorcode, const char* sentence) noexcept {
   os::flush_standard_streams();
+  Instance::current()->boot().abort(errorcode, sentence);
+  log::die("%s, and the launcher let it live", sentence);  // not reached: Boot::abort does not return
+}
+
+Err abort(Comm& comm, int errorcode) noexcept {
   char sentence[256];
   std::snprintf(sentence, sizeof sentence, "called MPI_Abort with error code %d on %s", errorcode,
                 comm.name[0] ? comm.name : "a communicator without a name");
-  Instance::current()->boot().abort(errorcode, sentence);
-  log::die("%s, and the launcher let it live", sentence);  // not reached: Boot::abort does not return
+  end_job(errorcode, sentence);
 }
 
 }  // namespace dunlin::runtime

@@ -19,6 +19,8 @@ Err is_thread_main(int* flag) noexcept;
 Err session_init(Info* info, Errhandler& errhandler, Session** session) noexcept;
 Err session_finalize(Session& session) noexcept;
 Err session_get_info(Session& session, Info** info_used) noexcept;
+/// Ends all ranks; "rank N <sentence>" reaches standard error.
+[[noreturn]] void end_job(int errorcode, const char* sentence) noexcept;
 /// Does not return.
 Err abort(Comm& comm, int errorcode) noexcept;
 

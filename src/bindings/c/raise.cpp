@@ -2,6 +2,7 @@
 
 #include "bindings/c/raise.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "object/life.hpp"
 #include "object/session.hpp"
 #include "os/standard_streams.hpp"
+#include "runtime/functions.hpp"
 
 namespace dunlin::bindings {
 namespace {
@@ -73,13 +75,14 @@ const char* null_handle_name(std::uintptr_t value) noexcept {
 }
 
 /// Ends the job with one sentence.
-int end_job(MPI_Comm comm, Err error, const char* call) noexcept {
+int end_job(Err error, const char* call) noexcept {
   const char* detail = error_detail(error);
   log::warn("%s failed: %s (%s)", call, *detail ? detail : "the library knows no more", class_name(error));
-  static bool is_ending = false;  // an abort that itself fails must not come back here
-  if (!is_ending && Life::is_usable()) {
-    is_ending = true;
-    PMPI_Abort(comm, int(error));
+  if (Life::is_usable()) {
+    char sentence[256];
+    std::snprintf(sentence, sizeof sentence, "ended the job after an error of %s (%s)", call,
+                  class_name(error));
+    runtime::end_job(int(error), sentence);
   }
   os::flush_standard_streams();
   std::_Exit(int(error) & 0x7f);
@@ -107,9 +110,8 @@ int call_handler(Errhandler* errhandler, void* handle, Err error, const char* ca
     case Errhandler::Type::returns:
       break;
     case Errhandler::Type::fatal:
-      return end_job(MPI_COMM_WORLD, error, call);
     case Errhandler::Type::abort:
-      return end_job(static_cast<MPI_Comm>(handle), error, call);
+      return end_job(error, call);
     // All signatures of error handlers are (handle*, int*, ...) with handles of pointer size.
     default:
       reinterpret_cast<void (*)(void**, int*, ...)>(errhandler->function)(&handle, &code, call);
