@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes everything that follows from the standard's interface: include/mpi.h and src/bindings/c/*.cpp.
+"""Writes everything that follows from the standard's interface: include/mpi.h, src/bindings/c/*.cpp and their Fortran kin.
 
 Run it after editing anything in this folder, or after adding a function to a src/*/functions.hpp:
 
@@ -15,6 +15,9 @@ from pathlib import Path
 
 import declarations
 import files
+import fortran
+import fortran_modules
+import fortran_tests
 import header
 import interface
 import tables
@@ -32,6 +35,10 @@ def main():
     texts = {"include/mpi.h": header.header(functions, interface.callbacks(), constants)}
     texts.update(bindings.texts())
     texts.update(tables.texts(functions, constants, bindings))
+    procedures = fortran.procedures()
+    texts.update(fortran.texts(procedures))
+    texts.update(fortran_modules.texts(procedures))
+    texts.update(fortran_tests.texts(procedures))
     for path, text in texts.items():
         target = options.to / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-// mpicc, mpicxx, mpic++, mpiCC: run the compiler with what a program needs to find mpi.h and the library.
+// mpicc, mpicxx, mpic++, mpiCC, mpifort, mpif90, mpif77, mpifc: run the compiler with what a program needs to
+// find mpi.h, mpif.h, the modules and the libraries.
 //
-// One program under several names (links); the name says which compiler.  mpifort, mpif90 and mpif77 say that
-// there is no Fortran yet: without them a shell would take those of another MPI library.  It finds headers
+// One program under several names (links); the name says which compiler.  It finds headers
 // and library from its own place, so that build tree, installation and a moved installation work alike.  It
 // answers the questions that build systems know from MPICH (-show, -compile-info, -link-info), Open MPI
 // (-showme, -showme:compile, ...) and others (-show-incdir, ...).
@@ -20,20 +20,22 @@ namespace {
 using Words = std::vector<std::string>;
 
 struct Wrapper {
-  std::string name;          // "mpicc"
-  std::string compiler;      // "cc"
+  std::string name;      // "mpicc"
+  std::string compiler;  // "cc"
   std::string include_dir;
   std::string library_dir;
+  bool is_fortran = false;
 
   Words compile_words() const {
-    // A compiler searches /usr/include itself, and naming it would change the order of its own headers.
-    return include_dir == "/usr/include" ? Words{} : Words{"-I" + include_dir};
+    // A C compiler searches /usr/include itself, and naming it would change the order of its own headers.
+    return include_dir == "/usr/include" && !is_fortran ? Words{} : Words{"-I" + include_dir};
   }
+  Words libraries() const { return is_fortran ? Words{"mpifort_abi", "mpi_abi"} : Words{"mpi_abi"}; }
   Words link_words() const {
     Words words;
     if (library_dir != "/usr/lib")
       words = {"-L" + library_dir, "-Wl,-rpath," + library_dir, "-Wl,--enable-new-dtags"};
-    words.push_back("-lmpi_abi");
+    for (const auto& library : libraries()) words.push_back("-l" + library);
     return words;
   }
 };
@@ -62,10 +64,12 @@ Wrapper make_wrapper(const char* called_as) {
   Wrapper wrapper;
   wrapper.name = called_as;
   wrapper.name.erase(0, wrapper.name.find_last_of('/') + 1);
+  wrapper.is_fortran = wrapper.name.starts_with("mpif");
   bool is_cxx = false;
   for (const char* mark : {"xx", "++", "CC"}) is_cxx = is_cxx || wrapper.name.find(mark) != std::string::npos;
   wrapper.compiler = is_cxx ? from_environment("MPICXX_CXX", DUNLIN_DEFAULT_CXX)
                             : from_environment("MPICC_CC", DUNLIN_DEFAULT_CC);
+  if (wrapper.is_fortran) wrapper.compiler = from_environment("MPIFORT_FC", DUNLIN_DEFAULT_FC);
   const std::string top = prefix();
   wrapper.include_dir = top + "/" DUNLIN_INCLUDE_DIR;
   wrapper.library_dir = top + "/" DUNLIN_LIBRARY_DIR;
@@ -91,10 +95,11 @@ int help(const Wrapper& wrapper) {
       "  -link-info, -showme:link          what is added when linking\n"
       "  -show-incdir, -showme:incdirs     the folder of mpi.h\n"
       "  -show-libdir, -showme:libdirs     the folder of the library\n"
-      "  -show-libs, -showme:libs          the library's name as -l wants it\n"
+      "  -show-libs, -showme:libs          the libraries' names as -l wants them\n"
       "  -showme:command         the compiler\n"
       "  -showme:version         the version of Dunlin\n"
-      "  -cc=NAME, -cxx=NAME     another compiler (or MPICC_CC, MPICXX_CXX in the environment)\n",
+      "  -cc=NAME, -cxx=NAME, -fc=NAME     another compiler (or MPICC_CC, MPICXX_CXX, MPIFORT_FC in the "
+      "environment)\n",
       wrapper.name.c_str(), wrapper.compiler.c_str());
   return 0;
 }
@@ -113,7 +118,7 @@ int answer(const Wrapper& wrapper, std::string_view argument) {
   if (is({"-showme:link", "--showme:link"})) return print(wrapper.link_words());
   if (is({"-show-incdir", "-showme:incdirs", "--showme:incdirs"})) return print({wrapper.include_dir});
   if (is({"-show-libdir", "-showme:libdirs", "--showme:libdirs"})) return print({wrapper.library_dir});
-  if (is({"-show-libs", "-showme:libs", "--showme:libs"})) return print({"mpi_abi"});
+  if (is({"-show-libs", "-showme:libs", "--showme:libs"})) return print(wrapper.libraries());
   if (is({"-showme:command", "--showme:command"})) return print({wrapper.compiler});
   if (is({"-showme:version", "--showme:version"})) return print({wrapper.name + ": Dunlin " DUNLIN_VERSION});
   if (is({"-showme:help", "--showme:help"})) return help(wrapper);
@@ -135,10 +140,10 @@ bool is_without_link(const Words& arguments) {
 
 int main(int argc, char** argv) {
   Wrapper wrapper = make_wrapper(argv[0]);
-  if (wrapper.name.starts_with("mpif")) {
+  if (wrapper.is_fortran && !is_there(wrapper.library_dir + "/libmpifort_abi.so")) {
     std::fprintf(stderr,
-                 "%s: Dunlin has no Fortran interface yet (mpi_f08, mpi, mpif.h); C and C++ programs are "
-                 "built by mpicc and mpicxx\n",
+                 "%s: this Dunlin was built without a Fortran compiler; C and C++ programs are built by "
+                 "mpicc and mpicxx\n",
                  wrapper.name.c_str());
     return 1;
   }
@@ -148,8 +153,13 @@ int main(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "-show" || argument == "-showme" || argument == "--showme") {
       only_show = true;
-    } else if (argument.starts_with("-cc=") || argument.starts_with("-cxx=")) {
+    } else if (argument.starts_with("-cc=") || argument.starts_with("-cxx=") ||
+               argument.starts_with("-fc=")) {
       wrapper.compiler = argument.substr(argument.find('=') + 1);
+    } else if (wrapper.is_fortran && (argument == "-fdefault-integer-8" || argument == "-i8")) {
+      std::fprintf(stderr, "%s: %s: the INTEGER of this MPI library has 4 bytes\n", wrapper.name.c_str(),
+                   argv[i]);
+      return 1;
     } else if (const int status = answer(wrapper, argument); status >= 0) {
       return status;
     } else if (!argument.empty()) {
@@ -169,6 +179,6 @@ int main(int argc, char** argv) {
   words.push_back(nullptr);
   execvp(words[0], words.data());
   std::fprintf(stderr, "%s: cannot run the compiler '%s': %s; name another with %s\n", wrapper.name.c_str(),
-               wrapper.compiler.c_str(), std::strerror(errno), "-cc=NAME (or -cxx=NAME)");
+               wrapper.compiler.c_str(), std::strerror(errno), "-cc=NAME (or -cxx=NAME, -fc=NAME)");
   return 127;
 }

@@ -1,0 +1,38 @@
+// Tells the C library, when this one is loaded, how Fortran represents its types (MPI 5.0, 20, "Fortran Type
+// Registration").  Types with a length in their name follow the compiler: gfortran and flang have no REAL*2,
+// and a REAL*16 where C has a type of 128 bits.
+#include <string>
+
+#include "bindings/fortran/arguments.hpp"
+
+namespace {
+
+void set(MPI_Info info, const std::string& key, const char* value) noexcept {
+  PMPI_Info_set(info, key.c_str(), value);
+}
+
+[[gnu::constructor]] void register_types() noexcept {
+  MPI_Fint is_true = 1, is_false = 0;
+  PMPI_Abi_set_fortran_booleans(int(sizeof is_true), &is_true, &is_false);
+
+  MPI_Info info = MPI_INFO_NULL;
+  if (PMPI_Info_create(&info) != MPI_SUCCESS) return;
+  set(info, "mpi_logical_size", "4");
+  set(info, "mpi_integer_size", "4");
+  set(info, "mpi_real_size", "4");
+  set(info, "mpi_double_precision_size", "8");
+  for (const char* type : {"logical", "integer"})
+    for (const char* bytes : {"1", "2", "4", "8", "16"})
+      set(info, "mpi_" + std::string(type) + bytes + "_supported", "true");
+  for (const char* bytes : {"4", "8", "16"})
+    set(info, "mpi_real" + std::string(bytes) + "_supported", "true");
+  for (const char* bytes : {"8", "16", "32"})
+    set(info, "mpi_complex" + std::string(bytes) + "_supported", "true");
+  set(info, "mpi_real2_supported", "false");
+  set(info, "mpi_complex4_supported", "false");
+  set(info, "mpi_double_complex_supported", "true");
+  PMPI_Abi_set_fortran_info(info);
+  PMPI_Info_free(&info);
+}
+
+}  // namespace
