@@ -36,6 +36,10 @@ ONE_MESSAGE = re.compile(r"i?(neighbor_)?(all)?gatherv?(_init)?\.sendbuf|i?scatt
                          r"i?bcast(_init)?\.buffer")
 
 
+# Calls whose usual case comes first and must be short: predefined handles and, in mpi_f08, a plain buffer.
+HOT = {"MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"}
+
+
 @dataclass
 class Argument:
     """A dummy argument in Fortran."""
@@ -112,8 +116,8 @@ def procedures():
 class Call:
     """One external procedure: its parameters and the C call that it makes."""
 
-    def __init__(self, procedure, large=False, descriptors=False, f08=False):
-        self.procedure, self.descriptors, self.f08 = procedure, descriptors, f08
+    def __init__(self, procedure, large=False, descriptors=False, f08=False, plain=False):
+        self.procedure, self.is_large, self.descriptors, self.f08, self.plain = procedure, large, descriptors, f08, plain
         self.function = procedure.large if large else procedure.narrow
         self.given = {a.name: a for a in (procedure.large_arguments if large else procedure.arguments)}
         self.order = list(self.given)
@@ -155,12 +159,14 @@ class Call:
             kind = {"in": "Changed" if p.stars else "to_c", "inout": "Changed", "out": "Made"}[a.direction]
             if kind == "Changed":                    # MPI_CANCEL takes an address in C and changes nothing
                 self.take(a, f"MPI_Fint* {name}")
+            if kind == "to_c" and self.plain:
+                kind = "predefined"
             return f"{kind}<{p.base}>({name})"
         if a.kind == "BUFFER":
             if self.descriptors:
                 return self.take(a, f"const CFI_cdesc_t* {name}")
             self.take(a, f"{'const ' if p.constant else ''}void* {name}")
-            return f"fortran::address({name})"
+            return name if self.plain else f"fortran::address({name})"
         if a.kind in ("C_BUFFER", "LOGICAL_VOID"):
             return self.take(a, f"void* {name}")
         if a.kind == "C_BUFFER2":
@@ -267,18 +273,34 @@ class Call:
         is_subroutine = self.procedure.is_subroutine
         if is_subroutine:
             parameters.append("MPI_Fint* ierror")
-        returns = "void" if is_subroutine else self.function.returns
-        lines = [wrap(f'extern "C" {returns} p{symbol}_({", ".join(parameters + self.lengths)}) noexcept {{')]
+        declared = ", ".join(parameters + self.lengths)
+        body = []
         if self.refused:
             condition = " || ".join(f"!is_contiguous(*{name})" for name in self.refused)
-            lines += [wrap(f"  if ({condition}) [[unlikely]]"),
-                      f'    return answer(ierror, refuse_subarray(comm, "{self.procedure.name}"));']
-        lines += self.before
-        if is_subroutine:
-            lines.append(wrap(f"  answer(ierror, {expression});"))
-        else:
-            lines.append(f"  return {expression};")
-        return lines + ["}", f"#pragma weak {symbol}_ = p{symbol}_"]
+            body += [wrap(f"  if ({condition}) [[unlikely]]"),
+                     f'    return answer(ierror, refuse_subarray(comm, "{self.procedure.name}"));']
+        body += self.before
+        body.append(wrap(f"  answer(ierror, {expression});" if is_subroutine else f"  return {expression};"))
+        head = wrap(f'extern "C" {"void" if is_subroutine else self.function.returns} p{symbol}_({declared}) noexcept {{')
+        lines = [head, *body, "}"]
+        if self.procedure.name in HOT and not self.is_large:
+            general = f"{symbol[4:]}_general"
+            lines = [wrap(f"[[gnu::noinline]] static void {general}({declared}) noexcept {{"), *body, "}",
+                     head, *self.usual_case(general), "}"]
+        return lines + [f"#pragma weak {symbol}_ = p{symbol}_"]
+
+    def usual_case(self, general):
+        names = [*self.order, "ierror"]
+        otherwise = wrap(f"  {general}({', '.join(names)});")
+        if self.descriptors:                         # a plain buffer goes the way of mpif.h
+            names[names.index("buf")] = "buf->base_addr"
+            return ["  if (is_plain(*buf)) [[likely]]", wrap(f"    return p{self.procedure.name.lower()}_({', '.join(names)});"),
+                    otherwise]
+        plain = Call(self.procedure, plain=True).expression()
+        conditions = ["!is_special(buf)", "are_predefined(datatype, comm)"]
+        if "status" in self.given:
+            conditions.append("!is_special(status)")
+        return [wrap(f"  if ({' && '.join(conditions)}) [[likely]]"), wrap(f"    return answer(ierror, {plain});"), otherwise]
 
 
 def symbols(procedure):

@@ -5,7 +5,8 @@
 // and only what the C call has set.  An INTEGER is an int, and a LOGICAL is an int of 0 or 1, as gfortran and
 // flang have them; so both are passed on as they are.
 //
-// hot path: MPI_SEND takes at most 25 instructions more than MPI_Send (test/fortran/overhead.py).
+// hot path: MPI_SEND takes at most 25 instructions more than MPI_Send, from mpi_f08 some more
+// (test/fortran/overhead.py).
 #pragma once
 
 // What mpi.h and this folder declare is what the library shows.
@@ -92,10 +93,23 @@ inline int to_int(MPI_Request handle) noexcept { return PMPI_Request_toint(handl
 inline int to_int(MPI_Session handle) noexcept { return PMPI_Session_toint(handle); }
 inline int to_int(MPI_Win handle) noexcept { return PMPI_Win_toint(handle); }
 
+/// An integer that is no error has no sign, which saves instructions.
+inline unsigned value_of(const MPI_Fint* handle) noexcept {
+  return *reinterpret_cast<const unsigned*>(handle);
+}
+inline bool is_predefined(const MPI_Fint* handle) noexcept { return value_of(handle) < kPredefinedHandles; }
+inline bool are_predefined(const MPI_Fint* one, const MPI_Fint* other) noexcept {
+  return (value_of(one) | value_of(other)) < kPredefinedHandles;  // a power of 2
+}
+
+template <class Handle>
+inline Handle predefined(const MPI_Fint* handle) noexcept {
+  return reinterpret_cast<Handle>(std::uintptr_t(value_of(handle)));
+}
 template <class Handle>
 inline Handle to_c(const MPI_Fint* handle) noexcept {
-  if (unsigned(*handle) < kPredefinedHandles) [[likely]]
-    return reinterpret_cast<Handle>(std::uintptr_t(unsigned(*handle)));
+  if (is_predefined(handle)) [[likely]]
+    return predefined<Handle>(handle);
   return from_int(*handle, Handle{});
 }
 template <class Handle>

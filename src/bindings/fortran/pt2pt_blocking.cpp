@@ -28,18 +28,33 @@ extern "C" void pmpi_bsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* cou
 }
 #pragma weak mpi_bsend_c_f08ts_ = pmpi_bsend_c_f08ts_
 
-extern "C" void pmpi_recv_(void* buf, const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* source,
-    const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) noexcept {
+[[gnu::noinline]] static void recv_general(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status,
+    MPI_Fint* ierror) noexcept {
   answer(ierror, MPI_Recv(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *source, *tag,
       to_c<MPI_Comm>(comm), fortran::status(status)));
 }
+extern "C" void pmpi_recv_(void* buf, const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* source,
+    const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) noexcept {
+  if (!is_special(buf) && are_predefined(datatype, comm) && !is_special(status)) [[likely]]
+    return answer(ierror, MPI_Recv(buf, *count, predefined<MPI_Datatype>(datatype), *source, *tag,
+        predefined<MPI_Comm>(comm), fortran::status(status)));
+  recv_general(buf, count, datatype, source, tag, comm, status, ierror);
+}
 #pragma weak mpi_recv_ = pmpi_recv_
-extern "C" void pmpi_recv_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status,
-    MPI_Fint* ierror) noexcept {
+[[gnu::noinline]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const MPI_Fint* count,
+    const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm,
+    MPI_Fint* status, MPI_Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Recv(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *source,
       *tag, to_c<MPI_Comm>(comm), fortran::status(status)));
+}
+extern "C" void pmpi_recv_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status,
+    MPI_Fint* ierror) noexcept {
+  if (is_plain(*buf)) [[likely]]
+    return pmpi_recv_(buf->base_addr, count, datatype, source, tag, comm, status, ierror);
+  recv_f08ts_general(buf, count, datatype, source, tag, comm, status, ierror);
 }
 #pragma weak mpi_recv_f08ts_ = pmpi_recv_f08ts_
 extern "C" void pmpi_recv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
@@ -72,17 +87,31 @@ extern "C" void pmpi_rsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* cou
 }
 #pragma weak mpi_rsend_c_f08ts_ = pmpi_rsend_c_f08ts_
 
-extern "C" void pmpi_send_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+[[gnu::noinline]] static void send_general(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
     const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
   answer(ierror, MPI_Send(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_send_ = pmpi_send_
-extern "C" void pmpi_send_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+extern "C" void pmpi_send_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
     const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+  if (!is_special(buf) && are_predefined(datatype, comm)) [[likely]]
+    return answer(ierror, MPI_Send(buf, *count, predefined<MPI_Datatype>(datatype), *dest, *tag,
+        predefined<MPI_Comm>(comm)));
+  send_general(buf, count, datatype, dest, tag, comm, ierror);
+}
+#pragma weak mpi_send_ = pmpi_send_
+[[gnu::noinline]] static void send_f08ts_general(const CFI_cdesc_t* buf, const MPI_Fint* count,
+    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm,
+    MPI_Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Send(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
       *tag, to_c<MPI_Comm>(comm)));
+}
+extern "C" void pmpi_send_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+  if (is_plain(*buf)) [[likely]]
+    return pmpi_send_(buf->base_addr, count, datatype, dest, tag, comm, ierror);
+  send_f08ts_general(buf, count, datatype, dest, tag, comm, ierror);
 }
 #pragma weak mpi_send_f08ts_ = pmpi_send_f08ts_
 extern "C" void pmpi_send_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,

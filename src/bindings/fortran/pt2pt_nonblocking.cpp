@@ -31,19 +31,34 @@ extern "C" void pmpi_ibsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* co
 }
 #pragma weak mpi_ibsend_c_f08ts_ = pmpi_ibsend_c_f08ts_
 
-extern "C" void pmpi_irecv_(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+[[gnu::noinline]] static void irecv_general(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
     const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
   answer(ierror, MPI_Irecv(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *source, *tag,
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_irecv_ = pmpi_irecv_
-extern "C" void pmpi_irecv_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+extern "C" void pmpi_irecv_(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
     const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  if (!is_special(buf) && are_predefined(datatype, comm)) [[likely]]
+    return answer(ierror, MPI_Irecv(buf, *count, predefined<MPI_Datatype>(datatype), *source, *tag,
+        predefined<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  irecv_general(buf, count, datatype, source, tag, comm, request, ierror);
+}
+#pragma weak mpi_irecv_ = pmpi_irecv_
+[[gnu::noinline]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const MPI_Fint* count,
+    const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm,
+    MPI_Fint* request, MPI_Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Irecv(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *source,
       *tag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+}
+extern "C" void pmpi_irecv_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
+    MPI_Fint* ierror) noexcept {
+  if (is_plain(*buf)) [[likely]]
+    return pmpi_irecv_(buf->base_addr, count, datatype, source, tag, comm, request, ierror);
+  irecv_f08ts_general(buf, count, datatype, source, tag, comm, request, ierror);
 }
 #pragma weak mpi_irecv_f08ts_ = pmpi_irecv_f08ts_
 extern "C" void pmpi_irecv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
@@ -79,19 +94,34 @@ extern "C" void pmpi_irsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* co
 }
 #pragma weak mpi_irsend_c_f08ts_ = pmpi_irsend_c_f08ts_
 
-extern "C" void pmpi_isend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+[[gnu::noinline]] static void isend_general(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
     const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
   answer(ierror, MPI_Isend(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_isend_ = pmpi_isend_
-extern "C" void pmpi_isend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+extern "C" void pmpi_isend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
     const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  if (!is_special(buf) && are_predefined(datatype, comm)) [[likely]]
+    return answer(ierror, MPI_Isend(buf, *count, predefined<MPI_Datatype>(datatype), *dest, *tag,
+        predefined<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  isend_general(buf, count, datatype, dest, tag, comm, request, ierror);
+}
+#pragma weak mpi_isend_ = pmpi_isend_
+[[gnu::noinline]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const MPI_Fint* count,
+    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm,
+    MPI_Fint* request, MPI_Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Isend(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
       *tag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+}
+extern "C" void pmpi_isend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
+    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
+    MPI_Fint* ierror) noexcept {
+  if (is_plain(*buf)) [[likely]]
+    return pmpi_isend_(buf->base_addr, count, datatype, dest, tag, comm, request, ierror);
+  isend_f08ts_general(buf, count, datatype, dest, tag, comm, request, ierror);
 }
 #pragma weak mpi_isend_f08ts_ = pmpi_isend_f08ts_
 extern "C" void pmpi_isend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,

@@ -25,6 +25,11 @@ inline bool is_contiguous(const CFI_cdesc_t& buffer) noexcept {
   return true;
 }
 
+/// Whether a look or two tell that the buffer is contiguous: scalars and most vectors.
+inline bool is_plain(const CFI_cdesc_t& buffer) noexcept {
+  return buffer.rank == 0 || (buffer.rank == 1 && buffer.dim[0].sm == CFI_index_t(buffer.elem_len));
+}
+
 /// A buffer of `count` elements of a datatype, for calls that send or receive it as one message.
 class Message {
  public:
