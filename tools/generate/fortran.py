@@ -294,13 +294,14 @@ class Call:
         otherwise = wrap(f"  {general}({', '.join(names)});")
         if self.descriptors:                         # a plain buffer goes the way of mpif.h
             names[names.index("buf")] = "buf->base_addr"
-            return ["  if (is_plain(*buf)) [[likely]]", wrap(f"    return p{self.procedure.name.lower()}_({', '.join(names)});"),
-                    otherwise]
+            usual = f"    return p{self.procedure.name.lower()}_({', '.join(names)});"
+            return ["  if (is_plain(*buf)) [[likely]]", wrap(usual), otherwise]
         plain = Call(self.procedure, plain=True).expression()
         conditions = ["!is_special(buf)", "are_predefined(datatype, comm)"]
         if "status" in self.given:
             conditions.append("!is_special(status)")
-        return [wrap(f"  if ({' && '.join(conditions)}) [[likely]]"), wrap(f"    return answer(ierror, {plain});"), otherwise]
+        return [wrap(f"  if ({' && '.join(conditions)}) [[likely]]"), wrap(f"    return answer(ierror, {plain});"),
+                otherwise]
 
 
 def symbols(procedure):
