@@ -29,7 +29,7 @@ def main():
                                  check=True).stdout
     wrong = 0
     for name, (calls, most) in BUDGET.items():
-        found = re.findall(rf"^\s*([\d,]+) [^=]*:p?{name}(?=\s|$)", listing, re.M)
+        found = re.findall(rf"^\s*([\d,]+) \([^)]*\)\s+(?!=>)\S*:p?{name}(?=\s|$)", listing, re.M)
         each = sum(int(count.replace(",", "")) for count in found) / calls if found else float("inf")
         print(f"{name}: {each:.0f} instructions, at most {most}")
         wrong += each > most
