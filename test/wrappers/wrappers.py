@@ -132,6 +132,7 @@ class Wrappers(unittest.TestCase):
         self.assertIn("MPI 5.0", self.run_here("dunlin-info", "--version"))
         self.assertIn("real MPI_Get_version\n", self.run_here("dunlin-info", "--list"))
         self.assertRegex(self.run_here("dunlin-info", "--coverage"), r"Together \d+ of 70\d calls work")
+        self.assertRegex(self.run_here("dunlin-info", "--coverage"), r"\nFortran.*(has \d+ of them|not there)")
         sizes = self.run_here("dunlin-info", "--transport", DUNLIN_SHARED_COPY_BYTES="5k", DUNLIN_EAGER_BYTES="32k")
         self.assertRegex(sizes, r"up to 32 KiB +through the channel")
         self.assertRegex(sizes, r"from 5 KiB +in place where a buffer maps")

@@ -113,6 +113,11 @@ def procedures():
     return sorted(found, key=lambda p: p.name.lower())
 
 
+def names_in_c(found):
+    """The C calls, large ones too, that Fortran has."""
+    return {f.name for p in found for f in (p.narrow, p.large) if f}
+
+
 class Call:
     """One external procedure: its parameters and the C call that it makes."""
 

@@ -34,8 +34,8 @@ def main():
     bindings = files.Bindings(functions, declarations.declarations(ROOT))
     texts = {"include/mpi.h": header.header(functions, interface.callbacks(), constants)}
     texts.update(bindings.texts())
-    texts.update(tables.texts(functions, constants, bindings))
     procedures = fortran.procedures()
+    texts.update(tables.texts(functions, constants, bindings, fortran.names_in_c(procedures)))
     texts.update(fortran.texts(procedures))
     texts.update(fortran_modules.texts(procedures))
     texts.update(fortran_tests.texts(procedures))

@@ -23,8 +23,9 @@ inline constexpr int kErrorNameCount = int(sizeof kErrorNames / sizeof *kErrorNa
 """
 
 
-def coverage(bindings):
-    rows = "\n".join(f'    {{"{name}", "{chapter}", {"true" if real else "false"}}},'
+def coverage(bindings, in_fortran):
+    word = lambda truth: "true" if truth else "false"
+    rows = "\n".join(f'    {{"{name}", "{chapter}", {word(real)}, {word(name in in_fortran)}}},'
                      for name, chapter, real in bindings.coverage())
     return f"""\
 // Which calls of the standard are real in this version, and where the standard describes them.
@@ -34,7 +35,8 @@ def coverage(bindings):
 struct CoveredCall {{
   const char* name;
   const char* where;
-  bool is_real;  // false: answers MPI_ERR_UNSUPPORTED_OPERATION
+  bool is_real;     // false: answers MPI_ERR_UNSUPPORTED_OPERATION
+  bool in_fortran;  // mpif.h, mpi or mpi_f08 has it
 }};
 
 inline constexpr CoveredCall kCoverage[] = {{
@@ -92,10 +94,10 @@ def exports(functions):
     return "".join(f"{prefix}{name}\n" for prefix in ("", "P") for name in sorted(names))
 
 
-def texts(functions, constants, bindings):
+def texts(functions, constants, bindings, in_fortran):
     return {
         "src/bindings/c/error_names.hpp": error_names(constants),
-        "tools/info/coverage.hpp": coverage(bindings),
+        "tools/info/coverage.hpp": coverage(bindings, in_fortran),
         "test/abi/constants.c": constant_checks(constants),
         "test/abi/calls.inc": zero_calls(functions),
         "test/static/exports.txt": exports(functions),

@@ -63,6 +63,16 @@ void print_coverage() {
       "\nTogether %zu of %zu calls work.  The others return MPI_ERR_UNSUPPORTED_OPERATION\n"
       "through the error handler of their communicator.\n",
       real, all);
+  std::size_t real_in_fortran = 0, all_in_fortran = 0;
+  for (const auto& call : kCoverage) {
+    all_in_fortran += call.in_fortran;
+    real_in_fortran += call.in_fortran && call.is_real;
+  }
+  if (DUNLIN_HAS_FORTRAN)
+    std::printf("Fortran (mpif.h, mpi, mpi_f08) has %zu of them, of which %zu work.\n", all_in_fortran,
+                real_in_fortran);
+  else
+    std::printf("Fortran: not there, because no Fortran compiler was when this was built.\n");
 }
 
 void print_list() {
