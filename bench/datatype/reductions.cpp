@@ -41,7 +41,7 @@ BENCHMARK_CAPTURE(reduce, max_int32, MPI_MAX, MPI_INT32_T)->Arg(kInCache)->Arg(k
 BENCHMARK_CAPTURE(reduce, prod_complex, MPI_PROD, MPI_C_DOUBLE_COMPLEX)->Arg(kInCache)->Arg(kOutOfCache);
 BENCHMARK_CAPTURE(reduce, maxloc_pair, MPI_MAXLOC, MPI_2DOUBLE_PRECISION)->Arg(kInCache)->Arg(kOutOfCache);
 
-/// out = a0 + ... + a7, as zero-copy reductions of eight ranks do; bytes per second count the operands.
+/// out = a0 + ... + a7, as single-copy reductions of eight ranks do; bytes per second count the operands.
 void reduce_eight(benchmark::State& state) {
   init_predefined_datatypes();
   init_predefined_ops();

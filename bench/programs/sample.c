@@ -17,7 +17,7 @@ double bench_init_s;
 static const char* bench_name;
 static int argument_count;
 static char** arguments;
-static int is_wrong;             // set by this rank's checks
+static int is_wrong;  // set by this rank's checks
 static int is_extrapolated;
 static volatile uint64_t* line;  // shared with the other probing rank; NULL when there is none
 static uint64_t probe_generation;

@@ -67,6 +67,7 @@ PARTS = [
     ),
 ]
 EXAMPLES = [(ranks, "heat2d", ["60", "30"]) for ranks in (1, 2, 3, 4, 7)]
+EXAMPLES += [(3, "heat2d", ["60", "100", "live"]), (2, "heat2d", ["60", "30", "none"])]
 TIMEOUT_S = 60
 
 

@@ -309,25 +309,40 @@ class Mpi(LauncherTest):
             job.communicate(timeout=10)
 
     def test_random_kills(self):
-        # One process of a job, at any moment of its life, also while it starts; LAUNCHER_TEST_KILLS=1000 for long.
+        # Processes of a job, at any moment of its life, also while it starts; LAUNCHER_TEST_KILLS=1000 for long.
         seed = int(os.environ.get("LAUNCHER_TEST_SEED", time.time_ns() % 10**9))
         choose = random.Random(seed)
         for round in range(int(os.environ.get("LAUNCHER_TEST_KILLS", 40))):
-            mark = new_mark()
-            words = (["sh", "-c", '"$@"; true', "sh"] if choose.random() < 0.5 else [])
-            words += [choose.choice((PROBE, PROGRAM)), "hang", mark]
-            job = self.start_job("-n", str(choose.randint(1, 4)), *words)
-            time.sleep(choose.random() * 0.03)
-            victims = sorted(processes_with(mark)) + launchers_with(mark)
+            with self.subTest(seed=seed, round=round), tempfile.TemporaryDirectory() as folder:
+                self.kill_some_of_a_job(choose, folder)
+
+    def kill_some_of_a_job(self, choose, folder):
+        mark, shell = new_mark(), ["sh", "-c", '"$@"; true', "sh"]
+        is_behind_shells = choose.random() < 0.3
+        ranks, program, what = str(choose.randint(1, 4)), choose.choice((PROBE, PROGRAM)), "hang"
+        if program == PROGRAM and choose.random() < 0.6:
+            what = "traffic"
+        words = ["-n", ranks, *(shell if is_behind_shells else []), program, what, mark]
+        if choose.random() < 0.3:
+            words += [":", "-n", "1", program, what, mark]
+        job = self.start_job(*words, cwd=folder, env=dict(os.environ, TMPDIR=folder))
+        time.sleep(choose.random() * choose.choice((0.03, 0.03, 0.3)))
+        victims = sorted(processes_with(mark)) + launchers_with(mark)
+        for victim in choose.sample(victims, min(len(victims), choose.choice((1, 1, 1, 2, 3)))):
             try:
-                os.kill(choose.choice(victims), choose.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV]))
+                os.kill(victim, choose.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV)))
             except ProcessLookupError:
                 pass
+        if is_behind_shells:
             time.sleep(0.05)
-            job.terminate()  # a killed probe behind a shell is no failure: its shell goes on
-            job.communicate(timeout=10)
-            gone = eventually(lambda: not processes_with(mark) and not launchers_with(mark), SECOND)
-            self.assertTrue(gone, "seed %d, round %d: %s" % (seed, round, processes_with(mark)))
+            job.terminate()  # a killed rank behind a shell is no failure: its shell goes on
+        _, said = job.communicate(timeout=20)
+        gone = eventually(lambda: not processes_with(mark) and not launchers_with(mark), SECOND)
+        self.assertTrue(gone, "%s left %s" % (words, processes_with(mark) + launchers_with(mark)))
+        self.assertNotEqual(job.returncode, 0, said)
+        left = [name for name in os.listdir(folder) if not name.startswith("core")]
+        left += [name for name in os.listdir("/dev/shm") if "dunlin" in name]
+        self.assertEqual(left, [])
 
     def test_wrapper_that_closes_descriptors(self):
         program = (

@@ -8,6 +8,21 @@
 
 static void abort_in_handler(int number) { MPI_Abort(MPI_COMM_WORLD, number); }
 
+/* Messages of every size and collectives without end. */
+static void traffic(int rank, int size) {
+  enum { kBytesMax = 2 << 20 };
+  char* const out = malloc(kBytesMax);
+  char* const in = malloc(kBytesMax);
+  if (!out || !in) MPI_Abort(MPI_COMM_WORLD, 1);
+  memset(out, rank, kBytesMax);
+  for (int bytes = 1;; bytes = bytes * 2 < kBytesMax ? bytes * 2 : 1) {
+    int sum;
+    MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + 1) % size, 1, in, bytes, MPI_BYTE, (rank + size - 1) % size, 1,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&bytes, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "sum";
   const int code = argc > 2 ? atoi(argv[2]) : 0;
@@ -33,18 +48,9 @@ int main(int argc, char** argv) {
     signal(SIGUSR2, abort_in_handler);
     if (!strcmp(what, "held-handler") && is_chosen) raise(SIGUSR2);
     if (!strcmp(what, "held-error") && is_chosen) MPI_Send(&rank, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);
-    if (!strcmp(what, "unsupported")) { /* and a program that looks at no return code */
-    MPI_File file = MPI_FILE_NULL;
-    MPI_Win win = MPI_WIN_NULL;
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (int i = 0; i < 2; ++i) MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_CREATE, MPI_INFO_NULL, &file);
-    MPI_Win_create(&sum, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    printf("all data written\n");
-    MPI_Finalize();
-    return 0;
+    if (!strcmp(what, "held-abort") && is_chosen) MPI_Abort(MPI_COMM_WORLD, 7);
   }
-  if (!strcmp(what, "held-abort") && is_chosen) MPI_Abort(MPI_COMM_WORLD, 7);
-  }
+  if (!strcmp(what, "traffic")) traffic(rank, size);
   if (!strcmp(what, "exit") && is_chosen) return code;
   if (!strcmp(what, "kill") && is_chosen) raise(SIGKILL);
   if (!strcmp(what, "crash") && is_chosen) raise(SIGSEGV);
