@@ -119,8 +119,9 @@ def argument(text):
 
 
 def read_coverage(path):
-    rows = re.findall(r'\{"(MPI_\w+)", "([^"]+)", (true|false)\}', path.read_text())
-    return {name: (where, real == "true") for name, where, real in rows}
+    """Name -> where the standard describes it, whether it works, whether Fortran has it."""
+    rows = re.findall(r'\{"(MPI_\w+)", "([^"]+)", (true|false), (true|false)\}', path.read_text())
+    return {name: (where, real == "true", in_fortran == "true") for name, where, real, in_fortran in rows}
 
 
 class Words:
@@ -219,9 +220,9 @@ def stem_of(name):
 
 
 def support(call, coverage):
-    where, is_real = coverage[call.page]
+    _, is_real, in_fortran = coverage[call.page]
     if is_real:
-        return ["Works in this version."]
+        return [f"Works in this version, in C{' and Fortran' if in_fortran else ''}."]
     what = "the call does nothing, says so once on standard error, and returns"
     return [f"Not supported yet: {what}", "MPI_ERR_UNSUPPORTED_OPERATION."]
 
