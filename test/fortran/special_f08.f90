@@ -171,6 +171,19 @@ contains
       call want(all(1, i) == i - 1 .and. all(5, i) == i - 1, "gathered blocks")
     end do
     call want(count(all /= -1) == 2 * size, "nothing else is gathered")
+    all = -1
+    call MPI_Iallgather(mine(1:4:2), 2, MPI_INTEGER, all(1:8:4, :), 2, MPI_INTEGER, MPI_COMM_WORLD, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    do i = 1, size
+      call want(all(1, i) == i - 1 .and. all(5, i) == i - 1, "blocks gathered at once")
+    end do
+    call want(count(all /= -1) == 2 * size, "nothing else is gathered at once")
+    all = rank
+    call MPI_Ialltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all(2:8:2, :), 4, MPI_INTEGER, MPI_COMM_WORLD, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    do i = 1, size
+      call want(all_are(all(2:8:2, i), i - 1) .and. all_are(all(1:7:2, i), rank), "blocks exchanged in place")
+    end do
     sums = [1, 2, 3, 4, 5, 6]
     call MPI_Allreduce(MPI_IN_PLACE, sums(1:6:2), 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
     call want(all_are(sums - [size, 2, 3 * size, 4, 5 * size, 6], 0), "reduction of a part")

@@ -257,18 +257,25 @@ class Call:
             "partitions" not in self.given
         if is_message and not (self.key in ("pack", "pack_external") and name == "outbuf" or
                                self.key in ("unpack", "unpack_external") and name == "inbuf"):
-            count, datatype = partners
-            self.before.append(f"  const Message {name}_message({name}, *{count}, {datatype});")
-            wanted = self.c_types[count].base
-            self.replaced[count] = f"{wanted}({name}_message.count())" if wanted == "int" else f"{name}_message.count()"
-            self.replaced[datatype] = f"{name}_message.datatype()"
-            return f"{name}_message.address()"
+            return self.described("Message", f"{name}_message", name, partners)
+        if self.is_immediate and partners and "op" not in self.given:
+            self.refused.append(f"!{name}_blocks.is_possible()")
+            return self.described("Blocks", f"{name}_blocks", name, partners)
         if self.is_immediate:
-            self.refused.append(name)
+            self.refused.append(f"!is_contiguous(*{name})")
             return f"fortran::address({name}->base_addr)"
         direction = "in" if self.c_types[name].constant else "out"
         self.before.append(f"  const Copied {name}_copy({name}, Copied::Direction::{direction});")
         return f"{name}_copy.address()"
+
+    def described(self, kind, variable, name, partners):
+        """A buffer that says with its own count and datatype what is sent."""
+        count, datatype = partners
+        self.before.append(f"  const {kind} {variable}({name}, *{count}, {datatype});")
+        is_int = self.c_types[count].base == "int"
+        self.replaced[count] = f"int({variable}.count())" if is_int else f"{variable}.count()"
+        self.replaced[datatype] = f"{variable}.datatype()"
+        return f"{variable}.address()"
 
     # --- the text -------------------------------------------------------------------------------------------------------
 
@@ -279,12 +286,10 @@ class Call:
         if is_subroutine:
             parameters.append("MPI_Fint* ierror")
         declared = ", ".join(parameters + self.lengths)
-        body = []
+        body = list(self.before)
         if self.refused:
-            condition = " || ".join(f"!is_contiguous(*{name})" for name in self.refused)
-            body += [wrap(f"  if ({condition}) [[unlikely]]"),
+            body += [wrap(f"  if ({' || '.join(self.refused)}) [[unlikely]]"),
                      f'    return answer(ierror, refuse_subarray(comm, "{self.procedure.name}"));']
-        body += self.before
         body.append(wrap(f"  answer(ierror, {expression});" if is_subroutine else f"  return {expression};"))
         head = wrap(f'extern "C" {"void" if is_subroutine else self.function.returns} p{symbol}_({declared}) noexcept {{')
         lines = [head, *body, "}"]

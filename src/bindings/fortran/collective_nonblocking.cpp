@@ -18,23 +18,25 @@ extern "C" void pmpi_iallgather_(const void* sendbuf, const MPI_Fint* sendcount,
 extern "C" void pmpi_iallgather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iallgather"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Iallgather"));
   answer(ierror, MPI_Iallgather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallgather_f08ts_ = pmpi_iallgather_f08ts_
 extern "C" void pmpi_iallgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iallgather"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Iallgather"));
   answer(ierror, MPI_Iallgather_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallgather_c_f08ts_ = pmpi_iallgather_c_f08ts_
 
@@ -49,9 +51,9 @@ extern "C" void pmpi_iallgatherv_(const void* sendbuf, const MPI_Fint* sendcount
 extern "C" void pmpi_iallgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Iallgatherv"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Iallgatherv(sendbuf_message.address(), int(sendbuf_message.count()),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
@@ -60,9 +62,9 @@ extern "C" void pmpi_iallgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fi
 extern "C" void pmpi_iallgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Iallgatherv"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Iallgatherv_c(sendbuf_message.address(), sendbuf_message.count(),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
@@ -80,21 +82,25 @@ extern "C" void pmpi_ialltoall_(const void* sendbuf, const MPI_Fint* sendcount, 
 extern "C" void pmpi_ialltoall_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Ialltoall"));
-  answer(ierror, MPI_Ialltoall(fortran::address(sendbuf->base_addr), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf->base_addr), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+  answer(ierror, MPI_Ialltoall(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
+      sendbuf_blocks.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoall_f08ts_ = pmpi_ialltoall_f08ts_
 extern "C" void pmpi_ialltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Ialltoall"));
-  answer(ierror, MPI_Ialltoall_c(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Ialltoall_c(sendbuf_blocks.address(), sendbuf_blocks.count(), sendbuf_blocks.datatype(),
+      recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoall_c_f08ts_ = pmpi_ialltoall_c_f08ts_
 
@@ -203,23 +209,25 @@ extern "C" void pmpi_igather_(const void* sendbuf, const MPI_Fint* sendcount, co
 extern "C" void pmpi_igather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Igather"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Igather"));
   answer(ierror, MPI_Igather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_igather_f08ts_ = pmpi_igather_f08ts_
 extern "C" void pmpi_igather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Igather"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Igather"));
   answer(ierror, MPI_Igather_c(sendbuf_message.address(), sendbuf_message.count(), sendbuf_message.datatype(),
-      fortran::address(recvbuf->base_addr), *recvcount, to_c<MPI_Datatype>(recvtype), *root,
+      recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(), *root,
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_igather_c_f08ts_ = pmpi_igather_c_f08ts_
@@ -236,9 +244,9 @@ extern "C" void pmpi_igatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint*
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Igatherv"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Igatherv(sendbuf_message.address(), int(sendbuf_message.count()),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
@@ -248,9 +256,9 @@ extern "C" void pmpi_igatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Cou
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Igatherv"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Igatherv_c(sendbuf_message.address(), sendbuf_message.count(),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
@@ -268,24 +276,26 @@ extern "C" void pmpi_iscatter_(const void* sendbuf, const MPI_Fint* sendcount, c
 extern "C" void pmpi_iscatter_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iscatter"));
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Iscatter(fortran::address(sendbuf->base_addr), *sendcount, to_c<MPI_Datatype>(sendtype),
-      recvbuf_message.address(), int(recvbuf_message.count()), recvbuf_message.datatype(), *root,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  if (!sendbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Iscatter"));
+  answer(ierror, MPI_Iscatter(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
+      sendbuf_blocks.datatype(), recvbuf_message.address(), int(recvbuf_message.count()),
+      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscatter_f08ts_ = pmpi_iscatter_f08ts_
 extern "C" void pmpi_iscatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iscatter"));
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Iscatter_c(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), recvbuf_message.count(),
-      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  if (!sendbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Iscatter"));
+  answer(ierror, MPI_Iscatter_c(sendbuf_blocks.address(), sendbuf_blocks.count(), sendbuf_blocks.datatype(),
+      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), *root,
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscatter_c_f08ts_ = pmpi_iscatter_c_f08ts_
 
@@ -301,9 +311,9 @@ extern "C" void pmpi_iscatterv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint
     const MPI_Fint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  const Message recvbuf_message(recvbuf, *recvcount, recvtype);
   if (!is_contiguous(*sendbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Iscatterv"));
-  const Message recvbuf_message(recvbuf, *recvcount, recvtype);
   answer(ierror, MPI_Iscatterv(fortran::address(sendbuf->base_addr), sendcounts, displs,
       to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), int(recvbuf_message.count()),
       recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
@@ -313,9 +323,9 @@ extern "C" void pmpi_iscatterv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Co
     const MPI_Aint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  const Message recvbuf_message(recvbuf, *recvcount, recvtype);
   if (!is_contiguous(*sendbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Iscatterv"));
-  const Message recvbuf_message(recvbuf, *recvcount, recvtype);
   answer(ierror, MPI_Iscatterv_c(fortran::address(sendbuf->base_addr), sendcounts, displs,
       to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), recvbuf_message.count(),
       recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));

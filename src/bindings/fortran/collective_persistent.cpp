@@ -18,24 +18,26 @@ extern "C" void pmpi_allgather_init_(const void* sendbuf, const MPI_Fint* sendco
 extern "C" void pmpi_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Allgather_init"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Allgather_init"));
   answer(ierror, MPI_Allgather_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allgather_init_f08ts_ = pmpi_allgather_init_f08ts_
 extern "C" void pmpi_allgather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Allgather_init"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Allgather_init"));
   answer(ierror, MPI_Allgather_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allgather_init_c_f08ts_ = pmpi_allgather_init_c_f08ts_
 
@@ -52,9 +54,9 @@ extern "C" void pmpi_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MP
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Allgatherv_init"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Allgatherv_init(sendbuf_message.address(), int(sendbuf_message.count()),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
@@ -64,9 +66,9 @@ extern "C" void pmpi_allgatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const 
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Allgatherv_init"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Allgatherv_init_c(sendbuf_message.address(), sendbuf_message.count(),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
@@ -84,22 +86,26 @@ extern "C" void pmpi_alltoall_init_(const void* sendbuf, const MPI_Fint* sendcou
 extern "C" void pmpi_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Alltoall_init"));
-  answer(ierror, MPI_Alltoall_init(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Alltoall_init(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
+      sendbuf_blocks.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoall_init_f08ts_ = pmpi_alltoall_init_f08ts_
 extern "C" void pmpi_alltoall_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Alltoall_init"));
-  answer(ierror, MPI_Alltoall_init_c(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Alltoall_init_c(sendbuf_blocks.address(), sendbuf_blocks.count(),
+      sendbuf_blocks.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoall_init_c_f08ts_ = pmpi_alltoall_init_c_f08ts_
 
@@ -215,12 +221,13 @@ extern "C" void pmpi_gather_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fi
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Gather_init"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Gather_init"));
   answer(ierror, MPI_Gather_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_gather_init_f08ts_ = pmpi_gather_init_f08ts_
@@ -228,13 +235,13 @@ extern "C" void pmpi_gather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
     MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Gather_init"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Gather_init"));
   answer(ierror, MPI_Gather_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_gather_init_c_f08ts_ = pmpi_gather_init_c_f08ts_
 
@@ -251,9 +258,9 @@ extern "C" void pmpi_gatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_F
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
     MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Gatherv_init"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Gatherv_init(sendbuf_message.address(), int(sendbuf_message.count()),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
@@ -264,9 +271,9 @@ extern "C" void pmpi_gatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
     MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Gatherv_init"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Gatherv_init_c(sendbuf_message.address(), sendbuf_message.count(),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
@@ -286,11 +293,12 @@ extern "C" void pmpi_scatter_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_F
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Scatter_init"));
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Scatter_init(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), int(recvbuf_message.count()),
+  if (!sendbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Scatter_init"));
+  answer(ierror, MPI_Scatter_init(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
+      sendbuf_blocks.datatype(), recvbuf_message.address(), int(recvbuf_message.count()),
       recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
@@ -299,11 +307,12 @@ extern "C" void pmpi_scatter_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
     MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Scatter_init"));
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Scatter_init_c(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), recvbuf_message.count(),
+  if (!sendbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Scatter_init"));
+  answer(ierror, MPI_Scatter_init_c(sendbuf_blocks.address(), sendbuf_blocks.count(),
+      sendbuf_blocks.datatype(), recvbuf_message.address(), recvbuf_message.count(),
       recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
@@ -322,9 +331,9 @@ extern "C" void pmpi_scatterv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_
     const MPI_Fint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
     MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const Message recvbuf_message(recvbuf, *recvcount, recvtype);
   if (!is_contiguous(*sendbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Scatterv_init"));
-  const Message recvbuf_message(recvbuf, *recvcount, recvtype);
   answer(ierror, MPI_Scatterv_init(fortran::address(sendbuf->base_addr), sendcounts, displs,
       to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), int(recvbuf_message.count()),
       recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
@@ -335,9 +344,9 @@ extern "C" void pmpi_scatterv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MP
     const MPI_Aint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
     MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const Message recvbuf_message(recvbuf, *recvcount, recvtype);
   if (!is_contiguous(*sendbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Scatterv_init"));
-  const Message recvbuf_message(recvbuf, *recvcount, recvtype);
   answer(ierror, MPI_Scatterv_init_c(fortran::address(sendbuf->base_addr), sendcounts, displs,
       to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), recvbuf_message.count(),
       recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),

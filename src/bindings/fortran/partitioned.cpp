@@ -48,11 +48,11 @@ extern "C" void pmpi_precv_init_(void* buf, const MPI_Fint* partitions, const MP
 extern "C" void pmpi_precv_init_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* partitions,
     const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag,
     const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*buf)) [[unlikely]]
+  const Blocks buf_blocks(buf, *count, datatype);
+  if (!buf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Precv_init"));
-  answer(ierror, MPI_Precv_init(fortran::address(buf->base_addr), *partitions, *count,
-      to_c<MPI_Datatype>(datatype), *source, *tag, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+  answer(ierror, MPI_Precv_init(buf_blocks.address(), *partitions, buf_blocks.count(), buf_blocks.datatype(),
+      *source, *tag, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_precv_init_f08ts_ = pmpi_precv_init_f08ts_
 
@@ -66,10 +66,10 @@ extern "C" void pmpi_psend_init_(const void* buf, const MPI_Fint* partitions, co
 extern "C" void pmpi_psend_init_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* partitions,
     const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag,
     const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*buf)) [[unlikely]]
+  const Blocks buf_blocks(buf, *count, datatype);
+  if (!buf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Psend_init"));
-  answer(ierror, MPI_Psend_init(fortran::address(buf->base_addr), *partitions, *count,
-      to_c<MPI_Datatype>(datatype), *dest, *tag, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+  answer(ierror, MPI_Psend_init(buf_blocks.address(), *partitions, buf_blocks.count(), buf_blocks.datatype(),
+      *dest, *tag, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_psend_init_f08ts_ = pmpi_psend_init_f08ts_

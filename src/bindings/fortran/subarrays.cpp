@@ -103,6 +103,26 @@ void Message::describe(const CFI_cdesc_t& buffer) noexcept {
   is_described_ = true;
 }
 
+/// A block's datatype is that of one message, with the distance of two blocks as its extent.
+void Blocks::describe(const CFI_cdesc_t& buffer, const MPI_Fint* datatype) noexcept {
+  if (datatype_ == MPI_DATATYPE_NULL || count_ <= 0) return;  // it means nothing at this rank
+  const Message first(&buffer, count_, datatype);
+  MPI_Count bytes = 0;
+  is_possible_ = first.datatype() != MPI_DATATYPE_NULL &&
+                 PMPI_Type_size_c(first.datatype(), &bytes) == MPI_SUCCESS && bytes > 0 &&
+                 bytes % MPI_Count(buffer.elem_len) == 0;
+  if (!is_possible_) return;
+  const std::int64_t of_block = bytes / MPI_Count(buffer.elem_len), all = elements_of(buffer);
+  const CFI_index_t distance = of_block < all ? offset_of(buffer, of_block) : 0;
+  for (std::int64_t i = 0; i < all && is_possible_; ++i)
+    is_possible_ = offset_of(buffer, i) == i / of_block * distance + offset_of(buffer, i % of_block);
+  if (!is_possible_) return;
+  PMPI_Type_create_resized_c(first.datatype(), 0, distance, &datatype_);
+  PMPI_Type_commit(&datatype_);
+  count_ = 1;
+  is_described_ = true;
+}
+
 void Copied::copy(const CFI_cdesc_t& buffer, Direction direction) noexcept {
   const std::int64_t elements = elements_of(buffer);
   copy_ = static_cast<char*>(std::malloc(std::size_t(elements) * buffer.elem_len));
@@ -132,8 +152,8 @@ int refuse_subarray(const MPI_Fint* comm, const char* call) noexcept {
   int code = MPI_ERR_BUFFER;
   const std::string text =
       std::string(call) +
-      ": a subarray that is not contiguous cannot be the buffer of several blocks or of a "
-      "reduction in a call that returns before it is complete; copy it";
+      ": a subarray that is not contiguous cannot be the buffer of a reduction, or of blocks "
+      "that lie differently, in a call that returns before it is complete; copy it";
   if (PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS) PMPI_Add_error_string(code, text.c_str());
   PMPI_Comm_call_errhandler(to_c<MPI_Comm>(comm), code);
   return code;

@@ -1,9 +1,9 @@
 // Choice buffers of mpi_f08, which come as C descriptors (TYPE(*), DIMENSION(..)): also parts of arrays that
 // are not contiguous, as a(1:n:2, :).  Used by the generated files of this folder.
 //
-// One message of such a part travels through a derived datatype, without a copy; a blocking call whose buffer
-// holds several blocks, or which computes, gets a copy; a nonblocking call of that kind answers with an
-// error.
+// One message of such a part travels through a derived datatype, without a copy.  Several blocks, or operands
+// of a reduction: a blocking call gets a copy; a nonblocking one takes blocks that each lie like the first,
+// and answers with an error where they do not.
 //
 // hot path: a contiguous buffer costs a look at each of its dimensions.
 #pragma once
@@ -56,6 +56,36 @@ class Message {
   std::int64_t count_;
   MPI_Datatype datatype_;
   bool is_described_ = false;
+};
+
+/// A buffer of blocks of `count` elements of a datatype each, one for each rank.
+class Blocks {
+ public:
+  Blocks(const CFI_cdesc_t* buffer, std::int64_t count, const MPI_Fint* datatype) noexcept
+      : address_(fortran::address(buffer->base_addr)),
+        count_(count),
+        datatype_(to_c<MPI_Datatype>(datatype)) {
+    if (!is_contiguous(*buffer)) [[unlikely]]
+      describe(*buffer, datatype);
+  }
+  Blocks(const Blocks&) = delete;
+  ~Blocks() {
+    if (is_described_) [[unlikely]]
+      PMPI_Type_free(&datatype_);
+  }
+  /// False where the blocks lie differently from each other, or the datatype has gaps.
+  bool is_possible() const noexcept { return is_possible_; }
+  void* address() const noexcept { return address_; }
+  std::int64_t count() const noexcept { return count_; }
+  MPI_Datatype datatype() const noexcept { return datatype_; }
+
+ private:
+  [[gnu::noinline]] void describe(const CFI_cdesc_t& buffer, const MPI_Fint* datatype) noexcept;
+
+  void* address_;
+  std::int64_t count_;
+  MPI_Datatype datatype_;
+  bool is_described_ = false, is_possible_ = true;
 };
 
 /// A buffer of any layout for a call that is over when it returns: a copy where it is not contiguous.

@@ -46,24 +46,26 @@ extern "C" void pmpi_neighbor_allgather_init_(const void* sendbuf, const MPI_Fin
 extern "C" void pmpi_neighbor_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgather_init"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgather_init"));
   answer(ierror, MPI_Neighbor_allgather_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_allgather_init_f08ts_ = pmpi_neighbor_allgather_init_f08ts_
 extern "C" void pmpi_neighbor_allgather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgather_init"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgather_init"));
   answer(ierror, MPI_Neighbor_allgather_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_allgather_init_c_f08ts_ = pmpi_neighbor_allgather_init_c_f08ts_
 
@@ -108,9 +110,9 @@ extern "C" void pmpi_neighbor_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgatherv_init"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Neighbor_allgatherv_init(sendbuf_message.address(), int(sendbuf_message.count()),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
@@ -120,9 +122,9 @@ extern "C" void pmpi_neighbor_allgatherv_init_c_f08ts_(const CFI_cdesc_t* sendbu
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgatherv_init"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Neighbor_allgatherv_init_c(sendbuf_message.address(), sendbuf_message.count(),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
@@ -166,22 +168,26 @@ extern "C" void pmpi_neighbor_alltoall_init_(const void* sendbuf, const MPI_Fint
 extern "C" void pmpi_neighbor_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_alltoall_init"));
-  answer(ierror, MPI_Neighbor_alltoall_init(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Neighbor_alltoall_init(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
+      sendbuf_blocks.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoall_init_f08ts_ = pmpi_neighbor_alltoall_init_f08ts_
 extern "C" void pmpi_neighbor_alltoall_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
     MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_alltoall_init"));
-  answer(ierror, MPI_Neighbor_alltoall_init_c(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Neighbor_alltoall_init_c(sendbuf_blocks.address(), sendbuf_blocks.count(),
+      sendbuf_blocks.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoall_init_c_f08ts_ = pmpi_neighbor_alltoall_init_c_f08ts_
 

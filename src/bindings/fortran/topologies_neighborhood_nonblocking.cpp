@@ -18,23 +18,25 @@ extern "C" void pmpi_ineighbor_allgather_(const void* sendbuf, const MPI_Fint* s
 extern "C" void pmpi_ineighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgather"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgather"));
   answer(ierror, MPI_Ineighbor_allgather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_allgather_f08ts_ = pmpi_ineighbor_allgather_f08ts_
 extern "C" void pmpi_ineighbor_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgather"));
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!recvbuf_blocks.is_possible()) [[unlikely]]
+    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgather"));
   answer(ierror, MPI_Ineighbor_allgather_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_allgather_c_f08ts_ = pmpi_ineighbor_allgather_c_f08ts_
 
@@ -49,9 +51,9 @@ extern "C" void pmpi_ineighbor_allgatherv_(const void* sendbuf, const MPI_Fint* 
 extern "C" void pmpi_ineighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgatherv"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Ineighbor_allgatherv(sendbuf_message.address(), int(sendbuf_message.count()),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
@@ -60,9 +62,9 @@ extern "C" void pmpi_ineighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, con
 extern "C" void pmpi_ineighbor_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   if (!is_contiguous(*recvbuf)) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgatherv"));
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Ineighbor_allgatherv_c(sendbuf_message.address(), sendbuf_message.count(),
       sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
@@ -80,21 +82,25 @@ extern "C" void pmpi_ineighbor_alltoall_(const void* sendbuf, const MPI_Fint* se
 extern "C" void pmpi_ineighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
     const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_alltoall"));
-  answer(ierror, MPI_Ineighbor_alltoall(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Ineighbor_alltoall(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
+      sendbuf_blocks.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
+      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoall_f08ts_ = pmpi_ineighbor_alltoall_f08ts_
 extern "C" void pmpi_ineighbor_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
+  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
+  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
     return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_alltoall"));
-  answer(ierror, MPI_Ineighbor_alltoall_c(fortran::address(sendbuf->base_addr), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), *recvcount,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Ineighbor_alltoall_c(sendbuf_blocks.address(), sendbuf_blocks.count(),
+      sendbuf_blocks.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoall_c_f08ts_ = pmpi_ineighbor_alltoall_c_f08ts_
 
