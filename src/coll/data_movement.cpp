@@ -14,11 +14,6 @@ struct Barrier {
   Task start(const Cx& cx) const noexcept {
     return cx.comm->is_inter() ? barrier_inter(cx) : start_barrier(cx);
   }
-  bool try_as_pair(const Cx& cx, Err& error) const noexcept {
-    if (!cx.try_send_now(Source{}, 1 - cx.rank)) return false;
-    error = cx.receive_now(Target{}, 1 - cx.rank);
-    return true;
-  }
   Held held() const noexcept { return {}; }
 };
 
@@ -30,12 +25,6 @@ struct Bcast {
     if (cx.comm->is_inter()) return bcast_inter(cx, block, root);
     if (cx.size == 1 || block.bytes() == 0) return nothing(cx);
     return start_bcast(cx, block, root);
-  }
-  bool try_as_pair(const Cx& cx, Err& error) const noexcept {
-    if (block.bytes() == 0) return false;
-    if (cx.rank == root) return cx.try_send_now(block.source(), 1 - root);
-    error = cx.receive_now(block.target(), root);
-    return true;
   }
   Held held() const noexcept { return {{block.type}}; }
 };
@@ -53,14 +42,6 @@ struct Gather {
     if (is_varied) return gather_linear(cx, mine, all, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_gather(cx, mine, all, root, in_place);
-  }
-  bool try_as_pair(const Cx& cx, Err& error) const noexcept {
-    if (cx.rank != root) return mine.bytes() > 0 && cx.try_send_now(mine.source(), root);
-    const Block theirs = all[1 - root];
-    if (theirs.bytes() == 0) return false;
-    if (!in_place) copy(mine, all[root]);
-    error = cx.receive_now(theirs.target(), 1 - root);
-    return true;
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
@@ -82,17 +63,6 @@ struct Scatter {
     if (is_varied) return scatter_linear(cx, all, mine, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_scatter(cx, all, mine, root, in_place);
-  }
-  bool try_as_pair(const Cx& cx, Err& error) const noexcept {
-    if (cx.rank != root) {
-      if (mine.bytes() == 0) return false;
-      error = cx.receive_now(mine.target(), root);
-      return true;
-    }
-    const Block theirs = all[1 - root];
-    if (theirs.bytes() == 0 || !cx.try_send_now(theirs.source(), 1 - root)) return false;
-    if (!in_place) copy(all[root], mine);
-    return true;
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
@@ -127,10 +97,9 @@ struct Alltoall {
   static constexpr const char* kName = "all-to-all";
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, send, recv);
-    if (in_place) return alltoall_in_place(cx, recv);
-    if (!recv.is_equal()) return alltoall_pairwise(cx, send, recv);
+    if (!recv.is_equal()) return in_place ? alltoall_in_place(cx, recv) : alltoall_pairwise(cx, send, recv);
     if (recv[0].bytes() == 0) return nothing(cx);
-    return start_alltoall(cx, send, recv);
+    return start_alltoall(cx, in_place ? recv : send, recv, in_place);
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     if (!in_place) send.own(arrays, cx.comm->target_size);

@@ -12,7 +12,6 @@
 //     static constexpr const char* kName = "broadcast";     // for the report of a hang
 //     Task start(Cx cx) const noexcept;                     // chooses the algorithm and starts it
 //     Held held() const noexcept;                           // what a request must keep alive
-//     bool try_as_pair(const Cx&, Err&) const noexcept;     // optional, see `run`
 //     void own_arrays(OwnArrays&, const Cx&) noexcept;      // optional: copies arrays of the program
 //   };
 //
@@ -47,16 +46,6 @@ struct Held {
 /// Memory for frames and messages of the common short collectives; beyond it comes from the heap.
 inline constexpr std::size_t kPlanBytes = 1536;
 
-/// Two ranks often have one message to exchange and nothing else to do: `try_as_pair` does so without a
-/// coroutine and a run (15 ns on each side, near), or declines, having done nothing.  The other rank may be
-/// in `start` then: the messages are the same.
-template <class Arguments>
-bool try_as_pair(const Cx& cx, const Arguments& arguments, Err& error) noexcept {
-  if constexpr (requires { arguments.try_as_pair(cx, error); })
-    return cx.size == 2 && !cx.comm->is_inter() && arguments.try_as_pair(cx, error);
-  return false;
-}
-
 template <class Arguments>
 Err run_steps(Cx cx, const Arguments& arguments) noexcept {
   alignas(16) std::byte memory[kPlanBytes];
@@ -73,8 +62,7 @@ Err run(const Cx& cx, const Arguments& arguments) noexcept {
   const bool has_threads = BigLock::is_needed();  // they may free what the program's arrays name
   if (has_threads) [[unlikely]]
     arguments.held().retain();
-  Err error = Err::ok;
-  if (!try_as_pair(cx, arguments, error)) error = run_steps(cx, arguments);
+  const Err error = run_steps(cx, arguments);
   if (has_threads) [[unlikely]]
     arguments.held().release();
   return error;
@@ -127,6 +115,8 @@ Err prepare(Cx cx, const Arguments& arguments, Request** request) noexcept {
   constexpr std::int32_t kPersistent =
       1 << 30;  // such a tag lives long: kept apart from those that wrap around
   cx.tag |= kPersistent;
+  if (cx.region) cx.track = cx.region->take_track();
+  if (cx.track < 0) cx.region = nullptr;
   auto* made = new CollectiveRequestOf<Arguments>(cx, arguments);
   made->is_persistent = true;
   made->is_active = false;

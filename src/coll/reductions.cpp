@@ -63,18 +63,14 @@ struct ReduceScatter {
 struct Scan {
   Reduction r;
   static constexpr const char* kName = "scan";
-  Task start(const Cx& cx) const noexcept {
-    return r.count == 0 ? nothing(cx) : scan_recursive_doubling(cx, r);
-  }
+  Task start(const Cx& cx) const noexcept { return r.count == 0 ? nothing(cx) : start_scan(cx, r, false); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 
 struct Exscan {
   Reduction r;
   static constexpr const char* kName = "exscan";
-  Task start(const Cx& cx) const noexcept {
-    return r.count == 0 ? nothing(cx) : exscan_recursive_doubling(cx, r);
-  }
+  Task start(const Cx& cx) const noexcept { return r.count == 0 ? nothing(cx) : start_scan(cx, r, true); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 

@@ -1,6 +1,7 @@
 // Messages and resumption of a running collective; see run.hpp.
 #include "coll/run.hpp"
 
+#include "os/cpu.hpp"
 #include "progress/engine.hpp"
 #include "pt2pt/functions.hpp"
 
@@ -125,6 +126,7 @@ bool Step::await_ready() const noexcept {
 void Run::wait() noexcept {
   DUNLIN_ASSERT(is_blocking);
   if (is_deferred_) finish_deferred();
+  if (error == Err::ok && !flags_.are_up()) wait_for_flags();
   while (!is_quiet()) {
     if (error != Err::ok && !is_cancelled_) cancel_all();
     // Receives first: their source is the rank to look at; sends finish by the way.
@@ -139,6 +141,20 @@ void Run::explain(WaitReason& reason) const noexcept {
     if (!each->request.is_complete) return each->request.explain(reason);
   for (const Send* each = sends_; each; each = each->next)
     if (!each->request.is_complete) return each->request.explain(reason);
+}
+
+/// Flags of ranks that run at this moment go up within a poll or a few.
+void Run::wait_for_flags() noexcept {
+  for (int polls = engine.polls_direct(); polls > 0; --polls) {
+    os::pause();
+    if (flags_.are_up()) return engine.end_direct();
+  }
+  engine.wait_until(
+      [](const void* run) noexcept {
+        return const_cast<Run*>(static_cast<const Run*>(run))->flags_.are_up();
+      },
+      this,
+      [](const void* run, WaitReason& reason) noexcept { static_cast<const Run*>(run)->explain(reason); });
 }
 
 /// After an error nobody may count on the partners any more: takes back what no partner has matched yet.
@@ -182,6 +198,7 @@ void Run::reset() noexcept {
   leaf = nullptr;
   unused_sends_ = nullptr;
   unused_receives_ = nullptr;
+  flags_ = {};
   is_cancelled_ = false;
   error = Err::ok;
   arena.rewind();

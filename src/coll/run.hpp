@@ -9,6 +9,7 @@
 
 #include "base/err.hpp"
 #include "coll/arena.hpp"
+#include "coll/region.hpp"
 #include "protocol/requests.hpp"
 
 namespace dunlin::progress {
@@ -28,7 +29,7 @@ struct Frame {
   Frame* const older;              // made before this one and not destroyed yet
 };
 
-/// What awaiting a step waits for: that all messages of the run are through.
+/// What awaiting a step waits for: that all messages of the run are through, and its flags up.
 struct Step {
   Run* run;
   bool await_ready() const noexcept;
@@ -58,9 +59,11 @@ class Run {
   /// Starts messages; they are through when `is_quiet`.  Ranks are those of `comm`.
   void post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept;
   void post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
-  /// Whether all messages are through; notes their errors.
-  bool is_quiet() noexcept { return (!sends_ && !receives_) || sweep(); }
-  /// Waits in place until all messages are through.
+  /// The next step waits for these, too.
+  void await(const Flags& flags) noexcept { flags_ = flags; }
+  /// Whether all messages are through and all flags up; notes errors.
+  bool is_quiet() noexcept { return ((!sends_ && !receives_) || sweep()) && flags_.are_up(); }
+  /// Waits in place until that is so.
   void wait() noexcept;
   /// What an outstanding message waits for, receives first: their source is the rank to look at.
   void explain(WaitReason& reason) const noexcept;
@@ -90,6 +93,7 @@ class Run {
   void start_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
   void start_deferred() noexcept;
   void finish_deferred() noexcept;
+  void wait_for_flags() noexcept;
   bool sweep() noexcept;
   void cancel_all() noexcept;
   template <class T>
@@ -101,6 +105,7 @@ class Run {
   // the run waits, it needs neither a request nor a queue.
   bool is_deferred_ = false;
   Deferred deferred_;
+  Flags flags_;
   Send* sends_ = nullptr;  // outstanding
   Receive* receives_ = nullptr;
   Send* unused_sends_ = nullptr;  // memory of finished ones

@@ -28,17 +28,18 @@ class Choice {
   int index_ = 0;
 };
 
-Choice barrier_choice{"COLL_BARRIER", "auto|dissemination|linear", "algorithm of MPI_Barrier"};
-Choice bcast_choice{"COLL_BCAST", "auto|binomial|scatter_allgather|linear", "algorithm of MPI_Bcast"};
-Choice gather_choice{"COLL_GATHER", "auto|binomial|linear", "algorithm of MPI_Gather"};
-Choice scatter_choice{"COLL_SCATTER", "auto|binomial|linear", "algorithm of MPI_Scatter"};
-Choice allgather_choice{"COLL_ALLGATHER", "auto|recursive_doubling|bruck|ring|direct",
+Choice barrier_choice{"COLL_BARRIER", "auto|dissemination|linear|shared", "algorithm of MPI_Barrier"};
+Choice bcast_choice{"COLL_BCAST", "auto|binomial|scatter_allgather|linear|shared", "algorithm of MPI_Bcast"};
+Choice gather_choice{"COLL_GATHER", "auto|binomial|linear|shared", "algorithm of MPI_Gather"};
+Choice scatter_choice{"COLL_SCATTER", "auto|binomial|linear|shared", "algorithm of MPI_Scatter"};
+Choice allgather_choice{"COLL_ALLGATHER", "auto|recursive_doubling|bruck|ring|direct|shared",
                         "algorithm of MPI_Allgather"};
-Choice alltoall_choice{"COLL_ALLTOALL", "auto|bruck|pairwise", "algorithm of MPI_Alltoall"};
-Choice reduce_choice{"COLL_REDUCE", "auto|binomial|linear", "algorithm of MPI_Reduce"};
-Choice allreduce_choice{"COLL_ALLREDUCE", "auto|recursive_doubling|rabenseifner|ring|linear",
+Choice alltoall_choice{"COLL_ALLTOALL", "auto|bruck|pairwise|shared", "algorithm of MPI_Alltoall"};
+Choice reduce_choice{"COLL_REDUCE", "auto|binomial|linear|shared", "algorithm of MPI_Reduce"};
+Choice allreduce_choice{"COLL_ALLREDUCE", "auto|recursive_doubling|rabenseifner|ring|linear|shared",
                         "algorithm of MPI_Allreduce"};
-Choice reduce_scatter_choice{"COLL_REDUCE_SCATTER", "auto|by_reduce|pairwise",
+Choice scan_choice{"COLL_SCAN", "auto|recursive_doubling|shared", "algorithm of MPI_Scan and MPI_Exscan"};
+Choice reduce_scatter_choice{"COLL_REDUCE_SCATTER", "auto|by_reduce|pairwise|shared",
                              "algorithm of MPI_Reduce_scatter and MPI_Reduce_scatter_block"};
 
 IntVariable bcast_long{"COLL_BCAST_LONG", 256 << 10, "bytes",
@@ -62,6 +63,21 @@ IntVariable linear_bytes{
 IntVariable linear_ranks{
     "COLL_LINEAR_RANKS", 32, "ranks",
     "where ranks share cores, short collectives go through one rank up to this many ranks", 0};
+IntVariable shared_bytes{"COLL_SHARED_BYTES",
+                         16 << 10,
+                         "bytes",
+                         "collectives in which no rank puts in more than this work in shared memory",
+                         0,
+                         transport::shm::Commons::kRoomBytes};
+
+/// Whether a collective in which some rank puts `bytes` into shared memory does so; `words`: `shared` is the
+/// last of the algorithms, whose number is chosen.
+bool is_shared(const Cx& cx, std::size_t bytes, int chosen, int words) noexcept {
+  const std::size_t bytes_max =
+      chosen == words ? transport::shm::Commons::kRoomBytes : std::size_t(shared_bytes.get());
+  return cx.region && (chosen == 0 || chosen == words) && bytes <= bytes_max;
+}
+
 bool is_power_of_two(int n) noexcept { return (n & (n - 1)) == 0; }
 
 /// More ranks than cores: the fewest waits per rank win, whatever one rank has to do meanwhile
@@ -74,13 +90,15 @@ bool prefers_linear(const Cx& cx) noexcept {
 
 Task start_barrier(const Cx& cx) noexcept {
   const int chosen = barrier_choice.get();
+  if (is_shared(cx, 0, chosen, 3)) return barrier_shared(cx);
   if (chosen == 2 || (chosen == 0 && prefers_linear(cx))) return barrier_linear(cx);
   return barrier_dissemination(cx);
 }
 
 Task start_bcast(const Cx& cx, Block block, int root) noexcept {
-  if (cx.size == 2) return bcast_binomial(cx, block, root);  // one message: see try_as_pair
-  switch (bcast_choice.get()) {
+  const int chosen = bcast_choice.get();
+  if (is_shared(cx, block.bytes(), chosen, 4)) return bcast_shared(cx, block, root);
+  switch (chosen) {
     case 1:
       return bcast_binomial(cx, block, root);
     case 2:
@@ -100,6 +118,7 @@ Task start_bcast(const Cx& cx, Block block, int root) noexcept {
 Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
   const std::size_t bytes = in_place ? all[cx.rank].bytes() : mine.bytes();
   const int chosen = gather_choice.get();
+  if (is_shared(cx, bytes, chosen, 3)) return gather_shared(cx, mine, all, root, in_place);
   const bool is_short = bytes < std::size_t(gather_long.get()) && cx.size > 2 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return gather_binomial(cx, mine, all, root, in_place);
   return gather_linear(cx, mine, all, root, in_place);
@@ -108,6 +127,8 @@ Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place)
 Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
   const std::size_t bytes = in_place ? all[cx.rank].bytes() : mine.bytes();
   const int chosen = scatter_choice.get();
+  if (is_shared(cx, bytes * std::size_t(cx.size), chosen, 3))
+    return scatter_shared(cx, all, mine, root, in_place);
   const bool is_short = bytes < std::size_t(gather_long.get()) && cx.size > 2 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return scatter_binomial(cx, all, mine, root, in_place);
   return scatter_linear(cx, all, mine, root, in_place);
@@ -116,6 +137,7 @@ Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place
 Task start_allgather(const Cx& cx, Blocks all) noexcept {
   const std::size_t bytes = all[cx.rank].bytes() * std::size_t(cx.size);
   const int chosen = allgather_choice.get();
+  if (is_shared(cx, all[cx.rank].bytes(), chosen, 5)) return allgather_shared(cx, all);
   if (chosen == 4 || (chosen == 0 && prefers_linear(cx))) return allgather_direct(cx, all);
   const bool is_long = chosen == 0 ? bytes >= std::size_t(allgather_long.get()) && cx.size > 2 : chosen == 3;
   if (is_long) return allgather_ring(cx, all);
@@ -129,9 +151,11 @@ Task start_allgatherv(const Cx& cx, Blocks all) noexcept {
   return allgather_ring(cx, all);
 }
 
-Task start_alltoall(const Cx& cx, Blocks send, Blocks recv) noexcept {
+Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
   const std::size_t bytes = recv[cx.rank].bytes();
   const int chosen = alltoall_choice.get();
+  if (is_shared(cx, bytes * std::size_t(cx.size), chosen, 3)) return alltoall_shared(cx, send, recv);
+  if (in_place) return alltoall_in_place(cx, recv);
   const bool is_short = bytes <= std::size_t(alltoall_short.get()) && cx.size >= 8 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return alltoall_bruck(cx, send, recv);
   return alltoall_pairwise(cx, send, recv);
@@ -139,6 +163,7 @@ Task start_alltoall(const Cx& cx, Blocks send, Blocks recv) noexcept {
 
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
   const int chosen = reduce_choice.get();
+  if (is_shared(cx, r.bytes(), chosen, 3)) return reduce_shared(cx, r, root);
   if (chosen == 2 || (chosen == 0 && prefers_linear(cx))) return reduce_linear(cx, r, root);
   return reduce_binomial(cx, r, root);
 }
@@ -146,6 +171,7 @@ Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
 Task start_allreduce(const Cx& cx, Reduction r) noexcept {
   const int chosen = allreduce_choice.get();
   const std::size_t bytes = r.bytes();
+  if (is_shared(cx, bytes, chosen, 5)) return allreduce_shared(cx, r);
   if (chosen == 4 || (chosen == 0 && prefers_linear(cx) && bytes <= std::size_t(linear_bytes.get())))
     return allreduce_linear(cx, r);
   const bool is_divisible = r.op->is_commutative() && r.count >= cx.size;
@@ -156,8 +182,15 @@ Task start_allreduce(const Cx& cx, Reduction r) noexcept {
   return allreduce_rabenseifner(cx, r);
 }
 
+Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept {
+  const int chosen = scan_choice.get();
+  if (is_shared(cx, r.bytes(), chosen, 2)) return scan_shared(cx, r, is_exclusive);
+  return is_exclusive ? exscan_recursive_doubling(cx, r) : scan_recursive_doubling(cx, r);
+}
+
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
   const int chosen = reduce_scatter_choice.get();
+  if (is_shared(cx, r.bytes(), chosen, 3)) return reduce_scatter_shared(cx, r, parts);
   // Up to four ranks, exchanging parts takes no more steps than a reduce and a scatter.
   const std::int64_t long_from = cx.size <= 4 ? 0 : reduce_scatter_long.get();
   const std::int64_t divided_from = prefers_linear(cx) ? linear_bytes.get() + 1 : long_from;

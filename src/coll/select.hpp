@@ -17,9 +17,11 @@ Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place
 /// The own block lies in `all`; equal blocks.
 Task start_allgather(const Cx& cx, Blocks all) noexcept;
 Task start_allgatherv(const Cx& cx, Blocks all) noexcept;
-Task start_alltoall(const Cx& cx, Blocks send, Blocks recv) noexcept;
+/// In place, `send` is `recv`.
+Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept;
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept;
 Task start_allreduce(const Cx& cx, Reduction r) noexcept;
+Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept;
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept;
 
 }  // namespace dunlin::coll

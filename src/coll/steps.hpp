@@ -12,7 +12,6 @@
 #include "coll/run.hpp"
 #include "object/comm.hpp"
 #include "protocol/messaging.hpp"
-#include "pt2pt/functions.hpp"
 
 namespace dunlin::coll {
 
@@ -22,9 +21,11 @@ struct Cx {
   const int* members =
       nullptr;  // ranks in `comm` of the group that takes part; nullptr: all, by their own ranks
   Plane plane = Plane::collective;
-  std::int32_t tag = 0;  // keeps this collective apart from the others of `comm`
-  int rank = 0;          // mine in the group
-  int size = 0;          // of the group (inter-communicator: of the local group)
+  std::int32_t tag = 0;      // keeps this collective apart from the others of `comm`
+  int rank = 0;              // mine in the group
+  int size = 0;              // of the group (inter-communicator: of the local group)
+  Region* region = nullptr;  // where the group works in shared memory; nullptr: nowhere
+  int track = 0;             // of the region
 
   /// A rank of the group from one that is at most a group's size off; a division would take longer.
   int wrapped(int member) const noexcept {
@@ -37,6 +38,7 @@ struct Cx {
   Cx local() const noexcept {
     Cx inside = *this;
     inside.comm = comm->local_comm.get();
+    inside.region = nullptr;
     return inside;
   }
 
@@ -47,6 +49,12 @@ struct Cx {
     run->post_receive(*comm, plane, data, target(from), tag);
   }
   Step all() const noexcept { return {run}; }
+  /// The next turn in the region, which there must be.
+  Turn turn() const noexcept { return {*region, track}; }
+  Step until(const Flags& flags) const noexcept {
+    run->await(flags);
+    return {run};
+  }
 
   Step send(const Source& data, int to) const noexcept {
     post_send(data, to);
@@ -60,15 +68,6 @@ struct Cx {
     post_send(data, to);
     post_recv(room, from);
     return all();
-  }
-
-  // Without a run, for `Arguments::try_as_pair` (coll/plan.hpp).
-  bool try_send_now(const Source& data, int to) const noexcept {
-    return comm->messaging->try_send_now(*comm, plane, data, target(to), tag);
-  }
-  Err receive_now(const Target& data, int from) const noexcept {
-    Completion completion;
-    return pt2pt::receive(*comm, plane, data, target(from), tag, completion);
   }
 
   /// Scratch memory for the length of the run, 16-byte aligned; on nullptr the next step ends the run.

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "comm/region.hpp"
+
 namespace dunlin::comm {
 
 coll::Cx next_creation(Comm& comm) noexcept {
@@ -28,7 +30,7 @@ coll::Cx creation_among(Comm& comm, const std::vector<int>& members, int rank, P
 }
 
 coll::Task share_context(coll::Cx cx, std::uint64_t* context) {
-  if (cx.rank == 0) *context = cx.comm->process->next_contexts(1);
+  if (cx.rank == 0) *context = cx.comm->process->next_context();
   co_await coll::bcast_binomial(cx, coll::Block::of_bytes(context, sizeof *context), 0);
   co_return Err::ok;
 }
@@ -76,6 +78,7 @@ void set_contexts(Comm& made, const Contexts& contexts) noexcept {
   DUNLIN_ASSERT(made.group);
   made.context = contexts.context;
   if (made.local_comm) made.local_comm->context = contexts.local;
+  share_memory(made);
 }
 
 void set_hints(Comm& made, const Info& info) noexcept {

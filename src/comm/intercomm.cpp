@@ -54,10 +54,11 @@ coll::Task meet(coll::Cx local, coll::Cx leaders, Leaders who, const Group* grou
 
 coll::Task agree_on_order(coll::Cx cx, int is_high, Meeting* meeting) {
   if (cx.rank == 0) {
-    Offer mine{cx.comm->process->next_contexts(1), cx.size, is_high}, theirs;
+    Offer mine{cx.comm->process->next_context(), cx.size, is_high}, theirs;
     co_await cx.sendrecv(block_of(&mine).source(), 0, block_of(&theirs).target(), 0);
     // Where both want the same place, the lower context comes first: any order will do, but it must be one.
     const bool is_first = mine.is_high != theirs.is_high ? !mine.is_high : mine.context < theirs.context;
+    if (!is_first) cx.comm->process->give_back(mine.context);
     *meeting = {{is_first ? mine.context : theirs.context, 0}, theirs.size, is_first};
   }
   co_await coll::bcast_binomial(cx.local(), block_of(meeting), 0);

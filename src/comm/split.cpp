@@ -56,7 +56,7 @@ Ref<Group> subgroup(const Ref<Group>& group, std::vector<int> ranks) noexcept {
 
 Err split_intra(Comm& comm, int color, int key, Comm** newcomm) noexcept {
   std::vector<Entry> all(std::size_t(comm.size));
-  all[std::size_t(comm.rank)] = {color, key, color == MPI_UNDEFINED ? 0 : comm.process->next_contexts(1)};
+  all[std::size_t(comm.rank)] = {color, key, color == MPI_UNDEFINED ? 0 : comm.process->next_context()};
   const Err e = run_blocking(next_creation(comm), [&](coll::Cx cx) { return gather(cx, all.data()); });
   if (e != Err::ok) return e;
   if (color == MPI_UNDEFINED) return *newcomm = nullptr, Err::ok;
@@ -64,6 +64,7 @@ Err split_intra(Comm& comm, int color, int key, Comm** newcomm) noexcept {
   const std::vector<int> ranks = ranks_of_color(all, color);
   Ref<Comm> made = make_unfinished(comm);
   set_group(*made, subgroup(comm.group, ranks));
+  if (made->rank != 0) comm.process->give_back(all[std::size_t(comm.rank)].context);
   set_contexts(*made, {all[std::size_t(ranks[0])].context, 0});
   *newcomm = made.detach();
   return Err::ok;

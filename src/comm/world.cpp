@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "comm/process.hpp"
+#include "comm/region.hpp"
 #include "object/initial_errhandler.hpp"
 
 namespace dunlin::comm {
@@ -22,6 +22,7 @@ Ref<Comm> make(Process& process, Ref<Group> group, std::uint64_t context, const 
   made->errhandler = Ref<Errhandler>(&initial_errhandler());
   std::snprintf(made->name, sizeof made->name, "%s", name);
   DUNLIN_ASSERT(made->rank >= 0);
+  share_memory(*made);
   return made;
 }
 
@@ -40,8 +41,8 @@ void create_world(Process& process) noexcept {
   const std::uint64_t world_context = std::uint64_t(process.job) << 56;
   process.world = make(process, Ref<Group>::adopt(new Group(std::move(everybody), process.me)), world_context,
                        "MPI_COMM_WORLD");
-  process.self = make(process, Ref<Group>::adopt(new Group({process.me}, process.me)), process.context(1),
-                      "MPI_COMM_SELF");
+  process.self = make(process, Ref<Group>::adopt(new Group({process.me}, process.me)),
+                      process.context(1, Process::kNoCommons), "MPI_COMM_SELF");
 }
 
 void publish_world(Process& process) noexcept {

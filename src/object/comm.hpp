@@ -28,6 +28,9 @@ class Messaging;
 namespace pt2pt {
 class BufferPool;
 }
+namespace coll {
+class Region;
+}
 namespace comm {
 struct Process;
 struct Topology;
@@ -64,6 +67,7 @@ class Comm final : public Object {
   AttributeList attributes;
   std::shared_ptr<const comm::Topology>
       topology;  // comm/topology.hpp; shared with duplicates, null where there is none
+  std::shared_ptr<coll::Region> region;  // coll/region.hpp; null where not all members share memory
   comm::Process* process =
       nullptr;  // what creating further communicators needs (comm/process.hpp); not owned
   pt2pt::BufferPool* buffer = nullptr;  // MPI_Comm_attach_buffer; owned, see pt2pt/buffered.cpp

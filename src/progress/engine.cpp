@@ -91,7 +91,7 @@ bool Engine::poll() noexcept {
   moved |= messaging_.advance();
   if (parked_) [[unlikely]]
     moved |= poll_parked();
-  if (waiters_ && moved) [[unlikely]]
+  if (waiters_) [[unlikely]]  // flags in shared memory go up without a message
     wake_finished();
   return moved;
 }
@@ -132,9 +132,11 @@ void Engine::end_named_receive() noexcept {
   all_polled();
 }
 
+int Engine::polls_direct() const noexcept { return is_oversubscribed_ ? 1 : int(direct_polls.get()); }
+
 void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   is_oversubscribed_ = oversubscribed;
-  messaging_.set_polls_direct(oversubscribed ? 1 : int(direct_polls.get()));
+  messaging_.set_polls_direct(polls_direct());
 }
 
 /// Where ranks share cores, polling takes the core from the rank that is awaited, unless that one runs at
@@ -220,7 +222,7 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   // A message published before the announcement would wake nobody: look once more.
   BigLock::reacquire(lock_levels);
   messaging_.rendezvous.lose_patience();
-  const bool moved = poll();
+  const bool moved = poll() || me.done(me.argument);
   if (moved) me.long_wait.moved();
   me.is_called.store(0, std::memory_order_relaxed);  // as in watch
   is_asleep_ = true;

@@ -73,6 +73,11 @@ class Engine {
   /// hot path.  Polls until `request.is_complete`.  `from` is the peer index whose message is awaited, or -1.
   void wait(const Request& request, int from = -1) noexcept;
 
+  /// How often a wait for flags in shared memory looks at them alone before it polls everything; and to be
+  /// called when one of these looks has ended it.
+  int polls_direct() const noexcept;
+  void end_direct() noexcept { end_named_receive(); }
+
   /// Polls until `done(argument)`.  `explain(argument, ...)` tells the report of a hang what for.
   void wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept;
 

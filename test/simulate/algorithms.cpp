@@ -18,27 +18,38 @@ const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> all = {
       {"BARRIER", "dissemination", {0}, {}},
       {"BARRIER", "linear", {0}, {}},
+      {"BARRIER", "shared", {0}, {}},
       {"BCAST", "binomial", {1}, {}},
       {"BCAST", "scatter_allgather", {1}, {}},
       {"BCAST", "linear", {1}, {}},
+      {"BCAST", "shared", {1}, {}},
       {"GATHER", "binomial", {2}, {}},
       {"GATHER", "linear", {2, 3}, {}},
+      {"GATHER", "shared", {2}, {}},
       {"SCATTER", "binomial", {4}, {}},
       {"SCATTER", "linear", {4, 5}, {}},
+      {"SCATTER", "shared", {4}, {}},
       {"ALLGATHER", "recursive_doubling", {6}, {}},
       {"ALLGATHER", "bruck", {6}, {}},
       {"ALLGATHER", "ring", {6, 7}, {}},
       {"ALLGATHER", "direct", {6, 7}, {}},
+      {"ALLGATHER", "shared", {6, 7}, {}},
       {"ALLTOALL", "bruck", {8}, {}},
       {"ALLTOALL", "pairwise", {8, 9, 10}, {}},
+      {"ALLTOALL", "shared", {8}, {}},
       {"REDUCE", "binomial", {}, {0}},
       {"REDUCE", "linear", {}, {0}},
+      {"REDUCE", "shared", {}, {0}},
       {"ALLREDUCE", "recursive_doubling", {}, {1}},
       {"ALLREDUCE", "rabenseifner", {}, {1}},
       {"ALLREDUCE", "ring", {}, {1}},
       {"ALLREDUCE", "linear", {}, {1}},
+      {"ALLREDUCE", "shared", {}, {1}},
+      {"SCAN", "recursive_doubling", {}, {2, 3}},
+      {"SCAN", "shared", {}, {2, 3}},
       {"REDUCE_SCATTER", "by_reduce", {}, {4, 5}},
       {"REDUCE_SCATTER", "pairwise", {}, {4, 5}},
+      {"REDUCE_SCATTER", "shared", {}, {4, 5}},
   };
   return all;
 }
@@ -69,7 +80,9 @@ class Algorithms : public ::testing::TestWithParam<std::size_t> {
 
 TEST_P(Algorithms, IsRightForEveryNumberOfRanks) {
   for (int size = 1; size <= 17 && !HasFailure(); ++size) {
-    World world(size, weather_of(std::uint64_t(size) + 1000));
+    // On one node, where memory can be mapped.
+    World world({std::vector<int>(std::size_t(size), 0), {.maps = true}},
+                weather_of(std::uint64_t(size) + 1000));
     Comms comms;
     for (int rank = 0; rank < size; ++rank) comms.emplace_back(&world.comm(rank));
     for (std::uint64_t shape = 0; shape < 6; ++shape) {

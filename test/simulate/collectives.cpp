@@ -32,17 +32,26 @@ class ForcedAlgorithms {
     std::vector<std::string_view> words;
   };
   static inline const std::vector<Choice> kChoices = {
-      {"DUNLIN_COLL_BARRIER", {"auto", "dissemination", "linear"}},
-      {"DUNLIN_COLL_BCAST", {"auto", "binomial", "scatter_allgather", "linear"}},
-      {"DUNLIN_COLL_GATHER", {"auto", "binomial", "linear"}},
-      {"DUNLIN_COLL_SCATTER", {"auto", "binomial", "linear"}},
-      {"DUNLIN_COLL_ALLGATHER", {"auto", "recursive_doubling", "bruck", "ring", "direct"}},
-      {"DUNLIN_COLL_ALLTOALL", {"auto", "bruck", "pairwise"}},
-      {"DUNLIN_COLL_REDUCE", {"auto", "binomial", "linear"}},
-      {"DUNLIN_COLL_ALLREDUCE", {"auto", "recursive_doubling", "rabenseifner", "ring", "linear"}},
-      {"DUNLIN_COLL_REDUCE_SCATTER", {"auto", "by_reduce", "pairwise"}},
+      {"DUNLIN_COLL_BARRIER", {"auto", "dissemination", "linear", "shared"}},
+      {"DUNLIN_COLL_BCAST", {"auto", "binomial", "scatter_allgather", "linear", "shared"}},
+      {"DUNLIN_COLL_GATHER", {"auto", "binomial", "linear", "shared"}},
+      {"DUNLIN_COLL_SCATTER", {"auto", "binomial", "linear", "shared"}},
+      {"DUNLIN_COLL_ALLGATHER", {"auto", "recursive_doubling", "bruck", "ring", "direct", "shared"}},
+      {"DUNLIN_COLL_ALLTOALL", {"auto", "bruck", "pairwise", "shared"}},
+      {"DUNLIN_COLL_REDUCE", {"auto", "binomial", "linear", "shared"}},
+      {"DUNLIN_COLL_ALLREDUCE", {"auto", "recursive_doubling", "rabenseifner", "ring", "linear", "shared"}},
+      {"DUNLIN_COLL_SCAN", {"auto", "recursive_doubling", "shared"}},
+      {"DUNLIN_COLL_REDUCE_SCATTER", {"auto", "by_reduce", "pairwise", "shared"}},
   };
 };
+
+/// Ranks in turn on so many nodes, whose memory can be mapped.
+std::unique_ptr<World> on_nodes(int size, int nodes, const transport::sim::Weather& weather) {
+  Nodes places;
+  for (int rank = 0; rank < size; ++rank) places.of_rank.push_back(rank % nodes);
+  places.memory.maps = true;
+  return std::make_unique<World>(places, weather);
+}
 
 Comms world_comms(World& world) {
   Comms comms;
@@ -110,7 +119,9 @@ void run_seed(std::uint64_t seed, int size) {
   std::mt19937_64 dice(seed);
   SCOPED_TRACE("DUNLIN_TEST_SEED=" + std::to_string(seed) + ", " + std::to_string(size) + " ranks");
   const ForcedAlgorithms forced(dice);
-  World world(size, weather_of(seed));
+  const std::unique_ptr<World> made = dice() % 2 ? std::make_unique<World>(size, weather_of(seed))
+                                                 : on_nodes(size, 1 + int(dice() % 4) / 3, weather_of(seed));
+  World& world = *made;
   const Comms comms = world_comms(world);
   std::vector<std::unique_ptr<Case>> cases;
   for (std::uint64_t i = 0; i < 1 + seed % 4; ++i)
@@ -133,7 +144,8 @@ TEST(SimulatedCollectives, RandomShapesWeathersAndAlgorithms) {
 TEST(SimulatedCollectives, EveryKindOnEveryNumberOfRanks) {
   for (int size = 1; size <= 33 && !HasFailure(); ++size) {
     SCOPED_TRACE(std::to_string(size) + " ranks");
-    World world(size, weather_of(std::uint64_t(size)));
+    const auto made = on_nodes(size, 1, weather_of(std::uint64_t(size)));
+    World& world = *made;
     const Comms comms = world_comms(world);
     std::mt19937_64 dice(std::uint64_t(size) * 77);
     for (int kind = 0; kind < kMovementKinds + kReductionKinds && !HasFailure(); ++kind) {
@@ -162,7 +174,8 @@ TEST(SimulatedCollectives, RanksOfUnlikeNodesUnderstandEachOther) {
 
 TEST(SimulatedCollectives, NobodyLeavesABarrierBeforeAllHaveCome) {
   for (int size = 1; size <= 33; ++size) {
-    World world(size, weather_of(std::uint64_t(size)));
+    const auto made = on_nodes(size, size % 2 + 1, weather_of(std::uint64_t(size)));
+    World& world = *made;
     const Comms comms = world_comms(world);
     std::vector<Request*> requests(std::size_t(size), nullptr);
     const int late = size / 2;

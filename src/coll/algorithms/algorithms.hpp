@@ -48,19 +48,23 @@ Task nothing(Cx cx);  // ends at once
 
 Task barrier_dissemination(Cx cx);
 Task barrier_linear(Cx cx);
+Task barrier_shared(Cx cx);
 Task barrier_inter(Cx cx);
 
 Task bcast_binomial(Cx cx, Block block, int root);
 Task bcast_scatter_allgather(Cx cx, Block block, int root);
 Task bcast_linear(Cx cx, Block block, int root);
+Task bcast_shared(Cx cx, Block block, int root);
 Task bcast_inter(Cx cx, Block block, int root);
 
 /// `mine` is ignored at the root where `in_place`; `all` counts at the root only.
 Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place);
+Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_inter(Cx cx, Block mine, Blocks all, int root);
 Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place);
+Task scatter_shared(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_inter(Cx cx, Blocks all, Block mine, int root);
 
 /// Every rank's own block lies in `all` already.
@@ -68,30 +72,36 @@ Task allgather_recursive_doubling(Cx cx, Blocks all);  // p a power of two, equa
 Task allgather_bruck(Cx cx, Blocks all);               // equal blocks
 Task allgather_ring(Cx cx, Blocks all);
 Task allgather_direct(Cx cx, Blocks all);
+Task allgather_shared(Cx cx, Blocks all);
 
 Task alltoall_bruck(Cx cx, Blocks send, Blocks recv);  // equal blocks
 Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv);
+Task alltoall_shared(Cx cx, Blocks send, Blocks recv);  // equal blocks; `send` may be `recv`
 Task alltoall_in_place(Cx cx, Blocks blocks);
 /// Exchange with every rank of the remote group: allgather(v) and alltoall(v, w) of inter-communicators.
 Task exchange_inter(Cx cx, Blocks send, Blocks recv);
 
 Task reduce_binomial(Cx cx, Reduction r, int root);
 Task reduce_linear(Cx cx, Reduction r, int root);
+Task reduce_shared(Cx cx, Reduction r, int root);
 Task reduce_inter(Cx cx, Reduction r, int root);
 
 Task allreduce_recursive_doubling(Cx cx, Reduction r);
 Task allreduce_rabenseifner(Cx cx, Reduction r);  // commutative
 Task allreduce_ring(Cx cx, Reduction r);          // commutative
 Task allreduce_linear(Cx cx, Reduction r);
+Task allreduce_shared(Cx cx, Reduction r);
 Task allreduce_inter(Cx cx, Reduction r);
 
 /// `r.count` elements altogether; `parts` divides them (its base is not used), this rank's part ends in
 /// `r.result`.
 Task reduce_scatter_by_reduce(Cx cx, Reduction r, Blocks parts);
 Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts);  // commutative
+Task reduce_scatter_shared(Cx cx, Reduction r, Blocks parts);
 Task reduce_scatter_inter(Cx cx, Reduction r, Blocks parts);
 
 Task scan_recursive_doubling(Cx cx, Reduction r);
 Task exscan_recursive_doubling(Cx cx, Reduction r);
+Task scan_shared(Cx cx, Reduction r, bool is_exclusive);
 
 }  // namespace dunlin::coll

@@ -48,7 +48,7 @@ IntVariable lines_bytes_setting{"SHM_LINES_BYTES",
                                 40,
                                 32768};
 
-constexpr std::uint64_t kAgreed = std::uint64_t{0xd4} << 56;  // changes with the layout
+constexpr std::uint64_t kAgreed = std::uint64_t{0xd5} << 56;  // changes with the layout
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return (bytes + to - 1) / to * to; }
 
@@ -94,14 +94,14 @@ Sizes Sizes::unpack(std::uint64_t word) noexcept {
   return {size(0), size(8), size(16), size(24), size(32)};
 }
 
-Segment::Segment(const Sizes& sizes, int ranks) noexcept : sizes_(sizes) {
+Segment::Segment(const Sizes& sizes, int ranks) noexcept : sizes_(sizes), ranks_(ranks) {
   front_bytes_ = round_up(kDoorbellsOffset + std::uint64_t(ranks) * sizeof(Doorbell), 64);
   const std::uint64_t cells_end =
       front_bytes_ + std::uint64_t(ranks) * kPromotionBytes + sizes.cells * sizes.cell_bytes;
   transfers_offset_ = round_up(cells_end, kPageBytes);
-  pairs_offset_ = transfers_offset_ + round_up(kTransfers * kTransferBytes, kPageBytes);
-  pair_bytes_ =
-      round_up(sizeof(Credits) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
+  commons_offset_ = transfers_offset_ + round_up(kTransfers * kTransferBytes, kPageBytes);
+  pairs_offset_ = commons_offset_ + kCommons * Commons::bytes(ranks);
+  pair_bytes_ = round_up(sizeof(Credits) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
   region_bytes_ = pairs_offset_ + std::uint64_t(ranks) * pair_bytes_;
   total_bytes_ = kPageBytes + std::uint64_t(ranks) * region_bytes_;
 }
@@ -135,7 +135,9 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   front_bytes_ = other.front_bytes_;
   pair_bytes_ = other.pair_bytes_;
   transfers_offset_ = other.transfers_offset_;
+  commons_offset_ = other.commons_offset_;
   pairs_offset_ = other.pairs_offset_;
+  ranks_ = other.ranks_;
   region_bytes_ = other.region_bytes_;
   total_bytes_ = other.total_bytes_;
   base_ = std::exchange(other.base_, nullptr);
@@ -149,6 +151,11 @@ Segment::~Segment() {
 CellPool Segment::cell_pool(int sender) const noexcept {
   const std::uint64_t first = transfers_offset_ - sizes_.cells * sizes_.cell_bytes;
   return {base_, region(sender) + first, sizes_.cell_bytes, sizes_.cells};
+}
+
+Commons Segment::commons(int owner, int index) const noexcept {
+  DUNLIN_ASSERT(index >= 0 && index < kCommons);
+  return {base_ + region(owner) + commons_offset_ + std::uint64_t(index) * Commons::bytes(ranks_), ranks_};
 }
 
 RingPlace Segment::ring(int sender, int receiver) const noexcept {

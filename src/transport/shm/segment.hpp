@@ -8,6 +8,7 @@
 //   region  | front    Attention, InboxWords, one doorbell per sender     what others tell this rank
 //           | cells    one promotion cell per receiver, a pool of cells   what this rank sends by inboxes
 //           | transfers  a pool of two lines each, ours and a peer's    copies shared with another rank
+//           | commons    kCommons of them (commons.hpp)                 collectives of communicators
 //           | pair 0   Credits, lines, bulk                               the ring from local rank 0 to us
 //           | pair 1   ...
 //
@@ -15,7 +16,7 @@
 // whole: a page costs memory when it is first touched, so a pair that never talks costs none, and one
 // that exchanged a few messages over its ring costs one page.  All-zero memory is the valid start of
 // every structure, so a rank may be sent to before it has opened, and opening needs no message.  At 128
-// ranks with default sizes: 18 GB of addresses, no page tables yet.
+// ranks with default sizes: 80 GB of addresses, no page tables yet.
 //
 // Thread safety: see the structures; the agreement is one word that is set once.
 #pragma once
@@ -25,6 +26,7 @@
 
 #include "base/err.hpp"
 #include "transport/shm/attention.hpp"
+#include "transport/shm/commons.hpp"
 #include "transport/shm/inbox.hpp"
 #include "transport/shm/ring.hpp"
 
@@ -52,6 +54,9 @@ using Doorbell = Hardware::Atomic<std::uint64_t>;
 /// Transfers of a rank, and what each takes: two cache lines.
 constexpr std::size_t kTransfers = 512;
 constexpr std::size_t kTransferBytes = 128;
+
+/// Communicators that a rank may give shared memory to.
+constexpr int kCommons = 7;
 
 class Segment {
  public:
@@ -81,6 +86,8 @@ class Segment {
   /// The pool of `rank`, page aligned: it writes the first line of each transfer, the transfer's peer the
   /// second.
   std::byte* transfers(int rank) const noexcept { return base_ + region(rank) + transfers_offset_; }
+  /// One of the commons that `owner` gives away.
+  Commons commons(int owner, int index) const noexcept;
 
  private:
   static constexpr std::uint64_t kInboxOffset = 64;
@@ -99,7 +106,9 @@ class Segment {
   std::uint64_t front_bytes_ = 0;
   std::uint64_t pair_bytes_ = 0;
   std::uint64_t transfers_offset_ = 0;  // in a region
+  std::uint64_t commons_offset_ = 0;    // in a region
   std::uint64_t pairs_offset_ = 0;      // in a region
+  int ranks_ = 0;
   std::uint64_t region_bytes_ = 0;
   std::uint64_t total_bytes_ = 0;  // agreement page included
   std::byte* base_ = nullptr;      // of our mapping: the agreement page

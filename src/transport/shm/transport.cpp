@@ -132,6 +132,16 @@ int Transport::poll_inbox(Inbox& inbox, int messages_max) noexcept {
   return delivered;
 }
 
+int Transport::try_take_commons() noexcept {
+  for (int index = 1; index < kCommons; ++index) {
+    Commons commons = segment_.commons(sender_.me, index);
+    if (are_commons_taken_[index] && !commons.try_clear()) continue;
+    are_commons_taken_[index] = true;
+    return index;
+  }
+  return -1;
+}
+
 void Transport::announce_sleep() noexcept {
   has_announced_room_ = std::exchange(sender_.wants_room, false);
   attention().announce(has_announced_room_);

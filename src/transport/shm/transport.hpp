@@ -39,6 +39,14 @@ class Transport final : public transport::Transport {
   RingReader* reader_of(int peer) const noexcept;
   /// The transfers (segment.hpp) of a rank of this node, ourselves included.
   std::byte* shared_lines(int peer) const noexcept { return segment_.transfers(local_rank_of(peer)); }
+  /// Shared memory for one more communicator that this rank leads: its index, or -1 when none is free.
+  int try_take_commons() noexcept;
+  /// Nobody has used it.
+  void give_back_commons(int index) noexcept { are_commons_taken_[index] = false; }
+  Commons commons(int owner, int index) const noexcept {
+    return segment_.commons(local_rank_of(owner), index);
+  }
+  bool is_on_node(int peer) const noexcept { return local_rank_of(peer) >= 0; }
   int poll(Inbox& inbox) noexcept override;
   /// hot path: at most one message, so that those behind it are not unexpected by the time they are asked
   /// for.
@@ -69,7 +77,8 @@ class Transport final : public transport::Transport {
   bool reads_doorbells_ = false;      // too many rings to look at each
   std::vector<std::uint64_t> heard_;  // doorbells as they were when their rings were found empty
   InboxReader inbox_reader_;
-  bool has_announced_room_ = false;  // this sleep ends when a ring has room, too
+  bool are_commons_taken_[kCommons] = {true};  // 0: of the world, led by its rank 0
+  bool has_announced_room_ = false;            // this sleep ends when a ring has room, too
 };
 
 }  // namespace dunlin::transport::shm

@@ -1,0 +1,130 @@
+// The shared memory in which the members of a communicator of one node do their collectives together.
+//
+// Made with the communicator (comm/create.cpp) where all its members are on one node; used by the algorithms
+// called `..._shared` through `Turn`.  An operation has a number, the same on all members; in its turn a
+// member
+//
+//   1. waits until its place is free: everybody has left the operation that was there before;
+//   2. puts data there and arrives;
+//   3. waits for those whose data it wants, and reads it;
+//   4. leaves: from now on it looks at nobody's data.
+//
+// A collective in which all wait for all needs no look at who has left: a member that has arrived later
+// tells. Persistent operations, which ranks may start in any order, have tracks of their own, as long as
+// there are some. Thread safety: under base/big_lock.hpp; what lies in shared memory:
+// transport/shm/commons.hpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/copy_short.hpp"
+#include "coll/block.hpp"
+#include "transport/shm/channel.hpp"
+#include "transport/shm/commons.hpp"
+
+namespace dunlin::coll {
+
+/// `count` flags, one in each line from `first` on, all of which have to reach `value`.
+struct Flags {
+  const transport::shm::Number* first = nullptr;
+  std::uint64_t value = 0;
+  int count = 0;
+
+  /// Goes on where it found a flag that was not up.
+  bool are_up() noexcept {
+    constexpr std::size_t kStride = 64 / sizeof *first;
+    // F1 (pairs with the releases in region.cpp): what was written before a flag went up is there.
+    for (; count > 0; --count, first += kStride)
+      if (first->load(std::memory_order_acquire) < value) return false;
+    return true;
+  }
+};
+
+class Region {
+ public:
+  /// By member: how it is woken; null for this process.
+  Region(const transport::shm::Commons& commons, int me,
+         std::vector<transport::shm::Channel*> channels) noexcept;
+  ~Region();
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  int size() const noexcept { return int(channels_.size()); }
+  /// For one more persistent operation; -1 when there is none left.
+  int take_track() noexcept { return next_track_ < transport::shm::Commons::kTracks ? next_track_++ : -1; }
+
+ private:
+  friend class Turn;
+  struct Track {
+    std::uint64_t started = 0;     // the number given out last
+    std::uint64_t left = 0;        // all up to this number have been left by this process
+    std::uint64_t left_after = 0;  // bit i: so has left + 1 + i
+    std::uint64_t known_left = 0;  // all members have left at least up to here
+  };
+  void wake_all() noexcept {
+    for (transport::shm::Channel* each : channels_)
+      if (each) each->wake();
+  }
+
+  transport::shm::Commons commons_;
+  const int me_;
+  const std::vector<transport::shm::Channel*> channels_;
+  Track tracks_[transport::shm::Commons::kTracks];
+  int next_track_ = 1;
+};
+
+/// One operation's part of a region.
+class Turn {
+ public:
+  /// The next number of a track.
+  Turn(Region& region, int track) noexcept
+      : region_(&region),
+        track_(track),
+        number_(++region.tracks_[track].started),
+        turn_(int(number_ % transport::shm::Commons::kTurns)),
+        arrivals_(region.commons_.arrivals(track, turn_)) {}
+
+  /// What has to be up before this member writes.
+  Flags place_is_free() const noexcept;
+  /// Where a member's data is, or for its owner is to be.
+  std::byte* data(int member, std::size_t bytes) const noexcept {
+    DUNLIN_ASSERT(bytes <= transport::shm::Commons::kRoomBytes);
+    if (bytes <= transport::shm::ArrivalLine::kDataBytes) return arrivals_[member].data;
+    return region_->commons_.room(track_, turn_, member);
+  }
+  /// Writes data of `bytes` bytes at `position` of this member's, which are `all_bytes`.
+  void put(const Block& block, std::size_t bytes, std::size_t position,
+           std::size_t all_bytes) const noexcept {
+    std::byte* const to = data(region_->me_, all_bytes) + position;
+    move(block, Block::of_bytes(to, bytes), bytes);
+  }
+  /// Reads the same of another.
+  void get(int member, const Block& block, std::size_t bytes, std::size_t position,
+           std::size_t all_bytes) const noexcept {
+    std::byte* const from = data(member, all_bytes) + position;
+    move(Block::of_bytes(from, bytes), block, bytes);
+  }
+  void arrive() const noexcept;
+  Flags all_are_there() const noexcept { return are_there(region_->size()); }
+  /// Members 0 to `members` - 1.
+  Flags are_there(int members) const noexcept { return {&arrivals_->arrived, number_, members}; }
+  Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, number_, 1}; }
+  /// `has_met_all`: this member has seen all others arrive.
+  void leave(bool has_met_all) const noexcept;
+
+ private:
+  static void move(const Block& from, const Block& to, std::size_t bytes) noexcept {
+    if (bytes <= transport::shm::ArrivalLine::kDataBytes && from.is_contiguous() && to.is_contiguous())
+      return copy_short(to.at, from.at, bytes);
+    copy(from, to);
+  }
+
+  Region* region_;
+  int track_;
+  std::uint64_t number_;
+  int turn_;
+  transport::shm::ArrivalLine* arrivals_;
+};
+
+}  // namespace dunlin::coll

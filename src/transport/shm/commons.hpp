@@ -1,0 +1,106 @@
+// Shared memory that the members of one communicator of a node work in together: flags, and room for data.
+//
+//   head       who has left for good: the owner may give the memory to another communicator then
+//   track 0    the communicator's calls; tracks 1, 2, ... one persistent operation each
+//     left     one line a member: up to which number it has done with the operations of the track
+//     turns    of each turn (operations take turns by their number) one line a member: which number has
+//              arrived there, and its first bytes of data; and one line a member for its share of the work
+//     room     of each turn kRoomBytes a member, page aligned; touched by those who need it
+//
+// It lies in the region of the rank that led the creation of the communicator (segment.hpp).  All-zero memory
+// is the valid start.  Used by coll/region.hpp, which says in what order.
+//
+// Thread safety: every line has one writer, the member it is numbered by, but for the words of a `ShareLine`,
+// which all add to.
+// Invariants:
+//  1. A member arrives at number n only when all have left n - kTurns: nobody looks at what it overwrites.
+//  2. What a member wrote before it arrived may be read until that member sees the reader leave.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/assert.hpp"
+#include "transport/shm/hardware.hpp"
+
+namespace dunlin::transport::shm {
+
+using Number = Hardware::Atomic<std::uint64_t>;
+
+struct alignas(64) ArrivalLine {
+  static constexpr std::size_t kDataBytes = 48;
+  Number arrived;            // the operation that the data belongs to
+  std::uint64_t known_left;  // `left` of this member as it was then
+  std::byte data[kDataBytes];
+};
+static_assert(sizeof(ArrivalLine) == 64);
+
+struct alignas(64) LeftLine {
+  Number left;
+};
+
+/// Work of one member that anybody may do.  All words count from the operation's number << 32 on.
+struct alignas(64) ShareLine {
+  Number taken;     // pieces that somebody does or has done
+  Number finished;  // pieces done
+  Number spoilt;    // the number, when somebody could not reach memory
+};
+
+class Commons {
+ public:
+  static constexpr int kTracks = 4;
+  static constexpr int kTurns = 2;
+  static constexpr std::size_t kRoomBytes = 64 << 10;
+
+  Commons(std::byte* base, int members_max) noexcept : base_(base), members_max_(members_max) {}
+
+  /// What one takes, for a node of so many ranks: a multiple of the page size.
+  static constexpr std::size_t bytes(int members_max) noexcept {
+    return lines_bytes(members_max) + kTracks * kTurns * std::size_t(members_max) * kRoomBytes;
+  }
+
+  LeftLine* left(int track) const noexcept { return reinterpret_cast<LeftLine*>(lines(track, 0)); }
+  ArrivalLine* arrivals(int track, int turn) const noexcept {
+    return reinterpret_cast<ArrivalLine*>(lines(track, 1 + 2 * turn));
+  }
+  ShareLine* shares(int track, int turn) const noexcept {
+    return reinterpret_cast<ShareLine*>(lines(track, 2 + 2 * turn));
+  }
+  std::byte* room(int track, int turn, int member) const noexcept {
+    DUNLIN_ASSERT(member < members_max_);
+    const auto row = std::size_t(track * kTurns + turn) * std::size_t(members_max_) + std::size_t(member);
+    return base_ + lines_bytes(members_max_) + row * kRoomBytes;
+  }
+
+  /// A member of `members` will never come here again.  Relaxed: see `try_clear`.
+  void leave_for_good(int members) noexcept {
+    head()->members.store(std::uint32_t(members), std::memory_order_relaxed);
+    head()->gone.fetch_add(1, std::memory_order_release);  // G1
+  }
+  /// The owner: whether all members have gone, and all is as new.
+  bool try_clear() noexcept;
+  /// The owner: nobody has been here.
+  void clear() noexcept;
+
+ private:
+  struct alignas(64) Head {
+    Hardware::Atomic<std::uint32_t> members;  // all write the same; 0 until the first has gone
+    Hardware::Atomic<std::uint32_t> gone;     // members that will not come again
+  };
+  static constexpr std::size_t kPageBytes = 4096;
+  static constexpr std::size_t kRows = kTracks * (1 + 2 * kTurns);  // of one line a member
+
+  static constexpr std::size_t lines_bytes(int members_max) noexcept {
+    return (sizeof(Head) + kRows * std::size_t(members_max) * 64 + kPageBytes - 1) / kPageBytes * kPageBytes;
+  }
+  Head* head() const noexcept { return reinterpret_cast<Head*>(base_); }
+  std::byte* lines(int track, int row) const noexcept {
+    const auto before = std::size_t(track * (1 + 2 * kTurns) + row) * std::size_t(members_max_);
+    return base_ + sizeof(Head) + before * 64;
+  }
+
+  std::byte* base_;
+  int members_max_;
+};
+
+}  // namespace dunlin::transport::shm
