@@ -80,8 +80,7 @@ struct Allgather {
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, Blocks::same(mine), all);
     if (!in_place) copy(mine, all[cx.rank]);
-    if (!all.is_equal()) return start_allgatherv(cx, all);
-    if (cx.size == 1 || all[0].bytes() == 0) return nothing(cx);
+    if (cx.size == 1 || (all.is_equal() && all[0].bytes() == 0)) return nothing(cx);
     return start_allgather(cx, all);
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept { all.own(arrays, cx.comm->target_size); }

@@ -1,4 +1,4 @@
-// Arriving and leaving; see region.hpp.
+// What is not done at every call; see region.hpp.
 #include "coll/region.hpp"
 
 #include <algorithm>
@@ -19,43 +19,14 @@ Region::Region(const Commons& commons, int me, std::vector<transport::shm::Chann
 
 Region::~Region() { commons_.leave_for_good(size()); }
 
-Flags Turn::place_is_free() const noexcept {
-  Region::Track& track = region_->tracks_[track_];
-  constexpr std::uint64_t kTurns = Commons::kTurns;
-  if (number_ <= track.known_left + kTurns) [[likely]]
-    return {};
+Flags Turn::look_for_place() const noexcept {
   const LeftLine* const lines = region_->commons_.left(track_);
   std::uint64_t all_left = UINT64_MAX;
   for (int member = 0; member < region_->size(); ++member)
     all_left = std::min(all_left, lines[member].left.load(std::memory_order_acquire));  // pairs with L1
-  track.known_left = all_left;
-  if (number_ <= all_left + kTurns) return {};
-  return {&lines->left, number_ - kTurns, region_->size()};
-}
-
-void Turn::arrive() const noexcept {
-  transport::shm::ArrivalLine& mine = arrivals_[region_->me_];
-  mine.known_left = region_->tracks_[track_].left;
-  // A1 (pairs with F1 in Flags): who sees the number sees this member's data.
-  mine.arrived.store(number_, std::memory_order_release);
-  region_->wake_all();
-}
-
-void Turn::leave(bool has_met_all) const noexcept {
-  Region::Track& track = region_->tracks_[track_];
-  if (has_met_all) {
-    std::uint64_t all_left = UINT64_MAX;
-    for (int member = 0; member < region_->size(); ++member)
-      all_left = std::min(all_left, arrivals_[member].known_left);
-    track.known_left = std::max(track.known_left, all_left);
-  }
-  DUNLIN_ASSERT(number_ > track.left && number_ - track.left <= 64);
-  track.left_after |= std::uint64_t{1} << (number_ - track.left - 1);
-  if (!(track.left_after & 1)) return;
-  for (; track.left_after & 1; track.left_after >>= 1) ++track.left;
-  // L1 (pairs with place_is_free and F1): who sees the number may overwrite what this member has read.
-  region_->commons_.left(track_)[region_->me_].left.store(track.left, std::memory_order_release);
-  if (!has_met_all) region_->wake_all();
+  region_->tracks_[track_].known_left = all_left;
+  if (number_ <= all_left + Commons::kTurns) return {};
+  return {&lines->left, number_ - Commons::kTurns, region_->size()};
 }
 
 }  // namespace dunlin::coll

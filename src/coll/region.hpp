@@ -15,6 +15,7 @@
 // transport/shm/commons.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct Flags {
   /// Goes on where it found a flag that was not up.
   bool are_up() noexcept {
     constexpr std::size_t kStride = 64 / sizeof *first;
-    // F1 (pairs with the releases in region.cpp): what was written before a flag went up is there.
+    // F1 (pairs with A1 and L1 below, and D1 in shared_work.cpp): what was written before a flag went up is
+    // there.
     for (; count > 0; --count, first += kStride)
       if (first->load(std::memory_order_acquire) < value) return false;
     return true;
@@ -86,7 +88,11 @@ class Turn {
         arrivals_(region.commons_.arrivals(track, turn_)) {}
 
   /// What has to be up before this member writes.
-  Flags place_is_free() const noexcept;
+  Flags place_is_free() const noexcept {
+    if (number_ <= region_->tracks_[track_].known_left + transport::shm::Commons::kTurns) [[likely]]
+      return {};
+    return look_for_place();
+  }
   /// Where a member's data is, or for its owner is to be.
   std::byte* data(int member, std::size_t bytes) const noexcept {
     DUNLIN_ASSERT(bytes <= transport::shm::Commons::kRoomBytes);
@@ -110,10 +116,16 @@ class Turn {
   /// Members 0 to `members` - 1.
   Flags are_there(int members) const noexcept { return {&arrivals_->arrived, number_, members}; }
   Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, number_, 1}; }
+  std::uint64_t number() const noexcept { return number_; }
+  transport::shm::ShareLine& share(int member) const noexcept {
+    return region_->commons_.shares(track_, turn_)[member];
+  }
+  void wake_all() const noexcept { region_->wake_all(); }
   /// `has_met_all`: this member has seen all others arrive.
   void leave(bool has_met_all) const noexcept;
 
  private:
+  [[gnu::noinline]] Flags look_for_place() const noexcept;
   static void move(const Block& from, const Block& to, std::size_t bytes) noexcept {
     if (bytes <= transport::shm::ArrivalLine::kDataBytes && from.is_contiguous() && to.is_contiguous())
       return copy_short(to.at, from.at, bytes);
@@ -126,5 +138,30 @@ class Turn {
   int turn_;
   transport::shm::ArrivalLine* arrivals_;
 };
+
+inline void Turn::arrive() const noexcept {
+  transport::shm::ArrivalLine& mine = arrivals_[region_->me_];
+  mine.known_left = region_->tracks_[track_].left;
+  // A1 (pairs with F1 in Flags): who sees the number sees this member's data.
+  mine.arrived.store(number_, std::memory_order_release);
+  region_->wake_all();
+}
+
+inline void Turn::leave(bool has_met_all) const noexcept {
+  Region::Track& track = region_->tracks_[track_];
+  if (has_met_all) {
+    std::uint64_t all_left = UINT64_MAX;
+    for (int member = 0; member < region_->size(); ++member)
+      all_left = std::min(all_left, arrivals_[member].known_left);
+    track.known_left = std::max(track.known_left, all_left);
+  }
+  DUNLIN_ASSERT(number_ > track.left && number_ - track.left <= 64);
+  track.left_after |= std::uint64_t{1} << (number_ - track.left - 1);
+  if (!(track.left_after & 1)) return;
+  for (; track.left_after & 1; track.left_after >>= 1) ++track.left;
+  // L1 (pairs with place_is_free and F1): who sees the number may overwrite what this member has read.
+  region_->commons_.left(track_)[region_->me_].left.store(track.left, std::memory_order_release);
+  if (!has_met_all) region_->wake_all();
+}
 
 }  // namespace dunlin::coll

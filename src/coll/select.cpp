@@ -2,18 +2,36 @@
 // cores and are settings; every algorithm can be forced.
 #include "coll/select.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/variable.hpp"
 #include "progress/engine.hpp"
 
 namespace dunlin::coll {
 namespace {
 
-/// A word setting whose position is looked up once, not at every call.
+/// The setting of an algorithm; its position among the words is looked up once, not at every call.  The words
+/// are "auto", algorithms by messages, "shared", and for long data "direct".
 class Choice {
  public:
   Choice(const char* name, const char* words, const char* meaning) noexcept
-      : variable_(name, "auto", words, meaning) {}
-  /// 0: auto; 1...: the words in order.
+      : variable_(name, "auto", words, meaning) {
+    const std::string_view all = words;
+    has_direct_ = all.ends_with("|direct");
+    shared_ = int(std::count(all.begin(), all.end(), '|')) - (has_direct_ ? 1 : 0);
+  }
+  /// 0: auto; 1...: the algorithms by messages in order.
+  int by_messages() noexcept {
+    const int index = get();
+    return index < shared_ ? index : 0;
+  }
+  /// Whether a collective in which some rank puts `bytes` into shared memory does so.
+  bool is_shared(const Cx& cx, std::size_t bytes) noexcept;
+  /// Whether one that moves `bytes` of some rank goes straight from buffer to buffer.
+  bool is_direct(const Cx& cx, std::size_t bytes) noexcept;
+
+ private:
   int get() noexcept {
     if (variable_.get() != seen_) [[unlikely]] {
       seen_ = variable_.get();
@@ -22,24 +40,26 @@ class Choice {
     return index_;
   }
 
- private:
   WordVariable variable_;
   const char* seen_ = nullptr;
   int index_ = 0;
+  int shared_;
+  bool has_direct_;
 };
 
 Choice barrier_choice{"COLL_BARRIER", "auto|dissemination|linear|shared", "algorithm of MPI_Barrier"};
-Choice bcast_choice{"COLL_BCAST", "auto|binomial|scatter_allgather|linear|shared", "algorithm of MPI_Bcast"};
-Choice gather_choice{"COLL_GATHER", "auto|binomial|linear|shared", "algorithm of MPI_Gather"};
-Choice scatter_choice{"COLL_SCATTER", "auto|binomial|linear|shared", "algorithm of MPI_Scatter"};
-Choice allgather_choice{"COLL_ALLGATHER", "auto|recursive_doubling|bruck|ring|direct|shared",
+Choice bcast_choice{"COLL_BCAST", "auto|binomial|scatter_allgather|linear|shared|direct",
+                    "algorithm of MPI_Bcast"};
+Choice gather_choice{"COLL_GATHER", "auto|binomial|linear|shared|direct", "algorithm of MPI_Gather"};
+Choice scatter_choice{"COLL_SCATTER", "auto|binomial|linear|shared|direct", "algorithm of MPI_Scatter"};
+Choice allgather_choice{"COLL_ALLGATHER", "auto|recursive_doubling|bruck|ring|linear|shared|direct",
                         "algorithm of MPI_Allgather"};
-Choice alltoall_choice{"COLL_ALLTOALL", "auto|bruck|pairwise|shared", "algorithm of MPI_Alltoall"};
-Choice reduce_choice{"COLL_REDUCE", "auto|binomial|linear|shared", "algorithm of MPI_Reduce"};
-Choice allreduce_choice{"COLL_ALLREDUCE", "auto|recursive_doubling|rabenseifner|ring|linear|shared",
+Choice alltoall_choice{"COLL_ALLTOALL", "auto|bruck|pairwise|shared|direct", "algorithm of MPI_Alltoall"};
+Choice reduce_choice{"COLL_REDUCE", "auto|binomial|linear|shared|direct", "algorithm of MPI_Reduce"};
+Choice allreduce_choice{"COLL_ALLREDUCE", "auto|recursive_doubling|rabenseifner|ring|linear|shared|direct",
                         "algorithm of MPI_Allreduce"};
 Choice scan_choice{"COLL_SCAN", "auto|recursive_doubling|shared", "algorithm of MPI_Scan and MPI_Exscan"};
-Choice reduce_scatter_choice{"COLL_REDUCE_SCATTER", "auto|by_reduce|pairwise|shared",
+Choice reduce_scatter_choice{"COLL_REDUCE_SCATTER", "auto|by_reduce|pairwise|shared|direct",
                              "algorithm of MPI_Reduce_scatter and MPI_Reduce_scatter_block"};
 
 IntVariable bcast_long{"COLL_BCAST_LONG", 256 << 10, "bytes",
@@ -70,12 +90,20 @@ IntVariable shared_bytes{"COLL_SHARED_BYTES",
                          0,
                          transport::shm::Commons::kRoomBytes};
 
-/// Whether a collective in which some rank puts `bytes` into shared memory does so; `words`: `shared` is the
-/// last of the algorithms, whose number is chosen.
-bool is_shared(const Cx& cx, std::size_t bytes, int chosen, int words) noexcept {
-  const std::size_t bytes_max =
-      chosen == words ? transport::shm::Commons::kRoomBytes : std::size_t(shared_bytes.get());
-  return cx.region && (chosen == 0 || chosen == words) && bytes <= bytes_max;
+IntVariable direct_bytes{"COLL_DIRECT_BYTES", 16 << 10, "bytes",
+                         "longer ones go straight from buffer to buffer from this size on", 1};
+
+bool Choice::is_shared(const Cx& cx, std::size_t bytes) noexcept {
+  constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
+  if (!cx.region) return false;
+  const int chosen = get();
+  return chosen == 0 ? bytes <= std::size_t(shared_bytes.get()) : chosen == shared_ && bytes <= kRoomBytes;
+}
+
+bool Choice::is_direct(const Cx& cx, std::size_t bytes) noexcept {
+  if (!cx.region || !has_direct_ || bytes == 0) return false;
+  const int chosen = get();
+  return chosen == 0 ? bytes >= std::size_t(direct_bytes.get()) : chosen == shared_ + 1;
 }
 
 bool is_power_of_two(int n) noexcept { return (n & (n - 1)) == 0; }
@@ -89,16 +117,21 @@ bool prefers_linear(const Cx& cx) noexcept {
 }  // namespace
 
 Task start_barrier(const Cx& cx) noexcept {
-  const int chosen = barrier_choice.get();
-  if (is_shared(cx, 0, chosen, 3)) return barrier_shared(cx);
+  if (barrier_choice.is_shared(cx, 0)) return barrier_shared(cx);
+  const int chosen = barrier_choice.by_messages();
   if (chosen == 2 || (chosen == 0 && prefers_linear(cx))) return barrier_linear(cx);
   return barrier_dissemination(cx);
 }
 
 Task start_bcast(const Cx& cx, Block block, int root) noexcept {
-  const int chosen = bcast_choice.get();
-  if (is_shared(cx, block.bytes(), chosen, 4)) return bcast_shared(cx, block, root);
-  switch (chosen) {
+  if (bcast_choice.is_shared(cx, block.bytes())) return bcast_shared(cx, block, root);
+  if (bcast_choice.is_direct(cx, block.bytes())) return bcast_direct(cx, block, root);
+  return bcast_by_messages(cx, block, root);
+}
+
+Task bcast_by_messages(const Cx& cx, Block block, int root) noexcept {
+  if (cx.size == 2) return bcast_binomial(cx, block, root);  // one message
+  switch (bcast_choice.by_messages()) {
     case 1:
       return bcast_binomial(cx, block, root);
     case 2:
@@ -109,69 +142,98 @@ Task start_bcast(const Cx& cx, Block block, int root) noexcept {
       break;
   }
   if (prefers_linear(cx)) return bcast_linear(cx, block, root);
-  if (cx.size > 2 && block.bytes() >= std::size_t(bcast_long.get()))
-    return bcast_scatter_allgather(cx, block, root);
+  if (block.bytes() >= std::size_t(bcast_long.get())) return bcast_scatter_allgather(cx, block, root);
   return bcast_binomial(cx, block, root);
 }
 
-// Gather and scatter of two ranks are one message: nothing to pack.
 Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
-  const std::size_t bytes = in_place ? all[cx.rank].bytes() : mine.bytes();
-  const int chosen = gather_choice.get();
-  if (is_shared(cx, bytes, chosen, 3)) return gather_shared(cx, mine, all, root, in_place);
+  const std::size_t bytes = in_place ? all[root].bytes() : mine.bytes();
+  if (gather_choice.is_shared(cx, bytes)) return gather_shared(cx, mine, all, root, in_place);
+  if (gather_choice.is_direct(cx, bytes)) return gather_direct(cx, mine, all, root, in_place);
+  return gather_by_messages(cx, mine, all, root, in_place);
+}
+
+// Gather and scatter of two ranks are one message: nothing to pack.
+Task gather_by_messages(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
+  const std::size_t bytes = in_place ? all[root].bytes() : mine.bytes();
+  const int chosen = gather_choice.by_messages();
   const bool is_short = bytes < std::size_t(gather_long.get()) && cx.size > 2 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return gather_binomial(cx, mine, all, root, in_place);
   return gather_linear(cx, mine, all, root, in_place);
 }
 
 Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
-  const std::size_t bytes = in_place ? all[cx.rank].bytes() : mine.bytes();
-  const int chosen = scatter_choice.get();
-  if (is_shared(cx, bytes * std::size_t(cx.size), chosen, 3))
+  const std::size_t bytes = in_place ? all[root].bytes() : mine.bytes();
+  if (scatter_choice.is_shared(cx, bytes * std::size_t(cx.size)))
     return scatter_shared(cx, all, mine, root, in_place);
+  if (scatter_choice.is_direct(cx, bytes)) return scatter_direct(cx, all, mine, root, in_place);
+  return scatter_by_messages(cx, all, mine, root, in_place);
+}
+
+Task scatter_by_messages(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
+  const std::size_t bytes = in_place ? all[root].bytes() : mine.bytes();
+  const int chosen = scatter_choice.by_messages();
   const bool is_short = bytes < std::size_t(gather_long.get()) && cx.size > 2 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return scatter_binomial(cx, all, mine, root, in_place);
   return scatter_linear(cx, all, mine, root, in_place);
 }
 
 Task start_allgather(const Cx& cx, Blocks all) noexcept {
+  std::size_t bytes_max = 0;
+  for (int rank = 0; rank < (all.is_equal() ? 1 : cx.size); ++rank)
+    bytes_max = std::max(bytes_max, all[rank].bytes());
+  if (allgather_choice.is_shared(cx, bytes_max)) return allgather_shared(cx, all);
+  if (allgather_choice.is_direct(cx, bytes_max)) return allgather_direct(cx, all);
+  return allgather_by_messages(cx, all);
+}
+
+Task allgather_by_messages(const Cx& cx, Blocks all) noexcept {
+  const int chosen = allgather_choice.by_messages();
+  if (chosen == 4 || (chosen == 0 && prefers_linear(cx))) return allgather_linear(cx, all);
   const std::size_t bytes = all[cx.rank].bytes() * std::size_t(cx.size);
-  const int chosen = allgather_choice.get();
-  if (is_shared(cx, all[cx.rank].bytes(), chosen, 5)) return allgather_shared(cx, all);
-  if (chosen == 4 || (chosen == 0 && prefers_linear(cx))) return allgather_direct(cx, all);
   const bool is_long = chosen == 0 ? bytes >= std::size_t(allgather_long.get()) && cx.size > 2 : chosen == 3;
-  if (is_long) return allgather_ring(cx, all);
+  if (is_long || !all.is_equal()) return allgather_ring(cx, all);
   if (is_power_of_two(cx.size) && chosen != 2) return allgather_recursive_doubling(cx, all);
   return allgather_bruck(cx, all);
 }
 
-Task start_allgatherv(const Cx& cx, Blocks all) noexcept {
-  const int chosen = allgather_choice.get();
-  if (chosen == 4 || (chosen == 0 && prefers_linear(cx))) return allgather_direct(cx, all);
-  return allgather_ring(cx, all);
+Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
+  const std::size_t bytes = recv[cx.rank].bytes() * std::size_t(cx.size);
+  if (alltoall_choice.is_shared(cx, bytes)) return alltoall_shared(cx, send, recv);
+  if (in_place) return alltoall_in_place(cx, recv);
+  if (alltoall_choice.is_direct(cx, bytes)) return alltoall_direct(cx, send, recv);
+  return alltoall_by_messages(cx, send, recv);
 }
 
-Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
-  const std::size_t bytes = recv[cx.rank].bytes();
-  const int chosen = alltoall_choice.get();
-  if (is_shared(cx, bytes * std::size_t(cx.size), chosen, 3)) return alltoall_shared(cx, send, recv);
-  if (in_place) return alltoall_in_place(cx, recv);
-  const bool is_short = bytes <= std::size_t(alltoall_short.get()) && cx.size >= 8 && !prefers_linear(cx);
+Task alltoall_by_messages(const Cx& cx, Blocks send, Blocks recv) noexcept {
+  const int chosen = alltoall_choice.by_messages();
+  const bool is_short =
+      recv[cx.rank].bytes() <= std::size_t(alltoall_short.get()) && cx.size >= 8 && !prefers_linear(cx);
   if (chosen == 1 || (chosen == 0 && is_short)) return alltoall_bruck(cx, send, recv);
   return alltoall_pairwise(cx, send, recv);
 }
 
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
-  const int chosen = reduce_choice.get();
-  if (is_shared(cx, r.bytes(), chosen, 3)) return reduce_shared(cx, r, root);
+  if (reduce_choice.is_shared(cx, r.bytes())) return reduce_shared(cx, r, root);
+  if (reduce_choice.is_direct(cx, r.bytes())) return reduce_direct(cx, r, root);
+  return reduce_by_messages(cx, r, root);
+}
+
+Task reduce_by_messages(const Cx& cx, Reduction r, int root) noexcept {
+  const int chosen = reduce_choice.by_messages();
   if (chosen == 2 || (chosen == 0 && prefers_linear(cx))) return reduce_linear(cx, r, root);
   return reduce_binomial(cx, r, root);
 }
 
 Task start_allreduce(const Cx& cx, Reduction r) noexcept {
-  const int chosen = allreduce_choice.get();
+  if (allreduce_choice.is_shared(cx, r.bytes())) return allreduce_shared(cx, r);
+  if (allreduce_choice.is_direct(cx, r.bytes())) return allreduce_direct(cx, r);
+  return allreduce_by_messages(cx, r);
+}
+
+Task allreduce_by_messages(const Cx& cx, Reduction r) noexcept {
+  const int chosen = allreduce_choice.by_messages();
   const std::size_t bytes = r.bytes();
-  if (is_shared(cx, bytes, chosen, 5)) return allreduce_shared(cx, r);
   if (chosen == 4 || (chosen == 0 && prefers_linear(cx) && bytes <= std::size_t(linear_bytes.get())))
     return allreduce_linear(cx, r);
   const bool is_divisible = r.op->is_commutative() && r.count >= cx.size;
@@ -183,14 +245,18 @@ Task start_allreduce(const Cx& cx, Reduction r) noexcept {
 }
 
 Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept {
-  const int chosen = scan_choice.get();
-  if (is_shared(cx, r.bytes(), chosen, 2)) return scan_shared(cx, r, is_exclusive);
+  if (scan_choice.is_shared(cx, r.bytes())) return scan_shared(cx, r, is_exclusive);
   return is_exclusive ? exscan_recursive_doubling(cx, r) : scan_recursive_doubling(cx, r);
 }
 
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
-  const int chosen = reduce_scatter_choice.get();
-  if (is_shared(cx, r.bytes(), chosen, 3)) return reduce_scatter_shared(cx, r, parts);
+  if (reduce_scatter_choice.is_shared(cx, r.bytes())) return reduce_scatter_shared(cx, r, parts);
+  if (reduce_scatter_choice.is_direct(cx, r.bytes())) return reduce_scatter_direct(cx, r, parts);
+  return reduce_scatter_by_messages(cx, r, parts);
+}
+
+Task reduce_scatter_by_messages(const Cx& cx, Reduction r, Blocks parts) noexcept {
+  const int chosen = reduce_scatter_choice.by_messages();
   // Up to four ranks, exchanging parts takes no more steps than a reduce and a scatter.
   const std::int64_t long_from = cx.size <= 4 ? 0 : reduce_scatter_long.get();
   const std::int64_t divided_from = prefers_linear(cx) ? linear_bytes.get() + 1 : long_from;

@@ -14,14 +14,23 @@ Task start_barrier(const Cx& cx) noexcept;
 Task start_bcast(const Cx& cx, Block block, int root) noexcept;
 Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept;
 Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept;
-/// The own block lies in `all`; equal blocks.
+/// The own block lies in `all`.
 Task start_allgather(const Cx& cx, Blocks all) noexcept;
-Task start_allgatherv(const Cx& cx, Blocks all) noexcept;
 /// In place, `send` is `recv`.
 Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept;
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept;
 Task start_allreduce(const Cx& cx, Reduction r) noexcept;
 Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept;
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept;
+
+// Where shared memory does not help.
+Task bcast_by_messages(const Cx& cx, Block block, int root) noexcept;
+Task gather_by_messages(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept;
+Task scatter_by_messages(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept;
+Task allgather_by_messages(const Cx& cx, Blocks all) noexcept;
+Task alltoall_by_messages(const Cx& cx, Blocks send, Blocks recv) noexcept;
+Task reduce_by_messages(const Cx& cx, Reduction r, int root) noexcept;
+Task allreduce_by_messages(const Cx& cx, Reduction r) noexcept;
+Task reduce_scatter_by_messages(const Cx& cx, Reduction r, Blocks parts) noexcept;
 
 }  // namespace dunlin::coll

@@ -33,23 +33,27 @@ class ForcedAlgorithms {
   };
   static inline const std::vector<Choice> kChoices = {
       {"DUNLIN_COLL_BARRIER", {"auto", "dissemination", "linear", "shared"}},
-      {"DUNLIN_COLL_BCAST", {"auto", "binomial", "scatter_allgather", "linear", "shared"}},
-      {"DUNLIN_COLL_GATHER", {"auto", "binomial", "linear", "shared"}},
-      {"DUNLIN_COLL_SCATTER", {"auto", "binomial", "linear", "shared"}},
-      {"DUNLIN_COLL_ALLGATHER", {"auto", "recursive_doubling", "bruck", "ring", "direct", "shared"}},
-      {"DUNLIN_COLL_ALLTOALL", {"auto", "bruck", "pairwise", "shared"}},
-      {"DUNLIN_COLL_REDUCE", {"auto", "binomial", "linear", "shared"}},
-      {"DUNLIN_COLL_ALLREDUCE", {"auto", "recursive_doubling", "rabenseifner", "ring", "linear", "shared"}},
+      {"DUNLIN_COLL_BCAST", {"auto", "binomial", "scatter_allgather", "linear", "shared", "direct"}},
+      {"DUNLIN_COLL_GATHER", {"auto", "binomial", "linear", "shared", "direct"}},
+      {"DUNLIN_COLL_SCATTER", {"auto", "binomial", "linear", "shared", "direct"}},
+      {"DUNLIN_COLL_ALLGATHER",
+       {"auto", "recursive_doubling", "bruck", "ring", "linear", "shared", "direct"}},
+      {"DUNLIN_COLL_ALLTOALL", {"auto", "bruck", "pairwise", "shared", "direct"}},
+      {"DUNLIN_COLL_REDUCE", {"auto", "binomial", "linear", "shared", "direct"}},
+      {"DUNLIN_COLL_ALLREDUCE",
+       {"auto", "recursive_doubling", "rabenseifner", "ring", "linear", "shared", "direct"}},
       {"DUNLIN_COLL_SCAN", {"auto", "recursive_doubling", "shared"}},
-      {"DUNLIN_COLL_REDUCE_SCATTER", {"auto", "by_reduce", "pairwise", "shared"}},
+      {"DUNLIN_COLL_REDUCE_SCATTER", {"auto", "by_reduce", "pairwise", "shared", "direct"}},
   };
 };
 
 /// Ranks in turn on so many nodes, whose memory can be mapped.
-std::unique_ptr<World> on_nodes(int size, int nodes, const transport::sim::Weather& weather) {
+std::unique_ptr<World> on_nodes(int size, int nodes, const transport::sim::Weather& weather,
+                                unsigned decline_percent = 0) {
   Nodes places;
   for (int rank = 0; rank < size; ++rank) places.of_rank.push_back(rank % nodes);
   places.memory.maps = true;
+  places.memory.decline = decline_percent;
   return std::make_unique<World>(places, weather);
 }
 
@@ -119,8 +123,9 @@ void run_seed(std::uint64_t seed, int size) {
   std::mt19937_64 dice(seed);
   SCOPED_TRACE("DUNLIN_TEST_SEED=" + std::to_string(seed) + ", " + std::to_string(size) + " ranks");
   const ForcedAlgorithms forced(dice);
-  const std::unique_ptr<World> made = dice() % 2 ? std::make_unique<World>(size, weather_of(seed))
-                                                 : on_nodes(size, 1 + int(dice() % 4) / 3, weather_of(seed));
+  const std::unique_ptr<World> made =
+      dice() % 2 ? std::make_unique<World>(size, weather_of(seed))
+                 : on_nodes(size, 1 + int(dice() % 4) / 3, weather_of(seed), dice() % 4 ? 0 : 5);
   World& world = *made;
   const Comms comms = world_comms(world);
   std::vector<std::unique_ptr<Case>> cases;

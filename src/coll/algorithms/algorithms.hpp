@@ -54,16 +54,19 @@ Task barrier_inter(Cx cx);
 Task bcast_binomial(Cx cx, Block block, int root);
 Task bcast_scatter_allgather(Cx cx, Block block, int root);
 Task bcast_linear(Cx cx, Block block, int root);
+Task bcast_direct(Cx cx, Block block, int root);
 Task bcast_shared(Cx cx, Block block, int root);
 Task bcast_inter(Cx cx, Block block, int root);
 
 /// `mine` is ignored at the root where `in_place`; `all` counts at the root only.
 Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place);
+Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_inter(Cx cx, Block mine, Blocks all, int root);
 Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place);
+Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_shared(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_inter(Cx cx, Blocks all, Block mine, int root);
 
@@ -71,11 +74,13 @@ Task scatter_inter(Cx cx, Blocks all, Block mine, int root);
 Task allgather_recursive_doubling(Cx cx, Blocks all);  // p a power of two, equal blocks
 Task allgather_bruck(Cx cx, Blocks all);               // equal blocks
 Task allgather_ring(Cx cx, Blocks all);
+Task allgather_linear(Cx cx, Blocks all);
 Task allgather_direct(Cx cx, Blocks all);
 Task allgather_shared(Cx cx, Blocks all);
 
 Task alltoall_bruck(Cx cx, Blocks send, Blocks recv);  // equal blocks
 Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv);
+Task alltoall_direct(Cx cx, Blocks send, Blocks recv);
 Task alltoall_shared(Cx cx, Blocks send, Blocks recv);  // equal blocks; `send` may be `recv`
 Task alltoall_in_place(Cx cx, Blocks blocks);
 /// Exchange with every rank of the remote group: allgather(v) and alltoall(v, w) of inter-communicators.
@@ -83,6 +88,7 @@ Task exchange_inter(Cx cx, Blocks send, Blocks recv);
 
 Task reduce_binomial(Cx cx, Reduction r, int root);
 Task reduce_linear(Cx cx, Reduction r, int root);
+Task reduce_direct(Cx cx, Reduction r, int root);
 Task reduce_shared(Cx cx, Reduction r, int root);
 Task reduce_inter(Cx cx, Reduction r, int root);
 
@@ -90,6 +96,7 @@ Task allreduce_recursive_doubling(Cx cx, Reduction r);
 Task allreduce_rabenseifner(Cx cx, Reduction r);  // commutative
 Task allreduce_ring(Cx cx, Reduction r);          // commutative
 Task allreduce_linear(Cx cx, Reduction r);
+Task allreduce_direct(Cx cx, Reduction r);
 Task allreduce_shared(Cx cx, Reduction r);
 Task allreduce_inter(Cx cx, Reduction r);
 
@@ -97,6 +104,7 @@ Task allreduce_inter(Cx cx, Reduction r);
 /// `r.result`.
 Task reduce_scatter_by_reduce(Cx cx, Reduction r, Blocks parts);
 Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts);  // commutative
+Task reduce_scatter_direct(Cx cx, Reduction r, Blocks parts);
 Task reduce_scatter_shared(Cx cx, Reduction r, Blocks parts);
 Task reduce_scatter_inter(Cx cx, Reduction r, Blocks parts);
 

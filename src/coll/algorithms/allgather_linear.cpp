@@ -7,7 +7,7 @@
 
 namespace dunlin::coll {
 
-Task allgather_direct(Cx cx, Blocks all) {
+Task allgather_linear(Cx cx, Blocks all) {
   constexpr int kBunch = 32;
   const Block mine = all[cx.rank];
   for (int step = 1; step < cx.size; ++step) {

@@ -1,0 +1,201 @@
+// All reductions of long operands, in one text: every member combines its part of all send buffers straight
+// into all receive buffers that want it.
+//
+// Nothing is copied in between: each element is loaded once from every send buffer and stored once into every
+// receive buffer.  Operands are combined from the first rank to the last (a program's function: from the last
+// to the first), whoever does it, so results do not depend on timing.
+// Cost: two waits; at each rank n/p * (p beta + (p-1) gamma) for a reduce, twice the beta for an allreduce.
+// Source: Hashmi and others, IPDPS 2018, section IV (XPMEM, partitioned among all ranks).
+#include <algorithm>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/select.hpp"
+#include "coll/shared_work.hpp"
+#include "copy/copy.hpp"
+
+namespace dunlin::coll {
+namespace {
+
+using protocol::MappedBuffer;
+using protocol::RemoteBuffer;
+
+/// Combined before the result is copied to further receivers: it is in the first-level cache then.
+constexpr std::int64_t kStripBytes = 8 << 10;
+constexpr std::int64_t kPieceBytes = 128 << 10;
+constexpr int kOperand = 0, kResult = 1, kBuffers = 2;
+
+struct Range {
+  std::int64_t first, count;
+};
+
+struct Parts {
+  const Cx& cx;
+  const SharedWork& shared;
+  const Reduction& r;
+  const Blocks* parts;    // of a reduce-scatter: who gets what; else null
+  int root;               // of a reduce; -1: everybody gets the result, or a part
+  const void** list;      // room for one pointer a member
+  std::byte** results;    // the same
+  std::byte* strip;       // for a program's function, which must not write one of its operands; else null
+  peer::Mapping* mapped;  // room for two a member
+
+  Range share(int member) const noexcept {
+    if (parts) {
+      std::int64_t first = 0;
+      for (int before = 0; before < member; ++before) first += (*parts)[before].count;
+      return {first, (*parts)[member].count};
+    }
+    // Cut at lines, where elements are not longer.
+    const std::int64_t line = std::max<std::int64_t>(1, 64 / r.type->size());
+    const std::int64_t each = (r.count / cx.size + line) / line * line;
+    const std::int64_t first = std::min(each * member, r.count);
+    return {first, member == cx.size - 1 ? r.count - first : std::min(each, r.count - first)};
+  }
+  int pieces(int member) const noexcept {
+    const std::int64_t bytes = share(member).count * r.type->size();
+    return int(std::min((bytes + kPieceBytes - 1) / kPieceBytes, std::int64_t{1} << 20));
+  }
+  bool wants_result(int member, int owner) const noexcept {
+    return parts ? member == owner : root < 0 || member == root;
+  }
+
+  bool do_piece(int owner, int piece) const noexcept {
+    const Range all = share(owner);
+    const int count = pieces(owner);
+    const std::int64_t first = all.count * piece / count, end = all.count * (piece + 1) / count;
+    // In a reduce-scatter the result of a part lies at the beginning of its owner's buffer.
+    return combine({all.first + first, end - first}, owner, parts ? first : all.first + first);
+  }
+
+  bool combine(Range range, int owner, std::int64_t result_first) const noexcept {
+    const std::int64_t size = r.type->size();
+    int receivers = 0;
+    for (int step = 0; step < cx.size; ++step) {
+      const int member = cx.wrapped(cx.rank + step);
+      auto* const from = reach(member, kOperand, range.first * size, range.count * size);
+      if (!from) return false;
+      list[member] = from;
+      if (!wants_result(member, owner)) continue;
+      results[receivers] = reach(member, kResult, result_first * size, range.count * size);
+      if (!results[receivers++]) return false;
+    }
+    for (std::int64_t done = 0; done < range.count;) {
+      const std::int64_t count = std::min(range.count - done, std::max<std::int64_t>(1, kStripBytes / size));
+      combine_strip(count, std::size_t(count * size), receivers);
+      done += count;
+    }
+    return are_still_valid(owner);
+  }
+
+  /// The next `count` elements; the pointers move on.
+  void combine_strip(std::int64_t count, std::size_t bytes, int receivers) const noexcept {
+    std::byte* const to = strip ? strip : results[0];
+    if (cx.size == 2)
+      r.op->combine3(list[0], list[1], to, count, *r.type);
+    else
+      r.op->combine_k({list, std::size_t(cx.size)}, to, count, *r.type);
+    for (int i = strip ? 0 : 1; i < receivers; ++i) copy::bytes(results[i], to, bytes);
+    for (int member = 0; member < cx.size; ++member)
+      list[member] = static_cast<const std::byte*>(list[member]) + bytes;
+    for (int i = 0; i < receivers; ++i) results[i] += bytes;
+  }
+
+  std::byte* reach(int member, int which, std::int64_t position, std::int64_t bytes) const noexcept {
+    const RemoteBuffer& buffer = shared.buffer(member, which);
+    if (member == cx.rank) return reinterpret_cast<std::byte*>(buffer.address) + position;
+    const peer::Mapping at =
+        shared.map(member, {buffer.address + std::uint64_t(position), std::uint64_t(bytes), 0}).mapping;
+    if (at && which == kResult) copy::load_before_stores(at.at, std::size_t(bytes));
+    mapped[2 * member + which] = at;
+    return at.at;
+  }
+  bool are_still_valid(int owner) const noexcept {
+    for (int member = 0; member < cx.size; ++member) {
+      if (member == cx.rank) continue;
+      if (!shared.is_still_valid(member, mapped[2 * member + kOperand])) return false;
+      if (wants_result(member, owner) && !shared.is_still_valid(member, mapped[2 * member + kResult]))
+        return false;
+    }
+    return true;
+  }
+};
+
+/// Elements in a row, or nobody can reach them.
+template <class Data>
+void offer(const SharedWork& shared, int index, const Data& data, const Block& block) noexcept {
+  shared.offer(index, data);
+  if (!data.is_contiguous() || data.address != block.at) shared.refuse();
+}
+
+/// An operand in the place of the result could not be combined again if the work is spoilt: then it is done
+/// with a copy.
+Reduction with_operand_apart(const Cx& cx, const Reduction& r) noexcept {
+  if (r.mine != r.result) return r;
+  Reduction apart = r;
+  std::byte* const own = cx.take_elements(r.count, *r.type);
+  if (own) copy(r.block(r.mine), r.block(own));
+  apart.mine = own;
+  return apart;
+}
+
+Task combine_direct(Cx cx, Reduction r, const Blocks* parts, int root, bool* is_done) {
+  const auto size = std::size_t(cx.size);
+  auto* const list = reinterpret_cast<const void**>(cx.take(size * sizeof(void*)));
+  auto* const results = reinterpret_cast<std::byte**>(cx.take(size * sizeof(void*)));
+  auto* const mapped = reinterpret_cast<peer::Mapping*>(cx.take(2 * size * sizeof(peer::Mapping)));
+  const bool is_function = r.op->operation() == op::Operator::user;
+  const std::int64_t strip_count = std::max<std::int64_t>(1, kStripBytes / r.type->size());
+  std::byte* const strip = is_function ? cx.take_elements(strip_count, *r.type) : nullptr;
+  if (!r.mine || !list || !results || !mapped || (is_function && !strip)) co_return Err::no_mem;
+
+  const Turn turn = cx.turn();
+  const SharedWork shared(cx, turn, kBuffers);
+  co_await cx.until(turn.place_is_free());
+  shared.begin();
+  const std::int64_t received = parts ? (*parts)[cx.rank].count : root < 0 || root == cx.rank ? r.count : 0;
+  const Block given = r.block(r.mine), got = {received > 0 ? r.result : nullptr, received, r.type};
+  offer(shared, kOperand, given.source(), given);
+  offer(shared, kResult, got.target(), got);
+  turn.arrive();
+  co_await cx.until(turn.all_are_there());
+  *is_done = shared.are_all_mappable();
+  if (*is_done) {
+    const Parts work{cx, shared, r, parts, root, list, results, strip, mapped};
+    do_all(cx, shared, work);
+    for (int member = 0; member < cx.size; ++member) {
+      const int pieces = work.pieces(member);
+      co_await cx.until(shared.is_finished(member, pieces));
+    }
+    *is_done = shared.is_good();
+  }
+  turn.leave(true);
+  co_return Err::ok;
+}
+
+}  // namespace
+
+Task allreduce_direct(Cx cx, Reduction r) {
+  bool is_done = false;
+  r = with_operand_apart(cx, r);
+  co_await combine_direct(cx, r, nullptr, -1, &is_done);
+  if (!is_done) co_await allreduce_by_messages(cx, r);
+  co_return Err::ok;
+}
+
+Task reduce_direct(Cx cx, Reduction r, int root) {
+  bool is_done = false;
+  r = with_operand_apart(cx, r);
+  co_await combine_direct(cx, r, nullptr, root, &is_done);
+  if (!is_done) co_await reduce_by_messages(cx, r, root);
+  co_return Err::ok;
+}
+
+Task reduce_scatter_direct(Cx cx, Reduction r, Blocks parts) {
+  bool is_done = false;
+  r = with_operand_apart(cx, r);
+  co_await combine_direct(cx, r, &parts, -1, &is_done);
+  if (!is_done) co_await reduce_scatter_by_messages(cx, r, parts);
+  co_return Err::ok;
+}
+
+}  // namespace dunlin::coll

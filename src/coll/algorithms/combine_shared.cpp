@@ -1,0 +1,104 @@
+// All reductions of short operands, in one text: every member puts its operand into shared memory, packed,
+// and combines those that it wants.
+//
+// Results do not depend on timing: operands are combined from the first rank to the last (a program's
+// function, which writes its right operand: from the last to the first).
+// Cost: one wait, and n beta + (p-1) n gamma at each rank that gets a result: as each does the whole work,
+// none waits for another's.  A scan waits for the ranks before it only, a reduce elsewhere than at the root
+// for none.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace dunlin::coll {
+namespace {
+
+struct SharedOperands {
+  const void** list = nullptr;  // where operands are used in place; else null:
+  std::byte* value = nullptr;   // room for elements laid out as the type says
+  std::byte* other = nullptr;
+
+  /// For up to `members` operands.  With too little memory the run ends at its next step.
+  static SharedOperands take(const Cx& cx, const Reduction& r, int members) noexcept {
+    SharedOperands made;
+    if (r.type->is_contiguous()) {
+      made.list = reinterpret_cast<const void**>(cx.take(std::size_t(members) * sizeof(void*)));
+    } else {
+      made.value = cx.take_elements(r.count, *r.type);
+      made.other = cx.take_elements(r.count, *r.type);
+    }
+    return made;
+  }
+
+  /// Combines elements [first, first + count) of members 0 to `members` - 1 into `result`.
+  void combine(const Turn& turn, const Reduction& r, int members, std::int64_t first, std::int64_t count,
+               std::byte* result) const noexcept {
+    const std::size_t all_bytes = r.bytes();
+    const auto position = std::size_t(first * r.type->size()), bytes = std::size_t(count * r.type->size());
+    if (list) {
+      for (int member = 0; member < members; ++member) list[member] = turn.data(member, all_bytes) + position;
+      if (members == 2) return r.op->combine3(list[0], list[1], result, count, *r.type);
+      return r.op->combine_k({list, std::size_t(members)}, result, count, *r.type);
+    }
+    Reduction part = r;
+    part.count = count;
+    std::byte *sum = value, *left = other;
+    turn.get(members - 1, part.block(sum), bytes, position, all_bytes);
+    for (int member = members - 2; member >= 0; --member) {
+      turn.get(member, part.block(left), bytes, position, all_bytes);
+      part.fold(sum, left, true);
+    }
+    copy(part.block(sum), part.block(result));
+  }
+};
+
+/// All ranks' `count` elements from `first` on, combined.
+Task combine_shared(Cx cx, Reduction r, std::int64_t first, std::int64_t count) {
+  const SharedOperands operands = SharedOperands::take(cx, r, cx.size);
+  const Turn turn = cx.turn();
+  co_await cx.until(turn.place_is_free());
+  turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
+  turn.arrive();
+  co_await cx.until(turn.all_are_there());
+  if (count > 0) operands.combine(turn, r, cx.size, first, count, r.result);
+  turn.leave(true);
+  co_return Err::ok;
+}
+
+}  // namespace
+
+Task allreduce_shared(Cx cx, Reduction r) { return combine_shared(cx, r, 0, r.count); }
+
+Task reduce_scatter_shared(Cx cx, Reduction r, Blocks parts) {
+  std::int64_t first = 0;
+  for (int rank = 0; rank < cx.rank; ++rank) first += parts[rank].count;
+  return combine_shared(cx, r, first, parts[cx.rank].count);
+}
+
+Task reduce_shared(Cx cx, Reduction r, int root) {
+  const bool is_root = cx.rank == root;
+  const SharedOperands operands = SharedOperands::take(cx, r, is_root ? cx.size : 0);
+  const Turn turn = cx.turn();
+  co_await cx.until(turn.place_is_free());
+  turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
+  turn.arrive();
+  if (is_root) {
+    co_await cx.until(turn.all_are_there());
+    operands.combine(turn, r, cx.size, 0, r.count, r.result);
+  }
+  turn.leave(is_root);
+  co_return Err::ok;
+}
+
+Task scan_shared(Cx cx, Reduction r, bool is_exclusive) {
+  const int members = is_exclusive ? cx.rank : cx.rank + 1;
+  const SharedOperands operands = SharedOperands::take(cx, r, members);
+  const Turn turn = cx.turn();
+  co_await cx.until(turn.place_is_free());
+  turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
+  turn.arrive();
+  co_await cx.until(turn.are_there(members));
+  if (members > 0) operands.combine(turn, r, members, 0, r.count, r.result);
+  turn.leave(false);
+  co_return Err::ok;
+}
+
+}  // namespace dunlin::coll

@@ -1,0 +1,168 @@
+// All collectives that move long data, in one text: every member copies what it gets straight from the buffer
+// of its source into its own (or, for a gather, what it gives into the root's).
+//
+// A share is the p-1 transfers of one member, beginning with its neighbour, so that no two members read the
+// same source at the same time; long transfers are cut into pieces, so that idle members help.  Each byte
+// moves once.  Cost: two waits, and the bytes of all transfers / p at each rank.
+#include <algorithm>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/select.hpp"
+#include "coll/shared_work.hpp"
+#include "copy/copy.hpp"
+
+namespace dunlin::coll {
+namespace {
+
+using protocol::MappedBuffer;
+using protocol::RemoteBuffer;
+
+/// From 64 KiB on two members may share a transfer; pieces are not longer than 256 KiB, up to 64 of them.
+int pieces_of(std::size_t bytes) noexcept {
+  if (bytes < 64 << 10) return bytes > 0 ? 1 : 0;
+  return int(std::clamp(bytes >> 18, std::size_t{2}, std::size_t{64}));
+}
+
+struct Exchange {
+  enum class Shape : std::uint8_t { all, from_root, to_root };
+  Blocks send, recv;  // by destination, by source
+  int root;
+  Shape shape;
+  bool gives(int from, int to) const noexcept {
+    return shape == Shape::all || (shape == Shape::from_root ? from : to) == root;
+  }
+  bool is_pushed() const noexcept { return shape == Shape::to_root; }
+};
+
+struct Transfers {
+  const Cx& cx;
+  const SharedWork& shared;
+  const Blocks& send;
+  const Blocks& recv;
+  bool is_pushed;  // a share is what a member gives
+
+  struct Ends {
+    int from, to;
+  };
+  Ends ends(int member, int step) const noexcept {
+    const int other = cx.wrapped(member + step);
+    return is_pushed ? Ends{member, other} : Ends{other, member};
+  }
+  /// Every member's first p buffers are what it gives, by destination; then what it gets, by source.
+  const RemoteBuffer& given(Ends both) const noexcept { return shared.buffer(both.from, both.to); }
+  const RemoteBuffer& got(Ends both) const noexcept { return shared.buffer(both.to, cx.size + both.from); }
+
+  int pieces(int member) const noexcept {
+    int count = 0;
+    for (int step = 1; step < cx.size; ++step) count += pieces_of(given(ends(member, step)).bytes);
+    return count;
+  }
+  bool do_piece(int member, int piece) const noexcept {
+    for (int step = 1;; ++step) {
+      DUNLIN_ASSERT(step < cx.size);
+      const Ends both = ends(member, step);
+      const int pieces = pieces_of(given(both).bytes);
+      if (piece < pieces) return copy_piece(both, piece, pieces);
+      piece -= pieces;
+    }
+  }
+  bool copy_piece(Ends both, int piece, int pieces) const noexcept {
+    const std::size_t bytes = given(both).bytes, each = bytes / std::size_t(pieces) & ~std::size_t{63};
+    const std::size_t begin = each * std::size_t(piece);
+    const std::size_t end = piece + 1 == pieces ? bytes : begin + each;
+    MappedBuffer theirs, room;
+    Source from;
+    Target to;
+    if (both.from == cx.rank) {
+      from = send[both.to].source();
+    } else {
+      if (!(theirs = shared.map(both.from, given(both)))) return false;
+      from = theirs.source();
+    }
+    if (both.to == cx.rank) {
+      to = recv[both.from].target();
+    } else {
+      if (!(room = shared.map(both.to, got(both)))) return false;
+      to = room.target();
+      if (to.is_contiguous()) copy::load_before_stores(to.address + begin, end - begin);
+    }
+    DUNLIN_ASSERT(to.bytes >= bytes);
+    if (from.is_contiguous() && to.is_contiguous())
+      copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes));
+    else
+      copy_range(from, to, begin, end - begin);
+    return (!theirs || shared.is_still_valid(both.from, theirs.mapping)) &&
+           (!room || shared.is_still_valid(both.to, room.mapping));
+  }
+};
+
+/// `is_done`: what comes out; false: nothing of use has been done.
+Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
+  const Turn turn = cx.turn();
+  const SharedWork shared(cx, turn, 2 * cx.size);
+  co_await cx.until(turn.place_is_free());
+  shared.begin();
+  for (int other = 0; other < cx.size; ++other) {
+    const bool gives = other != cx.rank && exchange.gives(cx.rank, other);
+    const bool gets = other != cx.rank && exchange.gives(other, cx.rank);
+    shared.offer(other, gives ? exchange.send[other].source() : Source{});
+    shared.offer(cx.size + other, gets ? exchange.recv[other].target() : Target{});
+  }
+  turn.arrive();
+  co_await cx.until(turn.all_are_there());
+  *is_done = shared.are_all_mappable();
+  if (*is_done) {
+    const Transfers transfers{cx, shared, exchange.send, exchange.recv, exchange.is_pushed()};
+    do_all(cx, shared, transfers);
+    for (int member = 0; member < cx.size; ++member) {
+      const int pieces = transfers.pieces(member);
+      co_await cx.until(shared.is_finished(member, pieces));
+    }
+    *is_done = shared.is_good();
+  }
+  turn.leave(true);
+  co_return Err::ok;
+}
+
+}  // namespace
+
+Task bcast_direct(Cx cx, Block block, int root) {
+  bool is_done = false;
+  const Blocks blocks = Blocks::same(block);
+  co_await exchange_direct(cx, {blocks, blocks, root, Exchange::Shape::from_root}, &is_done);
+  if (!is_done) co_await bcast_by_messages(cx, block, root);
+  co_return Err::ok;
+}
+
+Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place) {
+  bool is_done = false;
+  if (cx.rank == root && !in_place) copy(mine, all[root]);
+  co_await exchange_direct(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root}, &is_done);
+  if (!is_done) co_await gather_by_messages(cx, mine, all, root, in_place);
+  co_return Err::ok;
+}
+
+Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place) {
+  bool is_done = false;
+  if (cx.rank == root && !in_place) copy(all[root], mine);
+  co_await exchange_direct(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root}, &is_done);
+  if (!is_done) co_await scatter_by_messages(cx, all, mine, root, in_place);
+  co_return Err::ok;
+}
+
+Task allgather_direct(Cx cx, Blocks all) {
+  bool is_done = false;
+  co_await exchange_direct(cx, {Blocks::same(all[cx.rank]), all, 0, Exchange::Shape::all}, &is_done);
+  if (!is_done) co_await allgather_by_messages(cx, all);
+  co_return Err::ok;
+}
+
+Task alltoall_direct(Cx cx, Blocks send, Blocks recv) {
+  bool is_done = false;
+  copy(send[cx.rank], recv[cx.rank]);
+  co_await exchange_direct(cx, {send, recv, 0, Exchange::Shape::all}, &is_done);
+  if (!is_done) co_await alltoall_by_messages(cx, send, recv);
+  co_return Err::ok;
+}
+
+}  // namespace dunlin::coll
