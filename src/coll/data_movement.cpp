@@ -81,7 +81,8 @@ struct Allgather {
     if (cx.comm->is_inter()) return exchange_inter(cx, Blocks::same(mine), all);
     if (!in_place) copy(mine, all[cx.rank]);
     if (cx.size == 1 || (all.is_equal() && all[0].bytes() == 0)) return nothing(cx);
-    return start_allgather(cx, all);
+    // The program's own copy: others read it faster than what this process has just written.
+    return start_allgather(cx, in_place ? all[cx.rank] : mine, all);
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept { all.own(arrays, cx.comm->target_size); }
   Held held() const noexcept { return {{mine.type, all.type}}; }

@@ -10,10 +10,11 @@ using transport::shm::LeftLine;
 
 Region::Region(const Commons& commons, int me, std::vector<transport::shm::Channel*> channels) noexcept
     : commons_(commons), me_(me), channels_(std::move(channels)) {
-  // Not 0 where MPI was finalised and begins again: then all members are at the same number.
+  // Not 0 where MPI was finalised and begins again: then all members are at the same number, but perhaps
+  // still leaving.
   for (int track = 0; track < Commons::kTracks; ++track) {
     const std::uint64_t left = commons_.left(track)[me].left.load(std::memory_order_relaxed);
-    tracks_[track] = {left, left, 0, left};
+    tracks_[track] = {left, left, 0, 0};
   }
 }
 

@@ -97,8 +97,10 @@ class Turn {
   std::byte* data(int member, std::size_t bytes) const noexcept {
     DUNLIN_ASSERT(bytes <= transport::shm::Commons::kRoomBytes);
     if (bytes <= transport::shm::ArrivalLine::kDataBytes) return arrivals_[member].data;
-    return region_->commons_.room(track_, turn_, member);
+    return room(member);
   }
+  /// The same for longer data only, on a page of its own.
+  std::byte* room(int member) const noexcept { return region_->commons_.room(track_, turn_, member); }
   /// Writes data of `bytes` bytes at `position` of this member's, which are `all_bytes`.
   void put(const Block& block, std::size_t bytes, std::size_t position,
            std::size_t all_bytes) const noexcept {

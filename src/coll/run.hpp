@@ -59,8 +59,10 @@ class Run {
   /// Starts messages; they are through when `is_quiet`.  Ranks are those of `comm`.
   void post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept;
   void post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
-  /// The next step waits for these, too.
-  void await(const Flags& flags) noexcept { flags_ = flags; }
+  /// The next step waits for these, too; after an error they may never go up.
+  void await(const Flags& flags) noexcept {
+    if (error == Err::ok) flags_ = flags;
+  }
   /// Whether all messages are through and all flags up; notes errors.
   bool is_quiet() noexcept { return ((!sends_ && !receives_) || sweep()) && flags_.are_up(); }
   /// Waits in place until that is so.

@@ -6,19 +6,68 @@ namespace dunlin::coll {
 using protocol::MappedBuffer;
 using protocol::RemoteBuffer;
 
-void SharedWork::begin() const noexcept {
-  offered(cx_.rank).are_mappable = 1;
+void SharedWork::begin() noexcept {
+  offered(cx_.rank).are_reachable = 1;
   turn_.share(cx_.rank).taken.store(turn_.number() << 32, std::memory_order_relaxed);  // arriving publishes
   turn_.share(cx_.rank).finished.store(turn_.number() << 32, std::memory_order_relaxed);
 }
 
-bool SharedWork::are_all_mappable() const noexcept {
+template <class Data>
+bool SharedWork::try_offer(int index, const Data& data) noexcept {
+  const std::uint64_t layout = data.type && data.bytes > 0 ? protocol::published_layout(*data.type) : 0;
+  const bool is_described = data.is_contiguous() || layout != 0;
+  if (data.bytes > 0 && !(is_described && cx_.comm->messaging->peers.is_mappable(data))) return false;
+  offered(cx_.rank).buffers[index] = {reinterpret_cast<std::uint64_t>(data.address), data.bytes, layout};
+  return true;
+}
+
+std::byte* SharedWork::take_room(int index, std::size_t bytes) noexcept {
+  if (bytes > transport::shm::Commons::kRoomBytes - room_used_) {
+    refuse();
+    return nullptr;
+  }
+  offered(cx_.rank).buffers[index] = {room_used_, bytes, OfferedBuffers::kInRoom};
+  std::byte* const at = turn_.room(cx_.rank) + room_used_;
+  room_used_ += round_up(bytes);
+  return at;
+}
+
+void SharedWork::give(int index, const Source& data) noexcept {
+  const bool is_same = last_index_ >= 0 && data.address == last_given_.address &&
+                       data.bytes == last_given_.bytes && data.type == last_given_.type;
+  if (is_same) {
+    offered(cx_.rank).buffers[index] = offered(cx_.rank).buffers[last_index_];
+  } else if (!try_offer(index, data)) {
+    if (std::byte* const room = take_room(index, data.bytes)) copy_data(data, {room, data.bytes, nullptr, 0});
+  }
+  last_given_ = data;
+  last_index_ = index;
+}
+
+void SharedWork::want(int index, const Target& data) noexcept {
+  if (!try_offer(index, data)) (void)take_room(index, data.bytes);
+}
+
+void SharedWork::fetch(int index, const Target& data) const noexcept {
+  const RemoteBuffer& mine = buffer(cx_.rank, index);
+  if (is_in_room(mine)) copy_data({turn_.room(cx_.rank) + mine.address, mine.bytes, nullptr, 0}, data);
+}
+
+bool SharedWork::are_all_reachable() const noexcept {
   for (int member = 0; member < cx_.size; ++member)
-    if (!offered(member).are_mappable) return false;
+    if (!offered(member).are_reachable) return false;
   return true;
 }
 
 MappedBuffer SharedWork::map(int member, const RemoteBuffer& buffer) const noexcept {
+  if (is_in_room(buffer)) {
+    std::byte* const at = turn_.room(member) + buffer.address;
+    MappedBuffer in_room;
+    in_room.mapping = {at, 0};
+    in_room.address = at;
+    in_room.bytes = buffer.bytes;
+    return in_room;
+  }
   protocol::Peers& peers = cx_.comm->messaging->peers;
   protocol::Peer& peer = peers.of(cx_.comm->target_members[member]);
   peer::PeerMemory* const memory = peers.memory_of(peer);
@@ -26,6 +75,8 @@ MappedBuffer SharedWork::map(int member, const RemoteBuffer& buffer) const noexc
 }
 
 bool SharedWork::is_still_valid(int member, const peer::Mapping& mapping) const noexcept {
+  const std::byte* const room = turn_.room(member);
+  if (mapping.at >= room && mapping.at < room + transport::shm::Commons::kRoomBytes) return true;
   protocol::Peers& peers = cx_.comm->messaging->peers;
   return peers.memory_of(peers.of(cx_.comm->target_members[member]))->is_still_valid(mapping);
 }

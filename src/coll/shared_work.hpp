@@ -6,9 +6,11 @@
 // where ranks share cores the last to arrive on each core does the work of all that sleep.  Who does a piece
 // does not change its result.  Called by exchange_direct.cpp and combine_direct.cpp.
 //
-// A buffer that its owner cannot offer (private memory), or that a worker cannot reach (its owner has
-// forked), spoils the work; all members find that out alike, and do the whole by messages. Thread safety:
-// under base/big_lock.hpp.
+// What others cannot map (small blocks, the stack) goes through the owner's room in shared memory where it
+// fits: in before the owner arrives, out when all is done.  A buffer that is too long for that, or that a
+// worker cannot reach (its owner has forked), spoils the work; all members find that out alike, and do the
+// whole by messages.
+// Thread safety: under base/big_lock.hpp.
 #pragma once
 
 #include "coll/steps.hpp"
@@ -19,7 +21,10 @@ namespace dunlin::coll {
 
 /// What a member writes for the others: its buffers, as many as the algorithm says.
 struct OfferedBuffers {
-  std::uint64_t are_mappable;
+  /// As the layout of a buffer in the room, whose address is its distance from the room's beginning.
+  static constexpr std::uint64_t kInRoom = 1;
+
+  std::uint64_t are_reachable;
   protocol::RemoteBuffer buffers[];
 
   static std::size_t bytes(int count) noexcept {
@@ -31,29 +36,26 @@ struct OfferedBuffers {
 class SharedWork {
  public:
   SharedWork(const Cx& cx, const Turn& turn, int buffers) noexcept
-      : cx_(cx), turn_(turn), offered_bytes_(OfferedBuffers::bytes(buffers)) {}
+      : cx_(cx), turn_(turn), room_used_(round_up(OfferedBuffers::bytes(buffers))) {}
 
   // Before arriving.
-  void begin() const noexcept;
-  /// Others may read it, or write it.
-  template <class Data>
-  void offer(int index, const Data& data) const noexcept {
-    OfferedBuffers& mine = offered(cx_.rank);
-    const bool is_empty = data.bytes == 0;
-    const std::uint64_t layout = data.type && !is_empty ? protocol::published_layout(*data.type) : 0;
-    mine.buffers[index] = {reinterpret_cast<std::uint64_t>(data.address), data.bytes, layout};
-    if (!is_empty && ((data.type && !layout) || !cx_.comm->messaging->peers.is_mappable(data))) refuse();
-  }
-
+  void begin() noexcept;
+  /// Others read it.
+  void give(int index, const Source& data) noexcept;
+  /// Others write it.
+  void want(int index, const Target& data) noexcept;
   /// There is a buffer that others cannot use.
-  void refuse() const noexcept { offered(cx_.rank).are_mappable = 0; }
+  void refuse() noexcept { offered(cx_.rank).are_reachable = 0; }
 
   // When all are there.
-  bool are_all_mappable() const noexcept;
+  bool are_all_reachable() const noexcept;
   const protocol::RemoteBuffer& buffer(int member, int index) const noexcept {
     return offered(member).buffers[index];
   }
-  /// A buffer by plain loads and stores.
+  bool is_in_room(const protocol::RemoteBuffer& buffer) const noexcept {
+    return buffer.layout == OfferedBuffers::kInRoom;
+  }
+  /// A buffer by plain loads and stores; one of this process only where it is in the room.
   protocol::MappedBuffer map(int member, const protocol::RemoteBuffer& buffer) const noexcept;
   bool is_still_valid(int member, const peer::Mapping& mapping) const noexcept;
 
@@ -62,17 +64,29 @@ class SharedWork {
   /// It is done; `is_good`: all memory could be reached.
   void finish(int member, int pieces, bool is_good) const noexcept;
   Flags is_finished(int member, int pieces) const noexcept;
-  /// When all is finished: whether all pieces were good.
+
+  // When all is finished.
+  /// Whether all pieces were good.
   bool is_good() const noexcept;
+  /// Brings what is wanted out of the room, where it is there.
+  void fetch(int index, const Target& data) const noexcept;
 
  private:
+  static std::size_t round_up(std::size_t bytes) noexcept { return (bytes + 63) & ~std::size_t{63}; }
   OfferedBuffers& offered(int member) const noexcept {
-    return *reinterpret_cast<OfferedBuffers*>(turn_.data(member, offered_bytes_));
+    return *reinterpret_cast<OfferedBuffers*>(turn_.room(member));
   }
+  /// False: others cannot map it.
+  template <class Data>
+  bool try_offer(int index, const Data& data) noexcept;
+  /// A place in the room instead; nullptr when there is not enough left.
+  std::byte* take_room(int index, std::size_t bytes) noexcept;
 
   const Cx cx_;
   const Turn turn_;
-  const std::size_t offered_bytes_;
+  std::size_t room_used_;  // of this member's
+  Source last_given_;      // at `last_index_`: often given to several
+  int last_index_ = -1;
 };
 
 /// Does the pieces of all shares, the own ones first, as long as there are some; `work.pieces(member)` are in

@@ -42,6 +42,13 @@ struct Cx {
     return inside;
   }
 
+  /// The same ranks, without their shared memory.
+  Cx apart() const noexcept {
+    Cx apart = *this;
+    apart.region = nullptr;
+    return apart;
+  }
+
   void post_send(const Source& data, int to) const noexcept {
     run->post_send(*comm, plane, data, target(to), tag);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/variable.hpp"
+#include "coll/select.hpp"
 #include "coverage.hpp"
 #include "peer/describe.hpp"
 
@@ -105,16 +106,16 @@ void print_settings(bool only_changed) {
     if (!only_changed || each->source() != dunlin::Variable::Source::builtin) print_setting(*each);
 }
 
-long long kibibytes_of(const char* setting) {
-  return static_cast<const dunlin::IntVariable*>(dunlin::Variable::find(setting))->get() >> 10;
+long long value_of(const char* setting) {
+  return static_cast<const dunlin::IntVariable*>(dunlin::Variable::find(setting))->get();
 }
+long long kibibytes_of(const char* setting) { return value_of(setting) >> 10; }
 
 /// Which way data takes between two ranks of a node (protocol/choose.hpp).
 void print_sizes() {
   std::printf("By size:\n  up to %lld KiB     through the channel (cico)\n", kibibytes_of("EAGER_BYTES"));
-  std::printf(
-      "  from %lld KiB      in place where a buffer maps: both sides copy\n",
-      kibibytes_of("SHARED_COPY_BYTES"));
+  std::printf("  from %lld KiB      in place where a buffer maps: both sides copy\n",
+              kibibytes_of("SHARED_COPY_BYTES"));
   std::printf("  beyond           in place: both sides copy; else in the order of preference above\n");
 }
 
@@ -128,6 +129,17 @@ void print_transport() {
   print_sizes();
   std::printf("Shared heap: %s\nCopying: %s\n", dunlin::peer::describe_heap().c_str(),
               dunlin::peer::describe_copying().c_str());
+}
+
+/// What collectives of so many ranks of this node would do with blocks (or operands) of so many bytes.
+void print_collectives(int ranks, std::size_t bytes) {
+  dunlin::coll::Facts facts{.ranks = ranks, .bytes = bytes};
+  facts.share_memory = ranks >= 2 && ranks <= value_of("COLL_SHARED_RANKS");
+  std::printf("%d ranks of this node, blocks of %zu bytes:\n", ranks, bytes);
+  for (const auto& each : dunlin::coll::decisions(facts))
+    std::printf("  %-15s %s\n", each.collective, std::string(each.algorithm).c_str());
+  std::printf(
+      "shared: put into memory that all share; direct: straight from buffer to buffer; else by messages\n");
 }
 
 void print_version() {
@@ -145,6 +157,7 @@ void print_overview() {
   std::printf("\n  %zu of the standard's %zu C functions work (--coverage lists them)\n", real, all);
   std::printf("  %zu settings, %zu changed by the environment (--settings explains them)\n", settings,
               changed);
+  std::printf("  --collectives RANKS BYTES tells the algorithms of collectives\n");
   std::printf("  --transport tries the ways of moving bytes on this machine\n");
   if (changed > 0) {
     std::printf("\nChanged:\n");
@@ -162,12 +175,18 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "the same for scripts, one line 'real MPI_Xxx' or 'missing MPI_Xxx' each");
   app.add_flag("--settings", settings, "every setting with meaning, unit, default, value and its source");
   app.add_flag("--transport", transport, "which ways of moving bytes work on this machine, found by trying");
+  std::vector<std::size_t> collectives;
+  app.add_option("--collectives", collectives,
+                 "which algorithms collectives of so many ranks of a node use for blocks of so many bytes")
+      ->expected(2)
+      ->type_name("RANKS BYTES");
   CLI11_PARSE(app, argc, argv);
   if (version) print_version();
   if (coverage) print_coverage();
   if (list) print_list();
   if (settings) print_settings(false);
   if (transport) print_transport();
-  if (!version && !coverage && !list && !settings && !transport) print_overview();
+  if (!collectives.empty()) print_collectives(int(collectives[0]), collectives[1]);
+  if (argc == 1) print_overview();
   return 0;
 }

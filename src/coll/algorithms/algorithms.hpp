@@ -75,7 +75,7 @@ Task allgather_recursive_doubling(Cx cx, Blocks all);  // p a power of two, equa
 Task allgather_bruck(Cx cx, Blocks all);               // equal blocks
 Task allgather_ring(Cx cx, Blocks all);
 Task allgather_linear(Cx cx, Blocks all);
-Task allgather_direct(Cx cx, Blocks all);
+Task allgather_direct(Cx cx, Block mine, Blocks all);  // `mine` is what the others read
 Task allgather_shared(Cx cx, Blocks all);
 
 Task alltoall_bruck(Cx cx, Blocks send, Blocks recv);  // equal blocks

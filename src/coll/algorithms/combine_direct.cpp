@@ -101,10 +101,11 @@ struct Parts {
   }
 
   std::byte* reach(int member, int which, std::int64_t position, std::int64_t bytes) const noexcept {
-    const RemoteBuffer& buffer = shared.buffer(member, which);
-    if (member == cx.rank) return reinterpret_cast<std::byte*>(buffer.address) + position;
-    const peer::Mapping at =
-        shared.map(member, {buffer.address + std::uint64_t(position), std::uint64_t(bytes), 0}).mapping;
+    const RemoteBuffer& whole = shared.buffer(member, which);
+    if (member == cx.rank && !shared.is_in_room(whole))
+      return reinterpret_cast<std::byte*>(whole.address) + position;
+    const RemoteBuffer part{whole.address + std::uint64_t(position), std::uint64_t(bytes), whole.layout};
+    const peer::Mapping at = shared.map(member, part).mapping;
     if (at && which == kResult) copy::load_before_stores(at.at, std::size_t(bytes));
     mapped[2 * member + which] = at;
     return at.at;
@@ -119,13 +120,6 @@ struct Parts {
     return true;
   }
 };
-
-/// Elements in a row, or nobody can reach them.
-template <class Data>
-void offer(const SharedWork& shared, int index, const Data& data, const Block& block) noexcept {
-  shared.offer(index, data);
-  if (!data.is_contiguous() || data.address != block.at) shared.refuse();
-}
 
 /// An operand in the place of the result could not be combined again if the work is spoilt: then it is done
 /// with a copy.
@@ -149,16 +143,17 @@ Task combine_direct(Cx cx, Reduction r, const Blocks* parts, int root, bool* is_
   if (!r.mine || !list || !results || !mapped || (is_function && !strip)) co_return Err::no_mem;
 
   const Turn turn = cx.turn();
-  const SharedWork shared(cx, turn, kBuffers);
+  SharedWork shared(cx, turn, kBuffers);
   co_await cx.until(turn.place_is_free());
   shared.begin();
   const std::int64_t received = parts ? (*parts)[cx.rank].count : root < 0 || root == cx.rank ? r.count : 0;
   const Block given = r.block(r.mine), got = {received > 0 ? r.result : nullptr, received, r.type};
-  offer(shared, kOperand, given.source(), given);
-  offer(shared, kResult, got.target(), got);
+  shared.give(kOperand, given.source());
+  shared.want(kResult, got.target());
+  if (!r.type->is_contiguous() || r.type->true_lower_bound() != 0) shared.refuse();  // elements in a row only
   turn.arrive();
   co_await cx.until(turn.all_are_there());
-  *is_done = shared.are_all_mappable();
+  *is_done = shared.are_all_reachable();
   if (*is_done) {
     const Parts work{cx, shared, r, parts, root, list, results, strip, mapped};
     do_all(cx, shared, work);
@@ -167,6 +162,7 @@ Task combine_direct(Cx cx, Reduction r, const Blocks* parts, int root, bool* is_
       co_await cx.until(shared.is_finished(member, pieces));
     }
     *is_done = shared.is_good();
+    if (*is_done) shared.fetch(kResult, got.target());
   }
   turn.leave(true);
   co_return Err::ok;
@@ -178,7 +174,7 @@ Task allreduce_direct(Cx cx, Reduction r) {
   bool is_done = false;
   r = with_operand_apart(cx, r);
   co_await combine_direct(cx, r, nullptr, -1, &is_done);
-  if (!is_done) co_await allreduce_by_messages(cx, r);
+  if (!is_done) co_await start_allreduce(cx.apart(), r);
   co_return Err::ok;
 }
 
@@ -186,7 +182,7 @@ Task reduce_direct(Cx cx, Reduction r, int root) {
   bool is_done = false;
   r = with_operand_apart(cx, r);
   co_await combine_direct(cx, r, nullptr, root, &is_done);
-  if (!is_done) co_await reduce_by_messages(cx, r, root);
+  if (!is_done) co_await start_reduce(cx.apart(), r, root);
   co_return Err::ok;
 }
 
@@ -194,7 +190,7 @@ Task reduce_scatter_direct(Cx cx, Reduction r, Blocks parts) {
   bool is_done = false;
   r = with_operand_apart(cx, r);
   co_await combine_direct(cx, r, &parts, -1, &is_done);
-  if (!is_done) co_await reduce_scatter_by_messages(cx, r, parts);
+  if (!is_done) co_await start_reduce_scatter(cx.apart(), r, parts);
   co_return Err::ok;
 }
 

@@ -79,7 +79,7 @@ struct Transfers {
       if (!(theirs = shared.map(both.from, given(both)))) return false;
       from = theirs.source();
     }
-    if (both.to == cx.rank) {
+    if (both.to == cx.rank && !shared.is_in_room(got(both))) {
       to = recv[both.from].target();
     } else {
       if (!(room = shared.map(both.to, got(both)))) return false;
@@ -99,18 +99,18 @@ struct Transfers {
 /// `is_done`: what comes out; false: nothing of use has been done.
 Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
   const Turn turn = cx.turn();
-  const SharedWork shared(cx, turn, 2 * cx.size);
+  SharedWork shared(cx, turn, 2 * cx.size);
   co_await cx.until(turn.place_is_free());
   shared.begin();
   for (int other = 0; other < cx.size; ++other) {
     const bool gives = other != cx.rank && exchange.gives(cx.rank, other);
     const bool gets = other != cx.rank && exchange.gives(other, cx.rank);
-    shared.offer(other, gives ? exchange.send[other].source() : Source{});
-    shared.offer(cx.size + other, gets ? exchange.recv[other].target() : Target{});
+    shared.give(other, gives ? exchange.send[other].source() : Source{});
+    shared.want(cx.size + other, gets ? exchange.recv[other].target() : Target{});
   }
   turn.arrive();
   co_await cx.until(turn.all_are_there());
-  *is_done = shared.are_all_mappable();
+  *is_done = shared.are_all_reachable();
   if (*is_done) {
     const Transfers transfers{cx, shared, exchange.send, exchange.recv, exchange.is_pushed()};
     do_all(cx, shared, transfers);
@@ -119,6 +119,9 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
       co_await cx.until(shared.is_finished(member, pieces));
     }
     *is_done = shared.is_good();
+    for (int other = 0; other < cx.size && *is_done; ++other)
+      if (other != cx.rank && exchange.gives(other, cx.rank))
+        shared.fetch(cx.size + other, exchange.recv[other].target());
   }
   turn.leave(true);
   co_return Err::ok;
@@ -130,7 +133,7 @@ Task bcast_direct(Cx cx, Block block, int root) {
   bool is_done = false;
   const Blocks blocks = Blocks::same(block);
   co_await exchange_direct(cx, {blocks, blocks, root, Exchange::Shape::from_root}, &is_done);
-  if (!is_done) co_await bcast_by_messages(cx, block, root);
+  if (!is_done) co_await start_bcast(cx.apart(), block, root);
   co_return Err::ok;
 }
 
@@ -138,7 +141,7 @@ Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place) {
   bool is_done = false;
   if (cx.rank == root && !in_place) copy(mine, all[root]);
   co_await exchange_direct(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root}, &is_done);
-  if (!is_done) co_await gather_by_messages(cx, mine, all, root, in_place);
+  if (!is_done) co_await start_gather(cx.apart(), mine, all, root, in_place);
   co_return Err::ok;
 }
 
@@ -146,14 +149,14 @@ Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place) {
   bool is_done = false;
   if (cx.rank == root && !in_place) copy(all[root], mine);
   co_await exchange_direct(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root}, &is_done);
-  if (!is_done) co_await scatter_by_messages(cx, all, mine, root, in_place);
+  if (!is_done) co_await start_scatter(cx.apart(), all, mine, root, in_place);
   co_return Err::ok;
 }
 
-Task allgather_direct(Cx cx, Blocks all) {
+Task allgather_direct(Cx cx, Block mine, Blocks all) {
   bool is_done = false;
-  co_await exchange_direct(cx, {Blocks::same(all[cx.rank]), all, 0, Exchange::Shape::all}, &is_done);
-  if (!is_done) co_await allgather_by_messages(cx, all);
+  co_await exchange_direct(cx, {Blocks::same(mine), all, 0, Exchange::Shape::all}, &is_done);
+  if (!is_done) co_await start_allgather(cx.apart(), mine, all);
   co_return Err::ok;
 }
 
@@ -161,7 +164,7 @@ Task alltoall_direct(Cx cx, Blocks send, Blocks recv) {
   bool is_done = false;
   copy(send[cx.rank], recv[cx.rank]);
   co_await exchange_direct(cx, {send, recv, 0, Exchange::Shape::all}, &is_done);
-  if (!is_done) co_await alltoall_by_messages(cx, send, recv);
+  if (!is_done) co_await start_alltoall(cx.apart(), send, recv, false);
   co_return Err::ok;
 }
 

@@ -50,7 +50,8 @@ class Commons {
  public:
   static constexpr int kTracks = 4;
   static constexpr int kTurns = 2;
-  static constexpr std::size_t kRoomBytes = 64 << 10;
+  /// For an operand and a result that are blocks of the C library, below 64 KiB, and their description.
+  static constexpr std::size_t kRoomBytes = 144 << 10;
 
   Commons(std::byte* base, int members_max) noexcept : base_(base), members_max_(members_max) {}
 

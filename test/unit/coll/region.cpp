@@ -42,7 +42,7 @@ void run_members(std::byte* memory, int members, const Body& body) {
   for (std::thread& each : threads) each.join();
 }
 
-constexpr int kMembers = 3, kRounds = 3000;
+constexpr int kMembers = 3, kRounds = 500;
 
 /// Short in the line, or long in the room.
 std::size_t bytes_of(std::uint64_t number) { return number % 5 ? sizeof number : 2000; }
