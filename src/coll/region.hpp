@@ -26,18 +26,19 @@
 
 namespace dunlin::coll {
 
-/// `count` flags, one in each line from `first` on, all of which have to reach `value`.
+/// `count` flags, one in each line from that of `member` on, all of which have to reach `value`.
 struct Flags {
   const transport::shm::Number* first = nullptr;
   std::uint64_t value = 0;
   int count = 0;
+  int member = 0;
 
   /// Goes on where it found a flag that was not up.
   bool are_up() noexcept {
     constexpr std::size_t kStride = 64 / sizeof *first;
     // F1 (pairs with A1 and L1 below, and D1 in shared_work.cpp): what was written before a flag went up is
     // there.
-    for (; count > 0; --count, first += kStride)
+    for (; count > 0; --count, ++member, first += kStride)
       if (first->load(std::memory_order_acquire) < value) return false;
     return true;
   }
@@ -113,11 +114,14 @@ class Turn {
     std::byte* const from = data(member, all_bytes) + position;
     move(Block::of_bytes(from, bytes), block, bytes);
   }
-  void arrive() const noexcept;
+  /// `bytes` of its data are there.
+  void arrive(std::size_t bytes) const noexcept;
+  /// How many a member that is there has brought.
+  std::size_t bytes_of(int member) const noexcept { return arrivals_[member].bytes; }
   Flags all_are_there() const noexcept { return are_there(region_->size()); }
   /// Members 0 to `members` - 1.
   Flags are_there(int members) const noexcept { return {&arrivals_->arrived, number_, members}; }
-  Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, number_, 1}; }
+  Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, number_, 1, member}; }
   std::uint64_t number() const noexcept { return number_; }
   transport::shm::ShareLine& share(int member) const noexcept {
     return region_->commons_.shares(track_, turn_)[member];
@@ -141,9 +145,10 @@ class Turn {
   transport::shm::ArrivalLine* arrivals_;
 };
 
-inline void Turn::arrive() const noexcept {
+inline void Turn::arrive(std::size_t bytes) const noexcept {
   transport::shm::ArrivalLine& mine = arrivals_[region_->me_];
   mine.known_left = region_->tracks_[track_].left;
+  mine.bytes = bytes;
   // A1 (pairs with F1 in Flags): who sees the number sees this member's data.
   mine.arrived.store(number_, std::memory_order_release);
   region_->wake_all();

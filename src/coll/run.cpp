@@ -1,6 +1,8 @@
 // Messages and resumption of a running collective; see run.hpp.
 #include "coll/run.hpp"
 
+#include <cstdio>
+
 #include "os/cpu.hpp"
 #include "progress/engine.hpp"
 #include "pt2pt/functions.hpp"
@@ -141,6 +143,12 @@ void Run::explain(WaitReason& reason) const noexcept {
     if (!each->request.is_complete) return each->request.explain(reason);
   for (const Send* each = sends_; each; each = each->next)
     if (!each->request.is_complete) return each->request.explain(reason);
+  if (flags_.count == 0) return;
+  std::snprintf(reason.what, sizeof reason.what, "its part in a collective");
+  reason.peer = flags_comm_->target_members[flags_.member];
+  reason.number = flags_tag_ + 1;
+  reason.context = flags_comm_->context;
+  flags_comm_->explain(reason);
 }
 
 /// Flags of ranks that run at this moment go up within a poll or a few.

@@ -60,14 +60,17 @@ class Run {
   void post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept;
   void post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
   /// The next step waits for these, too; after an error they may never go up.
-  void await(const Flags& flags) noexcept {
-    if (error == Err::ok) flags_ = flags;
+  void await(const Flags& flags, const Comm& comm, int tag) noexcept {
+    if (error != Err::ok) return;
+    flags_ = flags;
+    flags_comm_ = &comm;
+    flags_tag_ = tag;
   }
   /// Whether all messages are through and all flags up; notes errors.
   bool is_quiet() noexcept { return ((!sends_ && !receives_) || sweep()) && flags_.are_up(); }
   /// Waits in place until that is so.
   void wait() noexcept;
-  /// What an outstanding message waits for, receives first: their source is the rank to look at.
+  /// What an outstanding message waits for, receives first: their source is the rank to look at; or a flag.
   void explain(WaitReason& reason) const noexcept;
 
   enum class Progress : std::uint8_t { idle, advanced, ended };
@@ -108,6 +111,8 @@ class Run {
   bool is_deferred_ = false;
   Deferred deferred_;
   Flags flags_;
+  const Comm* flags_comm_ = nullptr;  // whose members raise them
+  int flags_tag_ = 0;
   Send* sends_ = nullptr;  // outstanding
   Receive* receives_ = nullptr;
   Send* unused_sends_ = nullptr;  // memory of finished ones

@@ -59,7 +59,7 @@ struct Cx {
   /// The next turn in the region, which there must be.
   Turn turn() const noexcept { return {*region, track}; }
   Step until(const Flags& flags) const noexcept {
-    run->await(flags);
+    run->await(flags, *comm, tag);
     return {run};
   }
 
@@ -75,6 +75,18 @@ struct Cx {
     post_send(data, to);
     post_recv(room, from);
     return all();
+  }
+
+  /// Whether a member that is there has brought as many bytes as this rank expects; else the run ends.
+  bool agrees(const Turn& turn, int member, std::size_t bytes) const noexcept {
+    if (turn.bytes_of(member) == bytes) [[likely]]
+      return true;
+    Completion message;
+    message.source = member;
+    message.tag = tag;
+    run->set_error(
+        protocol::wrong_length(*comm, comm->context_of(plane), message, turn.bytes_of(member), bytes));
+    return false;
   }
 
   /// Scratch memory for the length of the run, 16-byte aligned; on nullptr the next step ends the run.

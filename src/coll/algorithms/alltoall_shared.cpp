@@ -13,12 +13,13 @@ Task alltoall_shared(Cx cx, Blocks send, Blocks recv) {
   co_await cx.until(turn.place_is_free());
   for (int to = 0; to < cx.size; ++to)
     if (to != cx.rank) turn.put(send[to], bytes, std::size_t(to) * bytes, size * bytes);
-  turn.arrive();
+  turn.arrive(bytes);
   if (send.base != recv.base) copy(send[cx.rank], recv[cx.rank]);
   co_await cx.until(turn.all_are_there());
   for (int step = 1; step < cx.size; ++step) {
     const int from = cx.wrapped(cx.rank + step);
-    turn.get(from, recv[from], bytes, std::size_t(cx.rank) * bytes, size * bytes);
+    if (cx.agrees(turn, from, bytes))
+      turn.get(from, recv[from], bytes, std::size_t(cx.rank) * bytes, size * bytes);
   }
   turn.leave(true);
   co_return Err::ok;

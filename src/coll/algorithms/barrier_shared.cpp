@@ -8,7 +8,7 @@ namespace dunlin::coll {
 Task barrier_shared(Cx cx) {
   const Turn turn = cx.turn();
   co_await cx.until(turn.place_is_free());
-  turn.arrive();
+  turn.arrive(0);
   co_await cx.until(turn.all_are_there());
   turn.leave(true);
   co_return Err::ok;

@@ -11,10 +11,10 @@ Task bcast_shared(Cx cx, Block block, int root) {
   if (cx.rank == root) {
     co_await cx.until(turn.place_is_free());
     turn.put(block, bytes, 0, bytes);
-    turn.arrive();
+    turn.arrive(bytes);
   } else {
     co_await cx.until(turn.is_there(root));
-    turn.get(root, block, bytes, 0, bytes);
+    if (cx.agrees(turn, root, bytes)) turn.get(root, block, bytes, 0, bytes);
   }
   turn.leave(false);
   co_return Err::ok;

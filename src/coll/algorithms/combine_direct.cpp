@@ -151,9 +151,11 @@ Task combine_direct(Cx cx, Reduction r, const Blocks* parts, int root, bool* is_
   shared.give(kOperand, given.source());
   shared.want(kResult, got.target());
   if (!r.type->is_contiguous() || r.type->true_lower_bound() != 0) shared.refuse();  // elements in a row only
-  turn.arrive();
+  turn.arrive(0);
   co_await cx.until(turn.all_are_there());
   *is_done = shared.are_all_reachable();
+  for (int member = 0; member < cx.size; ++member)  // messages find the words where ranks disagree
+    *is_done &= shared.buffer(member, kOperand).bytes == r.bytes();
   if (*is_done) {
     const Parts work{cx, shared, r, parts, root, list, results, strip, mapped};
     do_all(cx, shared, work);

@@ -29,9 +29,11 @@ struct SharedOperands {
   }
 
   /// Combines elements [first, first + count) of members 0 to `members` - 1 into `result`.
-  void combine(const Turn& turn, const Reduction& r, int members, std::int64_t first, std::int64_t count,
-               std::byte* result) const noexcept {
+  void combine(const Cx& cx, const Turn& turn, const Reduction& r, int members, std::int64_t first,
+               std::int64_t count, std::byte* result) const noexcept {
     const std::size_t all_bytes = r.bytes();
+    for (int member = 0; member < members; ++member)
+      if (!cx.agrees(turn, member, all_bytes)) return;
     const auto position = std::size_t(first * r.type->size()), bytes = std::size_t(count * r.type->size());
     if (list) {
       for (int member = 0; member < members; ++member) list[member] = turn.data(member, all_bytes) + position;
@@ -56,9 +58,9 @@ Task combine_shared(Cx cx, Reduction r, std::int64_t first, std::int64_t count) 
   const Turn turn = cx.turn();
   co_await cx.until(turn.place_is_free());
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
-  turn.arrive();
+  turn.arrive(r.bytes());
   co_await cx.until(turn.all_are_there());
-  if (count > 0) operands.combine(turn, r, cx.size, first, count, r.result);
+  if (count > 0) operands.combine(cx, turn, r, cx.size, first, count, r.result);
   turn.leave(true);
   co_return Err::ok;
 }
@@ -79,10 +81,10 @@ Task reduce_shared(Cx cx, Reduction r, int root) {
   const Turn turn = cx.turn();
   co_await cx.until(turn.place_is_free());
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
-  turn.arrive();
+  turn.arrive(r.bytes());
   if (is_root) {
     co_await cx.until(turn.all_are_there());
-    operands.combine(turn, r, cx.size, 0, r.count, r.result);
+    operands.combine(cx, turn, r, cx.size, 0, r.count, r.result);
   }
   turn.leave(is_root);
   co_return Err::ok;
@@ -94,9 +96,9 @@ Task scan_shared(Cx cx, Reduction r, bool is_exclusive) {
   const Turn turn = cx.turn();
   co_await cx.until(turn.place_is_free());
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
-  turn.arrive();
+  turn.arrive(r.bytes());
   co_await cx.until(turn.are_there(members));
-  if (members > 0) operands.combine(turn, r, members, 0, r.count, r.result);
+  if (members > 0) operands.combine(cx, turn, r, members, 0, r.count, r.result);
   turn.leave(false);
   co_return Err::ok;
 }

@@ -52,6 +52,14 @@ struct Transfers {
   const RemoteBuffer& given(Ends both) const noexcept { return shared.buffer(both.from, both.to); }
   const RemoteBuffer& got(Ends both) const noexcept { return shared.buffer(both.to, cx.size + both.from); }
 
+  /// Whether all give what is expected of them; messages find the words where not.
+  bool do_agree() const noexcept {
+    bool is_so = true;
+    for (int member = 0; member < cx.size; ++member)
+      for (int step = 1; step < cx.size; ++step)
+        is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
+    return is_so;
+  }
   int pieces(int member) const noexcept {
     int count = 0;
     for (int step = 1; step < cx.size; ++step) count += pieces_of(given(ends(member, step)).bytes);
@@ -108,11 +116,11 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
     shared.give(other, gives ? exchange.send[other].source() : Source{});
     shared.want(cx.size + other, gets ? exchange.recv[other].target() : Target{});
   }
-  turn.arrive();
+  turn.arrive(0);
   co_await cx.until(turn.all_are_there());
-  *is_done = shared.are_all_reachable();
+  const Transfers transfers{cx, shared, exchange.send, exchange.recv, exchange.is_pushed()};
+  *is_done = shared.are_all_reachable() && transfers.do_agree();
   if (*is_done) {
-    const Transfers transfers{cx, shared, exchange.send, exchange.recv, exchange.is_pushed()};
     do_all(cx, shared, transfers);
     for (int member = 0; member < cx.size; ++member) {
       const int pieces = transfers.pieces(member);

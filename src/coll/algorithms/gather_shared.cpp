@@ -11,14 +11,14 @@ Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place) {
     const std::size_t bytes = mine.bytes();
     co_await cx.until(turn.place_is_free());
     turn.put(mine, bytes, 0, bytes);
-    turn.arrive();
+    turn.arrive(bytes);
   } else {
     if (!in_place) copy(mine, all[root]);
     for (int step = 1; step < cx.size; ++step) {
       const int from = cx.wrapped(root + step);
       co_await cx.until(turn.is_there(from));
       const Block block = all[from];
-      turn.get(from, block, block.bytes(), 0, block.bytes());
+      if (cx.agrees(turn, from, block.bytes())) turn.get(from, block, block.bytes(), 0, block.bytes());
     }
   }
   turn.leave(false);

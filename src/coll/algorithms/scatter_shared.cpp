@@ -13,12 +13,12 @@ Task scatter_shared(Cx cx, Blocks all, Block mine, int root, bool in_place) {
     co_await cx.until(turn.place_is_free());
     for (int to = 0; to < cx.size; ++to)
       if (to != root) turn.put(all[to], bytes, std::size_t(to) * bytes, size * bytes);
-    turn.arrive();
+    turn.arrive(bytes);
     if (!in_place) copy(all[root], mine);
   } else {
     const std::size_t bytes = mine.bytes();
     co_await cx.until(turn.is_there(root));
-    turn.get(root, mine, bytes, std::size_t(cx.rank) * bytes, size * bytes);
+    if (cx.agrees(turn, root, bytes)) turn.get(root, mine, bytes, std::size_t(cx.rank) * bytes, size * bytes);
   }
   turn.leave(false);
   co_return Err::ok;

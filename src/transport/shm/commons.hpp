@@ -28,9 +28,10 @@ namespace dunlin::transport::shm {
 using Number = Hardware::Atomic<std::uint64_t>;
 
 struct alignas(64) ArrivalLine {
-  static constexpr std::size_t kDataBytes = 48;
+  static constexpr std::size_t kDataBytes = 40;
   Number arrived;            // the operation that the data belongs to
   std::uint64_t known_left;  // `left` of this member as it was then
+  std::uint64_t bytes;       // of the data, wherever it is: what readers have to expect
   std::byte data[kDataBytes];
 };
 static_assert(sizeof(ArrivalLine) == 64);

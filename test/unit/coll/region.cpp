@@ -67,7 +67,7 @@ TEST(Region, AllMeetAll) {
       const Turn turn(region, 0);
       wait(turn.place_is_free());
       put(turn, me);
-      turn.arrive();
+      turn.arrive(0);
       wait(turn.all_are_there());
       for (int member = 0; member < kMembers; ++member) expect(turn, member);
       turn.leave(true);
@@ -84,7 +84,7 @@ TEST(Region, ARootThatNobodyWaitsForDoesNotOverwriteWhatIsRead) {
       if (me == root) {
         wait(turn.place_is_free());
         put(turn, me);
-        turn.arrive();
+        turn.arrive(0);
       } else {
         wait(turn.is_there(root));
         expect(turn, root);
@@ -102,7 +102,7 @@ TEST(Region, OperationsMayEndInAnotherOrder) {
       for (const Turn& turn : {second, first}) {
         wait(turn.place_is_free());
         put(turn, me);
-        turn.arrive();
+        turn.arrive(0);
       }
       for (const Turn& turn : {second, first}) {
         wait(turn.all_are_there());
@@ -121,7 +121,7 @@ TEST(Region, GoesOnWhereAnEarlierOneStopped) {
     const Turn turn(region, 0);
     EXPECT_EQ(turn.number(), last + 1);
     EXPECT_TRUE(turn.place_is_free().are_up());
-    turn.arrive();
+    turn.arrive(0);
     turn.leave(true);
     last = turn.number();
   }
