@@ -32,18 +32,25 @@ IntVariable linear_bytes{
 IntVariable linear_ranks{
     "COLL_LINEAR_RANKS", 32, "ranks",
     "where ranks share cores, short collectives go through one rank up to this many ranks", 0};
+// On 2 cores of an AMD EPYC (Zen 4): allreduce of 4 KiB on 2 ranks 1.0 us, from buffer to buffer .6 where
+// they map and 1.0 where not; 8 ranks 22 us, through shared memory from and to all buffers 29, at 32 KiB 53
+// and 55.
 IntVariable shared_bytes{
     "COLL_SHARED_BYTES",
-    16 << 10,
+    4 << 10,
     "bytes",
-    "where ranks share memory: blocks up to this size are put there, longer ones go from buffer to buffer",
+    "where ranks share memory: blocks up to this size are put there, longer ones go from "
+    "buffer to buffer",
     0,
+    transport::shm::Commons::kRoomBytes};
+IntVariable shared_bytes_crowded{
+    "COLL_SHARED_BYTES_CROWDED",        16 << 10, "bytes", "the same where ranks share cores, too", 0,
     transport::shm::Commons::kRoomBytes};
 
 bool is_short(const Facts& facts) noexcept {
   constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
-  return facts.bytes <= std::size_t(shared_bytes.get()) &&
-         facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
+  const std::int64_t bytes_max = (facts.share_cores ? shared_bytes_crowded : shared_bytes).get();
+  return facts.bytes <= std::size_t(bytes_max) && facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
 }
 
 bool is_power_of_two(int n) noexcept { return (n & (n - 1)) == 0; }

@@ -12,6 +12,7 @@
 #include "base/variable.hpp"
 #include "coll/select.hpp"
 #include "coverage.hpp"
+#include "os/cpus.hpp"
 #include "peer/describe.hpp"
 
 namespace {
@@ -135,6 +136,7 @@ void print_transport() {
 void print_collectives(int ranks, std::size_t bytes) {
   dunlin::coll::Facts facts{.ranks = ranks, .bytes = bytes};
   facts.share_memory = ranks >= 2 && ranks <= value_of("COLL_SHARED_RANKS");
+  facts.share_cores = ranks > int(dunlin::os::allowed_cpus().size());
   std::printf("%d ranks of this node, blocks of %zu bytes:\n", ranks, bytes);
   for (const auto& each : dunlin::coll::decisions(facts))
     std::printf("  %-15s %s\n", each.collective, std::string(each.algorithm).c_str());
