@@ -82,6 +82,7 @@ class Wrappers(unittest.TestCase):
             self.run_here(name, HERE / "hello.f90", "-o", "hello")
             self.assertEqual(self.run_here("./hello").split(), ["rank", "0", "of", "1"])
         self.assertEqual(self.run_here("mpifort", "-show").split()[-2:], ["-lmpifort_abi", "-lmpi_abi"])
+        self.assertRegex(self.run_here("mpifort", "-show", "-I", "own", "x.f90"), f"own.*-I{self.place}/include")
         self.assertEqual(self.run_here("mpifort", "-show", "x.f90", MPIFORT_FC="flang").split()[0], "flang")
         flags = self.run_here("pkg-config", "--cflags", "--libs", "dunlin-fortran",
                               PKG_CONFIG_PATH=str(self.place / "lib" / "pkgconfig")).split()

@@ -168,8 +168,9 @@ int main(int argc, char** argv) {
   }
   if (argc == 1) return help(wrapper);
   Words command{wrapper.compiler};
-  append(command, wrapper.compile_words());
+  if (!wrapper.is_fortran) append(command, wrapper.compile_words());
   append(command, arguments);
+  if (wrapper.is_fortran) append(command, wrapper.compile_words());  // the program's own modules come first
   // A bare -show is asked by build systems that want to see the link command.
   if ((only_show && arguments.empty()) || !is_without_link(arguments)) append(command, wrapper.link_words());
   if (only_show) return print(command);
