@@ -66,8 +66,8 @@ void Variable::read_environment() noexcept {
   if (try_parse(text))
     source_ = Source::environment;
   else
-    log::warn("%s=%s is not understood (%s%s%s); the default stays", key, text, meaning_, *unit_ ? ": " : "",
-              unit_);
+    log::warn("%s=%s is not understood (%s%s%s); the default is used", key, text, meaning_,
+              *unit_ ? ": " : "", unit_);
 }
 
 Variable* Variable::find(const char* name) noexcept {

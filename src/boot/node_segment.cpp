@@ -61,7 +61,7 @@ Err hand_out(os::DescriptorOffer& offer, LaunchPage& page, int node_size) noexce
   while (page.attached.load(std::memory_order_relaxed) < std::uint32_t(node_size)) {
     offer.serve(1, 1);
     if (::time(nullptr) > limit)
-      return fail(Err::other, "only %u of the %d ranks of this node took the shared segment in %d s",
+      return fail(Err::other, "only %u of the %d ranks of this machine have joined the job within %d s",
                   page.attached.load(std::memory_order_relaxed), node_size, kHandOverSecondsMax);
   }
   return Err::ok;
@@ -93,7 +93,8 @@ Result<int> follow(Boot& boot) noexcept {
   const Result<int> fd = os::take_descriptor(ticket.value(), kHandOverSecondsMax * 1000);
   if (!fd) return fd;
   LaunchPage* page = map_launch_page(fd.value(), boot.node_size());
-  if (!page) return fail(Err::other, "what node rank 0 handed out is not the segment of this node");
+  if (!page)
+    return fail(Err::other, "the shared memory from the first rank of this machine is not that of this job");
   page->attached.fetch_add(1, std::memory_order_relaxed);  // only counted, see hand_out
   unmap_launch_page(page);
   return fd;

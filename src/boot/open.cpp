@@ -13,7 +13,7 @@ Result<std::unique_ptr<Boot>> open() noexcept {
   if (OwnLauncherBoot::is_present()) {
     Result<std::unique_ptr<Boot>> own = OwnLauncherBoot::open();
     if (!own || *own) return own;
-    log::note("started by a rank of an MPI job: runs as a job of its own");
+    log::note("this program was started by a rank of an MPI job and runs as a job of its own");
     return std::unique_ptr<Boot>(std::make_unique<SingletonBoot>());
   }
   if (os::environment_number("PMI_FD", -1) >= 0 || *os::environment_text("PMI_PORT")) return Pmi1Boot::open();

@@ -17,8 +17,7 @@ Err grid_size(int ndims, const int* dims, int processes, int* size) noexcept {
   if (ndims < 0) return fail(Err::dims, "ndims is %d; give 0 or more", ndims);
   std::int64_t product = 1;
   for (int i = 0; i < ndims; ++i) {
-    if (dims[i] < 1)
-      return fail(Err::dims, "dims[%d] is %d; a dimension has at least one process", i, dims[i]);
+    if (dims[i] < 1) return fail(Err::dims, "dims[%d] is %d; give at least 1", i, dims[i]);
     product *= dims[i];
     if (product > processes)
       return fail(Err::dims, "dims ask for more processes than the %d of the communicator", processes);

@@ -68,7 +68,7 @@ void Search::place(int n, std::size_t at) noexcept {
 }  // namespace
 
 Err dims_create(int nnodes, int ndims, int* dims) noexcept {
-  if (nnodes < 1) return fail(Err::dims, "nnodes is %d; there is at least one process", nnodes);
+  if (nnodes < 1) return fail(Err::dims, "nnodes is %d; give at least 1", nnodes);
   if (ndims < 0) return fail(Err::dims, "ndims is %d; give 0 or more", ndims);
   std::int64_t fixed = 1;
   std::size_t free = 0;

@@ -100,7 +100,7 @@ Err dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees,
   int edges = 0;
   for (int i = 0; i < n; ++i) {
     if (degrees[i] < 0)
-      return fail(Err::arg, "degrees[%d] is %d; a node has no negative number of edges", i, degrees[i]);
+      return fail(Err::arg, "degrees[%d] is %d; a number of edges must not be negative", i, degrees[i]);
     edges += degrees[i];
   }
   if (Err e = check_ranks("destinations", destinations, edges, comm.size); e != Err::ok) return e;

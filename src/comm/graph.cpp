@@ -13,7 +13,7 @@ Err check_graph(int nnodes, const int* index, const int* edges, int processes) n
   int before = 0;
   for (int i = 0; i < nnodes; ++i) {
     if (index[i] < before)
-      return fail(Err::arg, "index[%d] is %d; it counts the edges of nodes 0 to %d and cannot fall", i,
+      return fail(Err::arg, "index[%d] is %d; it sums the edges of nodes 0 to %d and cannot fall", i,
                   index[i], i);
     before = index[i];
   }

@@ -73,7 +73,7 @@ Err share_of(int i, std::int64_t size, int distribution, int argument, int proce
     case MPI_DISTRIBUTE_BLOCK:
       share->block = is_default ? (size + processes - 1) / processes : argument;
       if (share->block < (size + processes - 1) / processes)
-        return fail(Err::arg, "array_of_dargs[%d] is %d: too small for %d processes", i, argument, processes);
+        return fail(Err::arg, "array_of_dargs[%d] is %d, too small for %d processes", i, argument, processes);
       return Err::ok;
     case MPI_DISTRIBUTE_CYCLIC:
       share->block = is_default ? 1 : argument;

@@ -54,7 +54,7 @@ Err permanent_type(int combiner, std::initializer_list<int> arguments, MPI_Datat
 
 Err find_real(int precision, int range, const RealKind** kind) noexcept {
   if (precision == MPI_UNDEFINED && range == MPI_UNDEFINED)
-    return fail(Err::arg, "p and r are both MPI_UNDEFINED");
+    return fail(Err::arg, "p and r are both MPI_UNDEFINED; give at least one of them");
   for (const RealKind& candidate : kReals) {
     *kind = &candidate;
     const bool is_precise = precision == MPI_UNDEFINED || precision <= candidate.precision;

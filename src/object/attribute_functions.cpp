@@ -94,7 +94,7 @@ Err set_attribute(Object& owner, AttributeList& list, Keyval::On on, int keyval,
   Keyval* key = find_key(keyval, on, &error);
   if (!key) return error;
   if (key->is_freed)
-    return fail(Err::keyval, "keyval is %d, which was freed; only values set before stay", keyval);
+    return fail(Err::keyval, "keyval is %d, which was freed; no new value can be set", keyval);
   return list.set(owner, *key, value);
 }
 

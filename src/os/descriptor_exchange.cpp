@@ -126,7 +126,7 @@ int DescriptorOffer::serve(int takers, int timeout_ms) noexcept {
 
 Result<int> take_descriptor(std::string_view text, int timeout_ms, bool* by_socket) noexcept {
   Ticket ticket;
-  if (!try_parse(text, ticket)) return fail(Err::intern, "a descriptor's ticket is broken");
+  if (!try_parse(text, ticket)) return fail(Err::intern, "the description of a shared file is damaged");
   if (by_socket) *by_socket = false;
   const std::string path = "/proc/" + std::to_string(ticket.pid) + "/fd/" + std::to_string(ticket.fd);
   int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);

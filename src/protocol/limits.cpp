@@ -25,7 +25,7 @@ IntVariable help_polls{
     "SHARED_COPY_HELP_POLLS",
     32,
     "polls",
-    "polls without news after which a wait that has receives of its own helps its receivers",
+    "how often a wait that also has receives polls without news before it helps its receivers to copy",
     0,
     1 << 20};
 

@@ -64,7 +64,7 @@ void report(int signal, siginfo_t* info, void*) noexcept {
                 info->si_pid);
     const os::Caller caller = os::find_caller(kOwnFrames + 1);
     if (signal == SIGSEGV && info->si_code > 0 && caller.function[0])
-      log::warn("%s reached for that address: one of its arguments is a buffer or a handle that is none",
+      log::warn("%s was using that address: one of its arguments is no valid buffer or handle",
                 caller.function + (caller.function[0] == 'P' ? 1 : 0));
     Frames frames;
     _Unwind_Backtrace(note_frame, &frames);

@@ -41,7 +41,7 @@ Err initialized(int* flag) noexcept { return *flag = is_world_open || Life::is_f
 Err finalized(int* flag) noexcept { return *flag = Life::is_finalized, Err::ok; }
 
 Err finalize() noexcept {
-  if (!is_world_open) return fail(Err::other, "MPI_Finalize without MPI_Init");
+  if (!is_world_open) return fail(Err::other, "MPI_Finalize was called without MPI_Init");
   const Err error = Instance::release();
   is_world_open = false;
   Life::is_finalized = true;

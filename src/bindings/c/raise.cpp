@@ -77,7 +77,7 @@ const char* null_handle_name(std::uintptr_t value) noexcept {
 /// Ends the job with one sentence.
 int end_job(Err error, const char* call) noexcept {
   const char* detail = error_detail(error);
-  log::warn("%s failed: %s (%s)", call, *detail ? detail : "the library knows no more", class_name(error));
+  log::warn("%s failed: %s (%s)", call, *detail ? detail : "no more is known", class_name(error));
   if (Life::is_usable()) {
     char sentence[256];
     std::snprintf(sentence, sizeof sentence, "ended the job after an error of %s (%s)", call,
@@ -212,7 +212,7 @@ int bad_in_place(Object* about, const char* argument, const char* call) noexcept
 int bad_alias(Object* about, const char* call) noexcept {
   const Err made = fail(Err::buffer,
                         "arguments sendbuf and recvbuf are the same memory; where a call "
-                        "allows that, MPI_IN_PLACE says so");
+                        "allows that, give MPI_IN_PLACE");
   return raise(about, made, call);
 }
 

@@ -58,7 +58,8 @@ Result<std::unique_ptr<Transport>> Transport::open(const Setup& setup) noexcept 
   if (!segment) return segment.error();
   const bool takes_part = os::register_for_global_barrier();
   if (!takes_part)
-    log::note("the kernel refuses membarrier; every message to a peer of this node pays a fence");
+    log::note(
+        "the kernel refuses membarrier; every message to a rank of this machine costs a memory fence more");
   return std::unique_ptr<Transport>(new Transport(std::move(*segment), setup, takes_part));
 }
 
