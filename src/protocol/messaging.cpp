@@ -27,7 +27,14 @@ void Messaging::control_arrived(Peer& peer, const transport::Envelope& envelope,
     case ControlKind::cancelled:
       // Otherwise it was matched in the meantime: the send completes as any other.
       if (control.b != 0) rendezvous.cancelled(*send);
+      return;
+    case ControlKind::one_sided:
+    case ControlKind::count_:
+      break;
   }
+  const ControlHandler handler = handlers_[std::size_t(control.kind)];
+  DUNLIN_ASSERT(handler != nullptr);
+  handler(control);
 }
 
 }  // namespace dunlin::protocol

@@ -24,12 +24,20 @@ struct Foundation {
   Rendezvous rendezvous;
 };
 
+/// Hears of control messages of a layer above, inside a poll: may send and add work to the engine, must not
+/// wait.
+using ControlHandler = void (*)(const Control& control) noexcept;
+
 class Messaging final : public Foundation, public Sender, public Receiver, public transport::Inbox {
  public:
   Messaging(int me, int world_size) noexcept
       : Foundation(me, world_size), Sender(peers, rendezvous), Receiver(peers, rendezvous) {}
 
   int me() const noexcept { return peers.me(); }
+  /// Before the first control message of that kind can come.
+  void set_handler(ControlKind kind, ControlHandler handler) noexcept {
+    handlers_[std::size_t(kind)] = handler;
+  }
   /// In order of preference; the first that can reach a peer carries its messages.  Not owned.
   void add(transport::Transport& transport) noexcept { peers.add(transport); }
   using Receiver::cancel;
@@ -60,6 +68,7 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
  private:
   void control_arrived(Peer& peer, const transport::Envelope& envelope,
                        const transport::Payload& payload) noexcept;
+  ControlHandler handlers_[std::size_t(ControlKind::count_)] = {};  // of kinds that layers above use
 };
 
 }  // namespace dunlin::protocol

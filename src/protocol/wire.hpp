@@ -37,6 +37,8 @@ enum class ControlKind : std::uint32_t {
   resume,     // push again
   cancel,     // a: sender's cookie.  Forget the unmatched message
   cancelled,  // a: sender's cookie, b: 1 when it was forgotten, 0 when it had been matched
+  one_sided,  // rma/messages.cpp, by a handler.  a: the target's window, b: bytes, c: rank of the origin
+  count_,
 };
 
 struct Control {
