@@ -13,6 +13,7 @@
 #include "object/comm.hpp"
 #include "object/info.hpp"
 #include "object/session.hpp"
+#include "object/win.hpp"
 
 namespace dunlin::bindings {
 
@@ -44,5 +45,6 @@ Err type_delete_attr(Datatype& datatype, int keyval) noexcept;
 /// Calls the handler of `comm`; success whatever the handler did (MPI 5.0, 9.5).
 Err comm_call_errhandler(Comm& comm, int errorcode) noexcept;
 Err session_call_errhandler(Session& session, int errorcode) noexcept;
+Err win_call_errhandler(Win& win, int errorcode) noexcept;
 
 }  // namespace dunlin::bindings

@@ -135,4 +135,28 @@ Err comm_delete_attr(Comm& comm, int keyval) noexcept {
   return delete_attribute(comm, comm.attributes, Keyval::On::comm, keyval);
 }
 
+Err win_set_attr(Win& win, int keyval, void* value) noexcept {
+  return set_attribute(win, win.attributes, Keyval::On::win, keyval, value);
+}
+
+/// Of the predefined ones only the base is a value itself; the others are places (MPI 5.0, 12.2.6).
+Err win_get_attr(Win& win, int keyval, void* value, int* flag) noexcept {
+  void* place = nullptr;
+  switch (keyval) {
+    case MPI_WIN_BASE: place = win.base; break;
+    case MPI_WIN_SIZE: place = &win.bytes; break;
+    case MPI_WIN_DISP_UNIT: place = &win.displacement_unit; break;
+    case MPI_WIN_CREATE_FLAVOR: place = &win.flavor; break;
+    case MPI_WIN_MODEL: place = &win.model; break;
+    default: return get_attribute(win.attributes, Keyval::On::win, keyval, value, flag);
+  }
+  *static_cast<void**>(value) = place;
+  *flag = 1;
+  return Err::ok;
+}
+
+Err win_delete_attr(Win& win, int keyval) noexcept {
+  return delete_attribute(win, win.attributes, Keyval::On::win, keyval);
+}
+
 }  // namespace dunlin::object

@@ -67,4 +67,13 @@ Err session_get_errhandler(Session& session, Errhandler** errhandler) noexcept {
   return Err::ok;
 }
 
+Err win_set_errhandler(Win& win, Errhandler& errhandler) noexcept {
+  return set_errhandler(win.errhandler, Errhandler::Type::win_function, errhandler);
+}
+
+Err win_get_errhandler(Win& win, Errhandler** errhandler) noexcept {
+  *errhandler = Ref<Errhandler>(win.errhandler).detach();
+  return Err::ok;
+}
+
 }  // namespace dunlin::object

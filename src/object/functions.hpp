@@ -17,6 +17,7 @@
 #include "object/errhandler.hpp"
 #include "object/info.hpp"
 #include "object/session.hpp"
+#include "object/win.hpp"
 
 namespace dunlin::object {
 
@@ -51,6 +52,9 @@ Err comm_set_attr(Comm& comm, int keyval, void* value) noexcept;
 /// `value` points to a void*.
 Err comm_get_attr(Comm& comm, int keyval, void* value, int* flag) noexcept;
 Err comm_delete_attr(Comm& comm, int keyval) noexcept;
+Err win_set_attr(Win& win, int keyval, void* value) noexcept;
+Err win_get_attr(Win& win, int keyval, void* value, int* flag) noexcept;
+Err win_delete_attr(Win& win, int keyval) noexcept;
 /// The same for any object that has a list (datatypes, windows).
 Err set_attribute(Object& owner, AttributeList& list, Keyval::On on, int keyval, void* value) noexcept;
 Err get_attribute(const AttributeList& list, Keyval::On on, int keyval, void* value, int* flag) noexcept;
@@ -66,6 +70,8 @@ Err comm_set_errhandler(Comm& comm, Errhandler& errhandler) noexcept;
 Err comm_get_errhandler(Comm& comm, Errhandler** errhandler) noexcept;
 Err session_set_errhandler(Session& session, Errhandler& errhandler) noexcept;
 Err session_get_errhandler(Session& session, Errhandler** errhandler) noexcept;
+Err win_set_errhandler(Win& win, Errhandler& errhandler) noexcept;
+Err win_get_errhandler(Win& win, Errhandler** errhandler) noexcept;
 /// Puts `errhandler` into the place an object keeps its handler in; refuses one made for another kind of
 /// object.
 Err set_errhandler(Ref<Errhandler>& place, Errhandler::Type kind, Errhandler& errhandler) noexcept;
@@ -86,6 +92,8 @@ const char* text_of_class(int error_class) noexcept;
 // --- names (7.8).  names.cpp
 Err comm_set_name(Comm& comm, const char* name) noexcept;
 Err comm_get_name(Comm& comm, char* name, int* length) noexcept;
+Err win_set_name(Win& win, const char* name) noexcept;
+Err win_get_name(Win& win, char* name, int* length) noexcept;
 
 // --- statuses (3.2.5, 3.8.4, 13.3, 19.3.5).  status_functions.cpp
 Err status_get_source(const MPI_Status* status, int* source) noexcept;

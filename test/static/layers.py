@@ -26,6 +26,7 @@ BESIDE = {
     ("transport", "copy"), ("peer", "copy"), ("peer", "heap"),
     ("protocol", "match"), ("progress", "protocol"), ("progress", "match"),
     ("comm", "coll"), ("comm", "pt2pt"), ("coll", "pt2pt"),
+    ("rma", "comm"), ("rma", "coll"), ("rma", "pt2pt"),
     ("bindings", "tools"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([a-z_0-9]+)/[^"]+"', re.M)

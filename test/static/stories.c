@@ -9,6 +9,7 @@ enum { kWarmUp = 20, kLargeBytes = 4 << 20 };
 static int rank;
 static long word, sum;
 static char* large;
+static MPI_Win window, created;
 
 #define STORY __attribute__((noinline, noipa)) void
 
@@ -23,6 +24,12 @@ STORY story_collective(void) { MPI_Allreduce(&word, &sum, 1, MPI_LONG, MPI_SUM, 
 STORY story_large_send(void) { MPI_Send(large, kLargeBytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD); }
 STORY story_large_receive(void) {
   MPI_Recv(large, kLargeBytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+STORY story_put(void) { MPI_Put(&word, 8, MPI_BYTE, 1, 0, 8, MPI_BYTE, window); }
+STORY story_flush(void) { MPI_Win_flush(1, window); }
+STORY story_accumulate(void) {
+  MPI_Accumulate(&word, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_SUM, created);
 }
 
 /* callgrind writes down a story, and begins the next, when this is left. */
@@ -43,6 +50,25 @@ static void warm_up(void) {
       MPI_Recv(large, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Allreduce(&word, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   }
+}
+
+static void one_sided(void) {
+  char* memory;
+  MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_create(large, kLargeBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &created);
+  MPI_Win_lock_all(0, window);
+  MPI_Win_lock_all(0, created);
+  if (rank == 0) {
+    MPI_Win_flush(1, window);  // the first one polls
+    story_put(), end_of_story();
+    story_flush(), end_of_story();
+    MPI_Accumulate(&word, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_SUM, created);
+    story_accumulate(), end_of_story();
+  }
+  MPI_Win_unlock_all(created);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&created);
+  MPI_Win_free(&window);
 }
 
 int main(int argc, char** argv) {
@@ -67,6 +93,7 @@ int main(int argc, char** argv) {
     story_large_send(), end_of_story();
   else
     story_large_receive(), end_of_story();
+  one_sided();
   MPI_Free_mem(large);
   MPI_Finalize();
   return 0;

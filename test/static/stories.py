@@ -28,6 +28,8 @@ TRACED = {
     "`MPI_Recv` of 8 bytes that have not": (["story_receive_awaited"], None),
     "One collective": (["story_collective"], ["bindings", "coll"]),
     "A 4 MB message": (["story_large_send", "story_large_receive"], None),
+    "`MPI_Put` of 8 bytes": (["story_put", "story_flush"], None),
+    "`MPI_Accumulate` of one integer": (["story_accumulate"], None),
 }
 VOCABULARY = {"base", "os", "object", "datatype", "op"}
 DECISION = re.compile(r"\b(if|switch)\b(?!.*(\berror\b|Err::|\[\[unlikely\]\]))")

@@ -49,7 +49,7 @@ class Body:
         self.lines, self.after, self.arguments = [], [], []
         self.kept = {}                               # object of a call that waits -> how to find it by its handle
         self.comm = "nullptr"
-        self.owner = None                            # session, or error handler of what the call makes
+        self.owner = None                            # window, session, or error handler of what the call makes
         self.by_name = {p.name: p for p in self.model.parameters}
         self.significance = {}                       # parameter -> bool variable
 
@@ -141,7 +141,7 @@ class Body:
         """Parameters are looked at in order, but first those whose error handler hears of what is wrong with others."""
         if parameter is None or parameter.stars or parameter.is_array:
             return 2
-        return {"MPI_Comm": 0, "MPI_Session": 0, "MPI_Errhandler": 1}.get(parameter.base, 2)
+        return {"MPI_Comm": 0, "MPI_Win": 0, "MPI_Session": 0, "MPI_Errhandler": 1}.get(parameter.base, 2)
 
     def answer_null_name(self):
         """The null handles of objects with names have names too (MPI 5.0, 7.8)."""
@@ -213,7 +213,7 @@ class Body:
             self.check_root(p)
         if kind == "Comm" and p.stars and wanted.endswith("&"):
             self.comm = f"{name}_object"             # MPI_Comm_free
-        if wanted.endswith("&") and (kind == "Session" or kind == "Errhandler" and not p.stars and not self.owner):
+        if wanted.endswith("&") and (kind in ("Session", "Win") or kind == "Errhandler" and not p.stars and not self.owner):
             self.owner = f"{name}_object"
         if kind == "Request" and self.comm == "nullptr" and wanted.endswith("&"):
             self.comm = f"{name}_object->comm"
@@ -237,6 +237,7 @@ class Body:
                        f"uncommitted({self.about}, \"{p.name}\", call)")
         buffer, count = self.partners(p)
         if not count:
+            self.check_single(p)
             return
         guard = f"{significant} && " if significant else ""
         self.check(f"{guard}is_bad_count({count.name})",
@@ -246,6 +247,15 @@ class Body:
         if buffer:
             self.check(f"{guard}is_bad_buffer({buffer.name}, {count.name}, *{p.name}_object)",
                        f"bad_buffer({self.about}, {buffer.name}, \"{buffer.name}\", call)")
+
+    def check_single(self, datatype):
+        """The buffers of the one-sided calls that take one element."""
+        if "target_disp" not in self.by_name or "target_datatype" in self.by_name:
+            return
+        for buffer in [p.name for p in self.model.parameters if p.kind == "BUFFER"]:
+            guard = "op != MPI_NO_OP && " if buffer == "origin_addr" and "op" in self.by_name else ""
+            self.check(f"{guard}is_bad_buffer({buffer}, 1, *{datatype.name}_object)",
+                       f"bad_buffer({self.about}, {buffer}, \"{buffer}\", call)")
 
     def never_in_place(self, datatype):
         """The buffers of a datatype that must not be MPI_IN_PLACE: receive buffers of collectives, but for scatter's; a
@@ -341,7 +351,7 @@ class Body:
         """The buffer and the scalar count that belong to a datatype: those right before it."""
         before = self.model.parameters[:self.model.parameters.index(datatype)]
         count = before[-1] if before and before[-1].kind in COUNTS and not before[-1].is_array else None
-        buffers = [p for p in before if p.kind == "BUFFER"]
+        buffers = [p for p in before if p.kind == "BUFFER" and datatype.name != "target_datatype"]
         if "op" in self.by_name and ("root" in self.by_name or "xscan" in self.name):
             return None, count                       # the receive buffer need not be there on every rank
         return (buffers[-1] if buffers else None), count
@@ -349,6 +359,8 @@ class Body:
     def significant(self, datatype):
         """The bool variable that says whether this side's buffer is read at all; None: always (collectives only)."""
         buffers = [p for p in self.model.parameters if p.kind == "BUFFER"]
+        if self.name in ("Get_accumulate", "Rget_accumulate") and datatype.name == "origin_datatype":
+            return self.named("uses_origin", ["op != MPI_NO_OP"])
         names = {b.name for b in buffers}
         if "comm" not in self.by_name or re.match(r"I?[Nn]eighbor|I?[Ss]endrecv", self.name):
             return None
@@ -442,6 +454,8 @@ class Body:
         return f"&{name}_value"
 
     def check_number(self, p):
+        if p.kind == "RANK_NNI" and "win" in self.by_name:
+            self.check(f"is_bad_target(*win_object, {p.name})", f"bad_target(win_object, {p.name}, \"{p.name}\", call)")
         if p.stars or p.is_array or p.direction != "in" or self.comm == "nullptr":
             if p.kind in COUNTS and not p.stars and not p.is_array and not self.is_paired(p):
                 self.check(f"is_bad_count({p.name})",

@@ -142,12 +142,18 @@ class Bindings:
         body = Body(None if function.is_large else function, function if function.is_large else None, declaration).build()
         inside = self.inside(body, declaration)
         if body.is_hot:
+            self.include_shortcut(file, function)
             types = ", ".join(p.text for p in body.model.parameters)
             names = ", ".join(p.name for p in body.model.parameters)
             return self.hot_body(body, function.key, types, names, inside) + self.hot_call(function, function.key, names)
         if any("call)" in line for line in inside):
             inside.insert(0, f'  constexpr const char* call = "{function.name}";')
         return [self.head(function)] + [wrap(line) for line in inside] + ["}"]
+
+    def include_shortcut(self, file, function):
+        shortcut = RULES["hot"]["shortcut"].get(function.name[4:])
+        if shortcut:                                 # folder = namespace
+            self.files[file]["headers"].add(f"{shortcut.split('::')[0]}/shortcut.hpp")
 
     def hot_body(self, body, key, types, names, inside):
         """The body in line, and once more with the lock for programs with several threads."""
@@ -180,9 +186,7 @@ class Bindings:
         inside = self.inside(body, declaration)
         calls = {f.name: ", ".join(body.passed(p, f) for p in body.model.parameters) for f in (narrow, large)}
         if body.is_hot:
-            shortcut = RULES["hot"]["shortcut"].get(narrow.name[4:])
-            if shortcut:                             # folder = namespace
-                self.files[file]["headers"].add(f"{shortcut.split('::')[0]}/shortcut.hpp")
+            self.include_shortcut(file, narrow)
             names = ", ".join(p.name for p in body.model.parameters)
             lines = self.hot_body(body, narrow.key, types, names, inside)
             return lines + [line for f in (narrow, large) for line in self.hot_call(f, narrow.key, calls[f.name])]

@@ -37,4 +37,9 @@ Err session_call_errhandler(Session& session, int errorcode) noexcept {
   return Err::ok;
 }
 
+Err win_call_errhandler(Win& win, int errorcode) noexcept {
+  raise(&win, Err(errorcode), "MPI_Win_call_errhandler");
+  return Err::ok;
+}
+
 }  // namespace dunlin::bindings

@@ -143,9 +143,15 @@ extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_
 }
 #pragma weak MPI_Win_create_keyval = PMPI_Win_create_keyval
 
-extern "C" int PMPI_Win_delete_attr(MPI_Win, int) noexcept {
+extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) noexcept {
+  constexpr const char* call = "MPI_Win_delete_attr";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Win_delete_attr");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Win* const win_object = from_handle<Win>(win);
+  if (is_missing(win_object)) [[unlikely]] return bad_handle(nullptr, Err::win, win, "win", call);
+  const Err error = object::win_delete_attr(*win_object, win_keyval);
+  if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Win_delete_attr = PMPI_Win_delete_attr
 
@@ -159,14 +165,28 @@ extern "C" int PMPI_Win_free_keyval(int* win_keyval) noexcept {
 }
 #pragma weak MPI_Win_free_keyval = PMPI_Win_free_keyval
 
-extern "C" int PMPI_Win_get_attr(MPI_Win, int, void*, int*) noexcept {
+extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) noexcept {
+  constexpr const char* call = "MPI_Win_get_attr";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Win_get_attr");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Win* const win_object = from_handle<Win>(win);
+  if (is_missing(win_object)) [[unlikely]] return bad_handle(nullptr, Err::win, win, "win", call);
+  if (is_missing(attribute_val)) [[unlikely]] return bad_pointer(win_object, "attribute_val", call);
+  if (is_missing(flag)) [[unlikely]] return bad_pointer(win_object, "flag", call);
+  const Err error = object::win_get_attr(*win_object, win_keyval, attribute_val, flag);
+  if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Win_get_attr = PMPI_Win_get_attr
 
-extern "C" int PMPI_Win_set_attr(MPI_Win, int, void*) noexcept {
+extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) noexcept {
+  constexpr const char* call = "MPI_Win_set_attr";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Win_set_attr");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Win* const win_object = from_handle<Win>(win);
+  if (is_missing(win_object)) [[unlikely]] return bad_handle(nullptr, Err::win, win, "win", call);
+  const Err error = object::win_set_attr(*win_object, win_keyval, attribute_val);
+  if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Win_set_attr = PMPI_Win_set_attr

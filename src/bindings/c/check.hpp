@@ -19,6 +19,7 @@
 #include "object/comm.hpp"
 #include "object/life.hpp"
 #include "object/object.hpp"
+#include "object/win.hpp"
 
 namespace dunlin::bindings {
 
@@ -69,6 +70,10 @@ inline bool is_bad_dest(const Comm& comm, int rank) noexcept {
 inline bool is_bad_source(const Comm& comm, int rank) noexcept {
   return kChecked && unsigned(rank) >= unsigned(comm.target_size) && rank != MPI_PROC_NULL &&
          rank != MPI_ANY_SOURCE;
+}
+
+inline bool is_bad_target(const Win& win, int rank) noexcept {
+  return kChecked && unsigned(rank) >= unsigned(win.size) && rank != MPI_PROC_NULL;
 }
 
 inline bool is_bad_root(const Comm& comm, int root) noexcept {

@@ -244,9 +244,15 @@ extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler e
 }
 #pragma weak MPI_Session_set_errhandler = PMPI_Session_set_errhandler
 
-extern "C" int PMPI_Win_call_errhandler(MPI_Win, int) noexcept {
+extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) noexcept {
+  constexpr const char* call = "MPI_Win_call_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Win_call_errhandler");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Win* const win_object = from_handle<Win>(win);
+  if (is_missing(win_object)) [[unlikely]] return bad_handle(nullptr, Err::win, win, "win", call);
+  const Err error = bindings::win_call_errhandler(*win_object, errorcode);
+  if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Win_call_errhandler = PMPI_Win_call_errhandler
 
@@ -265,14 +271,32 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
 }
 #pragma weak MPI_Win_create_errhandler = PMPI_Win_create_errhandler
 
-extern "C" int PMPI_Win_get_errhandler(MPI_Win, MPI_Errhandler*) noexcept {
+extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_Win_get_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Win_get_errhandler");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Win* const win_object = from_handle<Win>(win);
+  if (is_missing(win_object)) [[unlikely]] return bad_handle(nullptr, Err::win, win, "win", call);
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(win_object, "errhandler", call);
+  Errhandler* errhandler_made = nullptr;
+  const Err error = object::win_get_errhandler(*win_object, &errhandler_made);
+  if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
+  set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Win_get_errhandler = PMPI_Win_get_errhandler
 
-extern "C" int PMPI_Win_set_errhandler(MPI_Win, MPI_Errhandler) noexcept {
+extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) noexcept {
+  constexpr const char* call = "MPI_Win_set_errhandler";
   BigLock::Guard guard;
-  return unsupported(nullptr, "MPI_Win_set_errhandler");
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  Win* const win_object = from_handle<Win>(win);
+  if (is_missing(win_object)) [[unlikely]] return bad_handle(nullptr, Err::win, win, "win", call);
+  Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
+  if (is_missing(errhandler_object)) [[unlikely]]
+    return bad_handle(win_object, Err::errhandler, errhandler, "errhandler", call);
+  const Err error = object::win_set_errhandler(*win_object, *errhandler_object);
+  if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_Win_set_errhandler = PMPI_Win_set_errhandler

@@ -18,6 +18,7 @@
 #include "object/initial_errhandler.hpp"
 #include "object/life.hpp"
 #include "object/session.hpp"
+#include "object/win.hpp"
 #include "os/standard_streams.hpp"
 #include "runtime/functions.hpp"
 
@@ -145,6 +146,10 @@ int raise(Object* about, Err error, const char* call) noexcept {
     auto* const session = static_cast<Session*>(about);
     return call_handler(session->errhandler.get(), to_handle<MPI_Session>(*session), error, call);
   }
+  if (about && about->kind() == Kind::win) {
+    auto* const win = static_cast<Win*>(about);
+    return call_handler(win->errhandler.get(), to_handle<MPI_Win>(*win), error, call);
+  }
   Comm* comm = about && about->kind() == Kind::comm ? static_cast<Comm*>(about) : nullptr;
   if (!comm) comm = heard_without_handle();
   if (!comm) return call_handler(nullptr, MPI_COMM_NULL, error, call);
@@ -178,6 +183,12 @@ int bad_rank(Comm* comm, int rank, const char* argument, const char* call) noexc
   const Err made =
       fail(Err::rank, "argument %s is %d, but the communicator has the ranks 0 to %d", argument, rank, last);
   return raise(comm, made, call);
+}
+
+int bad_target(Win* win, int rank, const char* argument, const char* call) noexcept {
+  const Err made = fail(Err::rank, "argument %s is %d, but the window has the ranks 0 to %d", argument, rank,
+                        win->size - 1);
+  return raise(win, made, call);
 }
 
 int bad_root(Comm* comm, int root, const char* call) noexcept {

@@ -10,13 +10,14 @@
 namespace dunlin {
 class Comm;
 class Object;
+class Win;
 }  // namespace dunlin
 
 namespace dunlin::bindings {
 
-/// Calls the error handler of what the call is about and answers the code to return: a communicator's or
-/// a session's own; an error handler that the call was given for what it should make; for all else
-/// (nullptr too) that of MPI_COMM_SELF, or the initial one where MPI is not initialised.
+/// Calls the error handler of what the call is about and answers the code to return: a communicator's, a
+/// window's or a session's own; an error handler that the call was given for what it should make; for all
+/// else (nullptr too) that of MPI_COMM_SELF, or the initial one where MPI is not initialised.
 [[gnu::cold]] int raise(Object* about, Err error, const char* call) noexcept;
 
 /// While one lives, errors of this thread are those of another call: one under an older name is a call of
@@ -34,6 +35,7 @@ class CalledAs {
                              const char* call) noexcept;
 [[gnu::cold]] int bad_count(Object* about, long long count, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int bad_rank(Comm* comm, int rank, const char* argument, const char* call) noexcept;
+[[gnu::cold]] int bad_target(Win* win, int rank, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int bad_root(Comm* comm, int root, const char* call) noexcept;
 [[gnu::cold]] int bad_tag(Object* about, int tag, const char* argument, const char* call) noexcept;
 [[gnu::cold]] int bad_buffer(Object* about, const void* buffer, const char* argument,

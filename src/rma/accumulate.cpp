@@ -1,0 +1,217 @@
+#include "rma/accumulate.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "base/assert.hpp"
+
+namespace dunlin::rma {
+namespace {
+
+using op::Operator;
+
+/// Bytes of the word by which the processor changes elements of this kind alone; 0: it does not.
+std::size_t word_bytes(Basic basic) noexcept {
+  switch (basic) {
+    case Basic::i32:
+    case Basic::u32:
+      return 4;
+    case Basic::i64:
+    case Basic::u64:
+    case Basic::long_int:
+    case Basic::unsigned_long_int:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+bool is_aligned(const std::byte* at, std::size_t bytes) noexcept {
+  return reinterpret_cast<std::uintptr_t>(at) % bytes == 0;
+}
+
+template <class Word>
+Word load(const std::byte* from) noexcept {
+  Word value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// `change(element, i)` answers what the i-th element was.
+template <class Word, class Change>
+void for_each_word(const Piece& run, std::byte* before, const Change& change) noexcept {
+  auto* const words = reinterpret_cast<Word*>(run.address);
+  const std::size_t count = run.bytes / sizeof(Word);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Word old = change(words[i], i * sizeof(Word));
+    if (before) std::memcpy(before + i * sizeof(Word), &old, sizeof old);
+  }
+}
+
+/// hot path: one instruction an element, but for the operators that need a loop around one.  Sequentially
+/// consistent: the standard orders accumulates of one origin, and this costs nothing more on x86-64.
+template <class Word>
+void combine_words(const Op& op, const Datatype& type, const Piece& run, const std::byte* operand,
+                   std::byte* before) noexcept {
+  const auto at = [&](std::size_t offset) noexcept { return load<Word>(operand + offset); };
+  switch (op.operation()) {
+    case Operator::sum:
+      return for_each_word<Word>(run, before, [&](Word& word, std::size_t i) noexcept {
+        return __atomic_fetch_add(&word, at(i), __ATOMIC_SEQ_CST);
+      });
+    case Operator::band:
+      return for_each_word<Word>(run, before, [&](Word& word, std::size_t i) noexcept {
+        return __atomic_fetch_and(&word, at(i), __ATOMIC_SEQ_CST);
+      });
+    case Operator::bor:
+      return for_each_word<Word>(run, before, [&](Word& word, std::size_t i) noexcept {
+        return __atomic_fetch_or(&word, at(i), __ATOMIC_SEQ_CST);
+      });
+    case Operator::bxor:
+      return for_each_word<Word>(run, before, [&](Word& word, std::size_t i) noexcept {
+        return __atomic_fetch_xor(&word, at(i), __ATOMIC_SEQ_CST);
+      });
+    case Operator::no_op:
+      return for_each_word<Word>(run, before, [](Word& word, std::size_t) noexcept {
+        return __atomic_load_n(&word, __ATOMIC_SEQ_CST);
+      });
+    case Operator::replace:
+      return for_each_word<Word>(run, before, [&](Word& word, std::size_t i) noexcept {
+        if (before) return __atomic_exchange_n(&word, at(i), __ATOMIC_SEQ_CST);
+        __atomic_store_n(&word, at(i), __ATOMIC_RELEASE);
+        return Word{};
+      });
+    default:
+      return for_each_word<Word>(run, before, [&](Word& word, std::size_t i) noexcept {
+        Word old = __atomic_load_n(&word, __ATOMIC_RELAXED);
+        Word made;
+        do {
+          op.combine3(operand + i, &old, &made, 1, type);
+        } while (!__atomic_compare_exchange_n(&word, &old, made, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+        return old;
+      });
+  }
+}
+
+/// Whether the processor does it; then it is done.
+bool try_combine_words(const Op& op, const Datatype& type, const Piece& run, const std::byte* operand,
+                       std::byte* before) noexcept {
+  const std::size_t bytes = word_bytes(type.basic());
+  if (bytes == 0 || !is_aligned(run.address, bytes)) return false;
+  if (bytes == 4)
+    combine_words<std::uint32_t>(op, type, run, operand, before);
+  else
+    combine_words<std::uint64_t>(op, type, run, operand, before);
+  return true;
+}
+
+/// A pair with a gap (MPI_DOUBLE_INT) as memory and as packed bytes.
+class Pair {
+ public:
+  explicit Pair(const Datatype& type) noexcept : type_(type) {}
+  std::byte* memory() noexcept { return memory_; }
+  void read(const std::byte* packed) noexcept {
+    Cursor(type_, 1, memory_).unpack(packed, std::size_t(type_.size()));
+  }
+  void write(std::byte* packed) noexcept {
+    Cursor(type_, 1, memory_).pack(packed, std::size_t(type_.size()));
+  }
+
+ private:
+  const Datatype& type_;
+  alignas(16) std::byte memory_[32] = {};
+};
+
+/// Moves between runs and packed bytes.
+void gather(std::span<const Piece> runs, std::byte* packed) noexcept {
+  for (const Piece& run : runs) {
+    std::memcpy(packed, run.address, run.bytes);
+    packed += run.bytes;
+  }
+}
+void scatter(std::span<const Piece> runs, const std::byte* packed) noexcept {
+  for (const Piece& run : runs) {
+    std::memcpy(run.address, packed, run.bytes);
+    packed += run.bytes;
+  }
+}
+
+/// Elements whose kernels want them as they lie in memory, with their gap.
+void combine_pairs(const Elements& elements, const Op& op, const std::byte* operand,
+                   std::byte* before) noexcept {
+  std::size_t bytes = 0;
+  for (const Piece& run : elements.runs) bytes += run.bytes;
+  std::vector<std::byte> packed(bytes);
+  const auto size = std::size_t(elements.type.size());
+  DUNLIN_ASSERT(bytes % size == 0);
+  const std::lock_guard hold(elements.lock);
+  gather(elements.runs, packed.data());
+  if (before) std::memcpy(before, packed.data(), bytes);
+  if (op.operation() == Operator::no_op) return;
+  Pair given(elements.type), kept(elements.type);
+  for (std::size_t at = 0; at < bytes; at += size) {
+    given.read(operand + at);
+    kept.read(&packed[at]);
+    op.combine(given.memory(), kept.memory(), 1, elements.type);
+    kept.write(&packed[at]);
+  }
+  scatter(elements.runs, packed.data());
+}
+
+}  // namespace
+
+void Elements::combine(const Op& op, const std::byte* operand, std::byte* before) const noexcept {
+  if (!type.is_contiguous()) return combine_pairs(*this, op, operand, before);
+  const auto size = std::size_t(type.size());
+  for (const Piece& run : runs) {
+    DUNLIN_ASSERT(run.bytes % size == 0);
+    if (!try_combine_words(op, type, run, operand, before)) {
+      const std::lock_guard hold(lock);
+      if (before) std::memcpy(before, run.address, run.bytes);
+      if (op.operation() == Operator::replace)
+        std::memcpy(run.address, operand, run.bytes);
+      else if (op.operation() != Operator::no_op)
+        op.combine(operand, run.address, std::int64_t(run.bytes / size), type);
+    }
+    if (operand) operand += run.bytes;
+    if (before) before += run.bytes;
+  }
+}
+
+void Elements::compare_and_swap(const std::byte* expected, const std::byte* value,
+                                std::byte* before) const noexcept {
+  DUNLIN_ASSERT(runs.size() == 1);
+  const Piece& run = runs.front();
+  const std::size_t bytes = word_bytes(type.basic());
+  if (bytes != 0 && is_aligned(run.address, bytes)) {
+    const auto swap = [&]<class Word>(Word old) noexcept {
+      __atomic_compare_exchange_n(reinterpret_cast<Word*>(run.address), &old, load<Word>(value), false,
+                                  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+      std::memcpy(before, &old, sizeof old);
+    };
+    return bytes == 4 ? swap(load<std::uint32_t>(expected)) : swap(load<std::uint64_t>(expected));
+  }
+  const std::lock_guard hold(lock);
+  const bool is_equal = std::memcmp(run.address, expected, run.bytes) == 0;
+  std::memcpy(before, run.address, run.bytes);
+  if (is_equal) std::memcpy(run.address, value, run.bytes);
+}
+
+std::size_t next_runs(Cursor& cursor, std::span<Piece> runs, std::size_t element_bytes,
+                      std::size_t bytes_max) noexcept {
+  const std::size_t begin = cursor.position();
+  std::size_t count = cursor.pieces(runs, bytes_max / element_bytes * element_bytes);
+  std::size_t surplus = (cursor.position() - begin) % element_bytes;  // of an element that is cut
+  cursor.seek(cursor.position() - surplus);
+  while (surplus > 0) {
+    Piece& last = runs[count - 1];
+    const std::size_t part = last.bytes < surplus ? last.bytes : surplus;
+    last.bytes -= part;
+    surplus -= part;
+    if (last.bytes == 0) --count;
+  }
+  return count;
+}
+
+}  // namespace dunlin::rma

@@ -1,0 +1,179 @@
+// The calls that move data (MPI 5.0, 12.3): arguments become an Operation.
+#include "rma/functions.hpp"
+#include "rma/operation.hpp"
+
+namespace dunlin::rma {
+namespace {
+
+/// Towards nobody: it is done.
+bool is_to_nobody(int target_rank, Request** request) noexcept {
+  if (target_rank != MPI_PROC_NULL) return false;
+  if (request) *request = &CompletedRequest::of_sends();
+  return true;
+}
+
+/// The type of the elements of an accumulate, where it is one predefined type and `op` is defined for it.
+Result<const Datatype*> element_of(const Datatype& type, const Op& op) noexcept {
+  if (op.operation() == op::Operator::user)
+    return fail(Err::op, "argument op was made by MPI_Op_create; accumulates take predefined operators only");
+  const Datatype* const element = type.basic() != Basic::none ? &type : type.element();
+  if (!element)
+    return fail(Err::type, "argument target_datatype has elements of several types; an accumulate needs one");
+  if (const Err e = op.check(*element); e != Err::ok) return e;
+  return element;
+}
+
+/// Both sides in terms of bytes.
+struct Sides {
+  const void* origin;
+  std::int64_t count;
+  const Datatype& type;
+  int target_rank;
+  MPI_Aint target_disp;
+  std::int64_t target_count;
+  const Datatype& target_type;
+};
+
+Operation begin(OperationKind kind, const Sides& sides) noexcept {
+  Operation made{.kind = kind, .target = sides.target_rank};
+  made.type = &sides.target_type;
+  made.count = sides.target_count;
+  return made;
+}
+
+Err do_put(const Sides& sides, Win& win, Request** request) noexcept {
+  if (is_to_nobody(sides.target_rank, request)) return Err::ok;
+  Operation operation = begin(OperationKind::put, sides);
+  operation.given = source_of(sides.type, sides.origin, sides.count);
+  operation.is_given = true;
+  operation.bytes = operation.given.bytes;
+  return perform(window_of(win), operation, sides.target_disp, request);
+}
+
+Err do_get(const Sides& sides, Win& win, Request** request) noexcept {
+  if (is_to_nobody(sides.target_rank, request)) return Err::ok;
+  Operation operation = begin(OperationKind::get, sides);
+  operation.wanted = target_of(sides.type, const_cast<void*>(sides.origin), sides.count);
+  operation.is_wanted = true;
+  operation.bytes = operation.wanted.bytes;
+  return perform(window_of(win), operation, sides.target_disp, request);
+}
+
+/// `result` is null where nobody asks what was there.
+Err do_accumulate(const Sides& sides, const Target* result, const Op& op, Win& win,
+                  Request** request) noexcept {
+  if (is_to_nobody(sides.target_rank, request)) return Err::ok;
+  const bool is_empty = sides.target_type.size() * sides.target_count == 0;
+  const Result<const Datatype*> element = is_empty ? &sides.target_type : element_of(sides.target_type, op);
+  if (!element) return element.error();
+  Operation operation = begin(OperationKind::accumulate, sides);
+  operation.op = &op;
+  operation.element = element.value();
+  operation.is_wanted = result != nullptr;
+  operation.is_given = op.operation() != op::Operator::no_op;
+  if (result) operation.wanted = *result;
+  operation.bytes = operation.wanted.bytes;
+  if (operation.is_given) {
+    operation.given = source_of(sides.type, sides.origin, sides.count);
+    if (!result) operation.bytes = operation.given.bytes;
+    if (operation.given.bytes != operation.bytes)
+      return fail(Err::count, "%zu bytes are given but %zu are wanted back", operation.given.bytes,
+                  operation.bytes);
+  }
+  const auto size = std::size_t(operation.element->size());
+  if (!is_empty && operation.bytes % size != 0)
+    return fail(Err::type, "%zu bytes are no whole number of elements of the target, which have %zu",
+                operation.bytes, size);
+  return perform(window_of(win), operation, sides.target_disp, request);
+}
+
+}  // namespace
+
+Err put(const void* origin_addr, std::int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+        MPI_Aint target_disp, std::int64_t target_count, const Datatype& target_datatype, Win& win) noexcept {
+  return do_put(
+      {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
+      win, nullptr);
+}
+Err rput(const void* origin_addr, std::int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+         MPI_Aint target_disp, std::int64_t target_count, const Datatype& target_datatype, Win& win,
+         Request** request) noexcept {
+  return do_put(
+      {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
+      win, request);
+}
+Err get(void* origin_addr, std::int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+        MPI_Aint target_disp, std::int64_t target_count, const Datatype& target_datatype, Win& win) noexcept {
+  return do_get(
+      {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
+      win, nullptr);
+}
+Err rget(void* origin_addr, std::int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+         MPI_Aint target_disp, std::int64_t target_count, const Datatype& target_datatype, Win& win,
+         Request** request) noexcept {
+  return do_get(
+      {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
+      win, request);
+}
+
+Err accumulate(const void* origin_addr, std::int64_t origin_count, const Datatype& origin_datatype,
+               int target_rank, MPI_Aint target_disp, std::int64_t target_count,
+               const Datatype& target_datatype, Op& op, Win& win) noexcept {
+  return do_accumulate(
+      {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
+      nullptr, op, win, nullptr);
+}
+Err raccumulate(const void* origin_addr, std::int64_t origin_count, const Datatype& origin_datatype,
+                int target_rank, MPI_Aint target_disp, std::int64_t target_count,
+                const Datatype& target_datatype, Op& op, Win& win, Request** request) noexcept {
+  return do_accumulate(
+      {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
+      nullptr, op, win, request);
+}
+Err get_accumulate(const void* origin_addr, std::int64_t origin_count, const Datatype& origin_datatype,
+                   void* result_addr, std::int64_t result_count, const Datatype& result_datatype,
+                   int target_rank, MPI_Aint target_disp, std::int64_t target_count,
+                   const Datatype& target_datatype, Op& op, Win& win) noexcept {
+  const Target result = target_of(result_datatype, result_addr, result_count);
+  return do_accumulate(
+      {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
+      &result, op, win, nullptr);
+}
+Err rget_accumulate(const void* origin_addr, std::int64_t origin_count, const Datatype& origin_datatype,
+                    void* result_addr, std::int64_t result_count, const Datatype& result_datatype,
+                    int target_rank, MPI_Aint target_disp, std::int64_t target_count,
+                    const Datatype& target_datatype, Op& op, Win& win, Request** request) noexcept {
+  const Target result = target_of(result_datatype, result_addr, result_count);
+  return do_accumulate(
+      {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
+      &result, op, win, request);
+}
+Err fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& datatype, int target_rank,
+                 MPI_Aint target_disp, Op& op, Win& win) noexcept {
+  const Target result = target_of(datatype, result_addr, 1);
+  return do_accumulate({origin_addr, 1, datatype, target_rank, target_disp, 1, datatype}, &result, op, win,
+                       nullptr);
+}
+
+Err compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
+                     const Datatype& datatype, int target_rank, MPI_Aint target_disp, Win& win) noexcept {
+  if (is_to_nobody(target_rank, nullptr)) return Err::ok;
+  const Datatype* const element = datatype.element();
+  if (element != &datatype && datatype.basic() == Basic::none)
+    return fail(Err::type, "argument datatype is not a predefined type");
+  if (!datatype.is_contiguous())
+    return fail(Err::type, "argument datatype is %s; it must be an integer, logical or byte type",
+                datatype.name());
+  Operation operation{.kind = OperationKind::compare_and_swap, .target = target_rank};
+  operation.given = source_of(datatype, origin_addr, 1);
+  operation.wanted = target_of(datatype, result_addr, 1);
+  operation.is_given = operation.is_wanted = true;
+  operation.expected = static_cast<const std::byte*>(compare_addr);
+  operation.element = &datatype;
+  operation.type = &datatype;
+  operation.count = 1;
+  operation.bytes = operation.given.bytes;
+  return perform(window_of(win), operation, target_disp, nullptr);
+}
+
+}  // namespace dunlin::rma

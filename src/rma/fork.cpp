@@ -1,0 +1,77 @@
+// Windows over memory that a fork may freeze: their gates close before it and open behind it (gate.hpp).
+//
+// The handlers run outside the heap's own (heap/arena_fork.cpp), because they are registered later: first the
+// gates close, then the heap prepares; the parent's heap is whole again before they open.  `_Fork` runs no
+// handlers.
+#include <pthread.h>
+#include <sched.h>
+
+#include <mutex>
+#include <vector>
+
+#include "os/clock.hpp"
+#include "os/membarrier.hpp"
+#include "rma/gate.hpp"
+
+namespace dunlin::rma {
+namespace {
+
+/// Of this process.
+struct Watched {
+  std::mutex mutex;  // held while a fork is under way
+  std::vector<Window*> windows;
+};
+Watched& watched() noexcept {
+  static Watched one;
+  return one;
+}
+
+/// Nobody stays inside longer than a copy takes; who died there is not waited for.
+constexpr std::int64_t kInsideNsMax = 10'000'000'000;
+
+void close_gate(Window& window) noexcept {
+  RankBlock& mine = window.segment.block(window.comm->rank);
+  mine.is_closed.store(1, std::memory_order_seq_cst);
+  // G6 (pairs with G5 in gate.hpp): the store above comes before the loads below, and so it does for those
+  // that enter.
+  if (!window.can_barrier || !os::global_barrier()) std::atomic_thread_fence(std::memory_order_seq_cst);
+  const std::int64_t end_ns = os::now_ns() + kInsideNsMax;
+  for (int rank = 0; rank < window.size; ++rank)
+    // G3 (pairs with G4 in gate.hpp).
+    while (window.segment.block(rank).is_inside.load(std::memory_order_acquire) && os::now_ns() < end_ns)
+      sched_yield();
+}
+
+void before_fork() noexcept {
+  watched().mutex.lock();
+  for (Window* each : watched().windows) close_gate(*each);
+}
+
+void after_fork_in_parent() noexcept {
+  for (Window* each : watched().windows)
+    // G8 (pairs with G7 in gate.hpp): the heap's new generation comes before.
+    each->segment.block(each->comm->rank).is_closed.store(0, std::memory_order_release);
+  watched().mutex.unlock();
+}
+
+/// The child does not have the segments.
+void after_fork_in_child() noexcept {
+  watched().windows.clear();
+  watched().mutex.unlock();
+}
+
+}  // namespace
+
+void watch_forks(Window& window) noexcept {
+  static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  (void)registered;  // fails only where memory is short: then a fork during an operation may spoil it
+  const std::lock_guard hold(watched().mutex);
+  watched().windows.push_back(&window);
+}
+
+void forget_forks(Window& window) noexcept {
+  const std::lock_guard hold(watched().mutex);
+  std::erase(watched().windows, &window);
+}
+
+}  // namespace dunlin::rma

@@ -1,0 +1,214 @@
+#include "rma/operation.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "base/variable.hpp"
+#include "copy/copy.hpp"
+#include "datatype/cursor.hpp"
+#include "protocol/messaging.hpp"
+#include "rma/accumulate.hpp"
+#include "rma/gate.hpp"
+
+namespace dunlin::rma {
+namespace {
+
+enum Way : int { kAuto, kCopy, kMessage };
+WordVariable way{
+    "RMA_WAY", "auto", "auto|copy|message",
+    "how one-sided operations reach other ranks' windows: by mapping where possible, by copies of "
+    "the kernel for put and get, or by messages only"};
+
+constexpr std::size_t kRunsMax = 64;           // at a time
+constexpr std::size_t kChunkBytes = 16 << 10;  // accumulated under one lock; a multiple of all elements
+constexpr std::size_t kLargeBytes = 64 << 10;  // from here on the kernels for large copies
+
+void copy_all(const Source& from, const Target& to, std::size_t bytes) noexcept {
+  if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, 0, bytes);
+  if (bytes < kLargeBytes) {
+    std::memcpy(to.address, from.address, bytes);
+    return;
+  }
+  copy::load_before_stores(to.address, bytes);
+  copy::bytes(to.address, from.address, bytes, copy::hint_for(bytes));
+}
+
+/// The packed bytes [at, at + bytes) of a buffer: in place where it is contiguous, else copied to `packed`.
+const std::byte* packed_part(const Source& data, std::size_t at, std::size_t bytes,
+                             std::byte* packed) noexcept {
+  if (data.is_contiguous()) return data.address + at;
+  Cursor cursor(data);
+  cursor.seek(at);
+  cursor.pack(packed, bytes);
+  return packed;
+}
+
+/// The gaps of accumulated buffers cost a copy of 16 KiB at a time; the stack has room for two.
+[[gnu::noinline]] void accumulate_pieces(const Operation& operation, std::byte* buffer,
+                                         ShortLock& lock) noexcept {
+  alignas(64) std::byte given[kChunkBytes], before[kChunkBytes];
+  Cursor there(*operation.type, operation.count, buffer);
+  const bool wants = operation.is_wanted;
+  const bool writes_in_place = wants && operation.wanted.is_contiguous();
+  const auto size = std::size_t(operation.element->size());
+  for (std::size_t done = 0; done < operation.bytes;) {
+    Piece runs[kRunsMax];
+    const std::size_t count = next_runs(there, runs, size, std::min(kChunkBytes, operation.bytes - done));
+    const std::size_t bytes = there.position() - done;
+    std::byte* const kept = writes_in_place ? operation.wanted.address + done : wants ? before : nullptr;
+    const std::byte* const operand =
+        operation.is_given ? packed_part(operation.given, done, bytes, given) : nullptr;
+    Elements{{runs, count}, *operation.element, lock}.combine(*operation.op, operand, kept);
+    if (wants && !writes_in_place) {
+      Cursor result(operation.wanted);
+      result.seek(done);
+      result.unpack(before, bytes);
+    }
+    done += bytes;
+  }
+}
+
+void apply_accumulate(const Operation& operation, std::byte* buffer, ShortLock& lock) noexcept {
+  const bool is_one_run = operation.type->is_contiguous() && operation.given.is_contiguous() &&
+                          operation.wanted.is_contiguous() && operation.bytes <= kChunkBytes;
+  if (!is_one_run) return accumulate_pieces(operation, buffer, lock);
+  const Piece run{buffer, operation.bytes};
+  Elements{{&run, 1}, *operation.element, lock}.combine(
+      *operation.op, operation.given.address, operation.is_wanted ? operation.wanted.address : nullptr);
+}
+
+/// Asks once how the target's memory is reached.
+void find_memory(Window& window, Part& part, int rank) noexcept {
+  if (part.is_known) return;
+  part.is_known = true;
+  protocol::Peers& peers = window.comm->messaging->peers;
+  part.memory = peers.memory_of(peers.of(window.comm->target_members[rank]));
+  if (!part.memory || window.is_dynamic()) return;
+  part.mapping = {*part.memory, part.exposure};
+  part.is_mapped = may_use_mappings() && part.mapping.at();
+  window.open(part);  // it is: somebody operates on it
+}
+
+bool try_mapped(Window& window, const Operation& operation) noexcept {
+  ShortLock& lock = window.segment.block(operation.target).elements;
+  if (operation.target == window.comm->rank) {
+    apply(operation, reinterpret_cast<std::byte*>(operation.address), lock);
+    return true;
+  }
+  if (!may_use_mappings()) return false;
+  Part& part = window.part(operation.target);
+  if (part.fixed) {
+    apply(operation, part.fixed + (operation.address - part.address), lock);
+    return true;
+  }
+  find_memory(window, part, operation.target);
+  if (!part.memory || !part.memory->can_map()) return false;
+  const Inside inside(window, operation.target);
+  std::byte* buffer = nullptr;
+  if (window.is_dynamic()) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(operation.address);
+    const auto all = protocol::extent_of(begin, operation.bytes, operation.type, operation.count);
+    const peer::Mapping mapping = part.memory->map(reinterpret_cast<std::uintptr_t>(all.data()), all.size());
+    if (mapping) buffer = mapping.at + (begin - all.data());
+  } else if (std::byte* const first = part.mapping.at()) {
+    buffer = first + (operation.address - part.address);
+  }
+  if (buffer) apply(operation, buffer, lock);
+  return buffer != nullptr;
+}
+
+/// The next `bytes` bytes of our own buffer, as pieces.
+void take_pieces(Cursor& cursor, std::size_t bytes, std::vector<peer::Piece>& pieces) noexcept {
+  pieces.clear();
+  while (bytes > 0) {
+    Piece some[kRunsMax];
+    const std::size_t count = cursor.pieces(some, bytes);
+    for (const Piece& each : std::span(some, count)) {
+      pieces.push_back({each.address, each.bytes});
+      bytes -= each.bytes;
+    }
+  }
+}
+
+bool try_copied(Window& window, const Operation& operation) noexcept {
+  if (operation.kind != OperationKind::put && operation.kind != OperationKind::get) return false;
+  if (way.index() == kMessage) return false;
+  Part& part = window.part(operation.target);
+  find_memory(window, part, operation.target);
+  if (!part.memory || !part.memory->can_copy_anywhere()) return false;
+  const bool is_put = operation.kind == OperationKind::put;
+  Cursor there(*operation.type, operation.count, reinterpret_cast<void*>(operation.address));
+  Cursor here = is_put ? Cursor(operation.given) : Cursor(operation.wanted);
+  std::vector<peer::Piece> own;
+  std::vector<peer::RemotePiece> remote;
+  for (std::size_t done = 0; done < operation.bytes; done = there.position()) {
+    Piece runs[kRunsMax];
+    const std::size_t count = there.pieces(runs, operation.bytes - done);
+    remote.clear();
+    for (const Piece& each : std::span(runs, count))
+      remote.push_back({reinterpret_cast<std::uintptr_t>(each.address), each.bytes});
+    take_pieces(here, there.position() - done, own);
+    const bool is_done = is_put ? part.memory->try_write(remote, own, part.exposure.cookie)
+                                : part.memory->try_read(own, remote, part.exposure.cookie);
+    if (!is_done) return false;
+  }
+  return true;
+}
+
+/// Where the operation lies in the target, or why it may not lie there.
+Err find_place(const Window& window, Operation& operation, const Part& part,
+               std::int64_t displacement) noexcept {
+  const std::uint64_t offset = std::uint64_t(displacement) * part.unit;
+  operation.address = part.address + offset;
+  const std::uint64_t room = std::uint64_t(operation.type->size()) * std::uint64_t(operation.count);
+  if (room < operation.bytes)
+    return fail(Err::truncate, "%zu bytes are given or wanted, but only %zu are described at the target",
+                operation.bytes, std::size_t(room));
+  if (window.is_dynamic() || operation.bytes == 0) return Err::ok;
+  const auto* const begin = reinterpret_cast<const std::byte*>(operation.address);
+  const std::span<const std::byte> all =
+      operation.type->is_contiguous() ? std::span(begin, room)
+                                      : protocol::extent_of(begin, room, operation.type, operation.count);
+  const std::uint64_t first = reinterpret_cast<std::uintptr_t>(all.data()) - part.address;
+  if (first <= part.bytes && all.size() <= part.bytes - first) return Err::ok;
+  return fail(
+      Err::rma_range, "the operation reaches the bytes %lld to %lld of the window of rank %d, which has %llu",
+      (long long)first, (long long)(first + all.size()), operation.target, (unsigned long long)part.bytes);
+}
+
+}  // namespace
+
+bool may_use_mappings() noexcept { return way.index() == kAuto; }
+
+void apply(const Operation& operation, std::byte* buffer, ShortLock& lock) noexcept {
+  DUNLIN_ASSERT(operation.bytes > 0);
+  switch (operation.kind) {
+    case OperationKind::put:
+      return copy_all(operation.given, target_of(*operation.type, buffer, operation.count), operation.bytes);
+    case OperationKind::get:
+      return copy_all(source_of(*operation.type, buffer, operation.count), operation.wanted, operation.bytes);
+    case OperationKind::accumulate:
+      return apply_accumulate(operation, buffer, lock);
+    case OperationKind::compare_and_swap: {
+      const Piece run{buffer, operation.bytes};
+      Elements{{&run, 1}, *operation.element, lock}.compare_and_swap(
+          operation.expected, operation.given.address, operation.wanted.address);
+    }
+  }
+}
+
+Err perform(Window& window, Operation& operation, std::int64_t displacement, Request** request) noexcept {
+  const Part& part = window.part(operation.target);
+  if (!part.is_open)
+    return fail(Err::rma_sync,
+                "no epoch is open towards rank %d: call MPI_Win_fence, start, lock or lock_all",
+                operation.target);
+  if (const Err e = find_place(window, operation, part, displacement); e != Err::ok) return e;
+  if (operation.bytes > 0 && !try_mapped(window, operation) && !try_copied(window, operation))
+    return send(window, operation, request);
+  if (request) *request = &CompletedRequest::of_sends();
+  return Err::ok;
+}
+
+}  // namespace dunlin::rma

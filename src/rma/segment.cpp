@@ -1,0 +1,126 @@
+#include "rma/segment.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "base/assert.hpp"
+#include "heap/mapped_file.hpp"
+#include "os/descriptor_exchange.hpp"
+#include "os/grow_file.hpp"
+#include "progress/engine.hpp"
+#include "rma/agree.hpp"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25  // Linux 6.1; older headers lack it
+#endif
+
+namespace dunlin::rma {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+constexpr int kHandOverMsMax = 60'000;  // rank 0 has stopped when it does not serve by then
+
+constexpr std::uint64_t rounded(std::uint64_t bytes, std::uint64_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// The ranks' memory that is worth huge pages begins with one.
+std::uint64_t unit_for(std::uint64_t bytes) noexcept {
+  return bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes;
+}
+
+}  // namespace
+
+Segment::~Segment() {
+  if (base_) munmap(base_, bytes_);
+}
+
+Err Segment::open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept {
+  const std::vector<std::int64_t> each = gather_all(comm, bytes);
+  std::uint64_t end = rounded(std::uint64_t(comm.size) * sizeof(RankBlock), kPageBytes);
+  if (is_packed) end = rounded(end, unit_for(std::uint64_t(*std::max_element(each.begin(), each.end()))));
+  for (const std::int64_t one : each) {
+    if (!is_packed) end = rounded(end, unit_for(std::uint64_t(one)));
+    starts_.push_back(end);
+    if (__builtin_add_overflow(end, std::uint64_t(one), &end) || end > std::uint64_t{1} << 46)
+      return fail(Err::no_mem, "the ranks ask for more memory together than a process can address");
+  }
+  bytes_ = rounded(end, kHugePageBytes);
+  int descriptor = -1;
+  if (comm.rank == 0) {
+    descriptor = ::memfd_create("dunlin-window", MFD_CLOEXEC);
+    if (descriptor >= 0 && !os::try_grow_file(descriptor, bytes_)) {
+      ::close(descriptor);
+      descriptor = -1;
+    }
+  }
+  Err error = share(comm, descriptor);
+  if (error == Err::ok && base_) {
+    // Refused where huge pages are short or switched off: then small ones come at first use.
+    const std::uint64_t first = rounded(starts_[std::size_t(comm.rank)], kHugePageBytes);
+    const std::uint64_t last =
+        (starts_[std::size_t(comm.rank)] + std::uint64_t(bytes)) & ~(kHugePageBytes - 1);
+    if (last > first) madvise(base_ + first, last - first, MADV_COLLAPSE);
+    DUNLIN_ASSERT(memory_of(comm.rank) + bytes <= base_ + bytes_);
+    new (&blocks_[comm.rank]) RankBlock;
+    blocks_[comm.rank].process.store(getpid(), std::memory_order_relaxed);  // read after the barrier below
+  }
+  return agree(comm, error);  // and nobody looks at a block before its owner has made it
+}
+
+Err Segment::map(int descriptor) noexcept {
+  base_ = heap::map_file_aligned(descriptor, bytes_, PROT_READ | PROT_WRITE);
+  if (!base_)
+    return fail(Err::no_mem, "the %zu bytes of a window's segment cannot be mapped: %s", bytes_,
+                std::strerror(errno));
+  madvise(base_, bytes_, MADV_DONTFORK);
+  blocks_ = reinterpret_cast<RankBlock*>(base_);
+  return Err::ok;
+}
+
+/// Rank 0 hands its descriptor to the others, and serves those that cannot take it through /proc until all
+/// have it.
+Err Segment::share(Comm& comm, int descriptor) noexcept {
+  struct Ticket {
+    char text[160] = "";
+  } ticket;
+  Result<os::DescriptorOffer> offer = Err::ok;
+  Err error = Err::ok;
+  if (comm.rank == 0 && descriptor < 0)
+    error = fail(Err::no_mem, "no memory for a window of %zu bytes: %s", bytes_, std::strerror(errno));
+  if (comm.rank == 0 && error == Err::ok && comm.size > 1) {
+    offer = os::DescriptorOffer::open(descriptor);
+    error = offer.error();
+    if (offer) std::strncpy(ticket.text, offer->ticket().c_str(), sizeof ticket.text - 1);
+  }
+  ticket = gather_all(comm, ticket).front();
+  if (comm.rank > 0) {
+    if (!*ticket.text) return fail(Err::no_mem, "rank 0 could not make the memory of the window");
+    const Result<int> taken = os::take_descriptor(ticket.text, kHandOverMsMax);
+    error = taken.error();
+    descriptor = taken ? taken.value() : -1;
+  }
+  if (*ticket.text) {
+    Request* all_have_it = nullptr;
+    if (const Err e = coll::ibarrier(comm, &all_have_it); e != Err::ok) return e;
+    while (comm.rank == 0 && !all_have_it->is_complete) {
+      offer->serve();
+      if (!comm.engine->poll()) sched_yield();
+    }
+    comm.engine->wait(*all_have_it);
+    if (!all_have_it->is_static) all_have_it->release();
+  }
+  if (error == Err::ok) error = map(descriptor);
+  if (descriptor >= 0) ::close(descriptor);
+  return error;
+}
+
+}  // namespace dunlin::rma

@@ -1,0 +1,56 @@
+// What the ranks of a window share: a memfd with one block of words a rank (locks, gates) and the memory that
+// MPI_Win_allocate and MPI_Win_allocate_shared hand out.
+//
+// Made by rma/create.cpp, one a window.  It is no part of the heap: a fork never freezes it, and a child does
+// not have it (docs/windows.md, "Fork").
+// Scale: the ranks of a window are those of one node; 192 bytes a rank, and address space for all their
+// memory in each.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/err.hpp"
+#include "object/comm.hpp"
+#include "rma/locks.hpp"
+
+namespace dunlin::rma {
+
+/// What one rank of a window shares with all others.
+struct RankBlock {
+  alignas(64) FairLock lock;              // of its memory: MPI_Win_lock.  Written by whoever locks
+  std::atomic<std::int32_t> process = 0;  // its pid, written by it once: the dead are found by it
+  alignas(64) ShortLock elements;         // for accumulates in its memory that the processor cannot do alone
+  // The gate of its memory (gate.hpp).
+  std::atomic<std::uint32_t> is_closed = 0;              // written by it, around a fork
+  alignas(64) std::atomic<std::uint32_t> is_inside = 0;  // written by it: it uses memory behind some gate
+};
+static_assert(sizeof(RankBlock) == 192);
+
+class Segment {
+ public:
+  Segment() = default;
+  ~Segment();
+  Segment(const Segment&) = delete;
+
+  /// Collective over `comm`: every rank asks for `bytes` of memory that reads as zero, which begins at a
+  /// multiple of a page, or right behind the rank before it where `is_packed`.  The outcome is the same on
+  /// all ranks.
+  Err open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept;
+
+  RankBlock& block(int rank) const noexcept { return blocks_[rank]; }
+  std::byte* memory_of(int rank) const noexcept { return base_ + starts_[std::size_t(rank)]; }
+
+ private:
+  Err share(Comm& comm, int descriptor) noexcept;
+  Err map(int descriptor) noexcept;
+
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  RankBlock* blocks_ = nullptr;
+  std::vector<std::uint64_t> starts_;  // of each rank's memory
+};
+
+}  // namespace dunlin::rma

@@ -1,0 +1,95 @@
+/* A target forks while all others change its memory: no addition is lost or done twice, whatever the window's
+ * memory is, and whether the child lives on or ends at once. */
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { kForks = 6 };
+
+static void sleep_ms(long ms) {
+  const struct timespec time = {0, ms * 1000000};
+  nanosleep(&time, NULL);
+}
+
+/* Ends without flushing what stdio holds of the parent. */
+static pid_t fork_child(int lives) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  if (lives) sleep_ms(100);
+  _exit(0);
+}
+
+/* Until rank 0 says that it has forked for the last time; answers how often. */
+static long add(MPI_Win win, MPI_Request* last) {
+  const long one = 1;
+  const double half = 0.5;
+  long before, turns = 0;
+  int done = 0;
+  MPI_Win_lock_all(0, win);
+  for (; !done; ++turns) {
+    long back = -1;
+    MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, win);
+    MPI_Accumulate(&half, 1, MPI_DOUBLE, 0, 1, 1, MPI_DOUBLE, MPI_SUM, win);
+    MPI_Put(&turns, 1, MPI_LONG, 0, 8 + check_rank, 1, MPI_LONG, win);
+    MPI_Win_flush(0, win);
+    MPI_Get(&back, 1, MPI_LONG, 0, 8 + check_rank, 1, MPI_LONG, win);
+    MPI_Win_flush(0, win);
+    CHECK(back == turns, "turn %ld: %ld", turns, back);
+    if (turns % 64 == 0) MPI_Test(last, &done, MPI_STATUS_IGNORE);
+  }
+  MPI_Win_unlock_all(win);
+  return turns;
+}
+
+static void run(MPI_Win win, long* memory, const char* what) {
+  MPI_Request last;
+  long turns = 0, all_turns = 0;
+  int word = 1;
+  if (check_rank == 0) memset(memory, 0, 64 * sizeof(long));
+  MPI_Barrier(MPI_COMM_WORLD);
+  pid_t children[kForks];
+  for (int i = 0; check_rank == 0 && i < kForks; ++i) {
+    int flag;
+    for (int turn = 0; turn < 20; ++turn) MPI_Iprobe(0, 77, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    sleep_ms(2);
+    children[i] = fork_child(i % 2);
+    CHECK(children[i] > 0, "fork");
+  }
+  MPI_Ibcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD, &last);
+  if (check_rank > 0)
+    turns = add(win, &last);
+  else
+    MPI_Wait(&last, MPI_STATUS_IGNORE);
+  MPI_Reduce(&turns, &all_turns, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (check_rank > 0) return;
+  for (int i = 0; i < kForks; ++i) waitpid(children[i], NULL, 0);
+  double sum;
+  memcpy(&sum, &memory[1], sizeof sum);
+  CHECK(memory[0] == all_turns, "%s: %ld of %ld", what, memory[0], all_turns);
+  CHECK(sum == 0.5 * (double)all_turns, "%s: %f of %ld halves", what, sum, all_turns);
+}
+
+int main(int argc, char** argv) {
+  enum { kBytes = 1 << 20 };
+  MPI_Win win;
+  long* memory;
+  static long in_static[kBytes / sizeof(long)];
+  check_start(&argc, &argv);
+  for (int round = 0; round < 2; ++round) {
+    memory = malloc(kBytes);
+    MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    run(win, memory, "malloc");
+    MPI_Win_free(&win);
+    free(memory);
+  }
+  MPI_Win_create(in_static, sizeof in_static, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  run(win, in_static, "static");
+  MPI_Win_free(&win);
+  MPI_Win_allocate(kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  run(win, memory, "allocate");
+  MPI_Win_free(&win);
+  return check_end();
+}

@@ -1,0 +1,149 @@
+/* Locks: who holds one exclusively is alone, readers are together, nobody is overtaken for ever, waiters
+ * sleep, a target that calls no MPI delays nobody where its memory maps; accumulates by all ranks at once. */
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static double cpu_seconds(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* A counter that is read, changed and written in pieces: right only if holders are alone. */
+static void test_exclusive(MPI_Win win, long* memory, int turns) {
+  memory[0] = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < turns; ++i) {
+    const int target = i % check_size;
+    long value;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+    MPI_Get(&value, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+    MPI_Win_flush(target, win);
+    ++value;
+    MPI_Put(&value, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+    MPI_Win_unlock(target, win);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock(MPI_LOCK_SHARED, check_rank, 0, win);
+  long wanted = 0;
+  for (int i = 0; i < turns; ++i) wanted += i % check_size == check_rank ? check_size : 0;
+  CHECK(memory[0] == wanted, "%ld, not %ld", memory[0], wanted);
+  MPI_Win_unlock(check_rank, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Writers change two words; readers never see them differ. */
+static void test_shared(MPI_Win win, long* memory, int turns) {
+  memory[1] = memory[2] = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < turns; ++i) {
+    long pair[2];
+    if ((i + check_rank) % 4 == 0) {
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+      pair[0] = pair[1] = 1000 * check_rank + i;
+      MPI_Put(&pair[0], 1, MPI_LONG, 0, 1, 1, MPI_LONG, win);
+      MPI_Put(&pair[1], 1, MPI_LONG, 0, 2, 1, MPI_LONG, win);
+    } else {
+      MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+      MPI_Get(&pair[1], 1, MPI_LONG, 0, 2, 1, MPI_LONG, win);
+      MPI_Get(&pair[0], 1, MPI_LONG, 0, 1, 1, MPI_LONG, win);
+      MPI_Win_flush(0, win);
+      CHECK(pair[0] == pair[1], "%ld %ld", pair[0], pair[1]);
+    }
+    MPI_Win_unlock(0, win);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Locks of several targets at once, of all, and without looking. */
+static void test_many(MPI_Win win, long* memory) {
+  long one = 1, before;
+  memory[3] = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int rank = 0; rank < check_size; ++rank) MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+  for (int rank = 0; rank < check_size; ++rank)
+    MPI_Accumulate(&one, 1, MPI_LONG, rank, 3, 1, MPI_LONG, MPI_SUM, win);
+  for (int rank = check_size; rank-- > 0;) MPI_Win_unlock(rank, win);
+  MPI_Win_lock_all(0, win);
+  for (int rank = 0; rank < check_size; ++rank)
+    MPI_Fetch_and_op(&one, &before, MPI_LONG, rank, 3, MPI_SUM, win);
+  MPI_Win_unlock_all(win);
+  MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+  for (int rank = 0; rank < check_size; ++rank)
+    MPI_Fetch_and_op(&one, &before, MPI_LONG, rank, 3, MPI_SUM, win);
+  MPI_Win_unlock_all(win);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, MPI_PROC_NULL, 0, win);
+  MPI_Win_unlock(MPI_PROC_NULL, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(memory[3] == 3 * check_size, "%ld", memory[3]);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Elements that the processor changes alone, and such that need a lock. */
+static void test_contention(MPI_Win win, long* memory, int turns) {
+  double* const number = (double*)(void*)&memory[8];
+  long one = 1;
+  double half = 0.5;
+  memory[4] = memory[5] = memory[6] = memory[7] = 0;
+  for (int i = 0; i < 8; ++i) number[i] = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock_all(0, win);
+  for (int i = 0; i < turns; ++i) {
+    long before, old = -1, wanted = 0;
+    double halves[8] = {half, half, half, half, half, half, half, half};
+    MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 4, MPI_SUM, win);
+    MPI_Accumulate(&one, 1, MPI_LONG, 0, 5, 1, MPI_LONG, MPI_SUM, win);
+    MPI_Accumulate(halves, 8, MPI_DOUBLE, 0, 8, 8, MPI_DOUBLE, MPI_SUM, win);
+    for (;;) { /* a third counter by compare and swap */
+      const long next = wanted + 1;
+      MPI_Compare_and_swap(&next, &wanted, &old, MPI_LONG, 0, 6, win);
+      MPI_Win_flush(0, win);
+      if (old == wanted) break;
+      wanted = old;
+    }
+  }
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_rank == 0) {
+    for (int i = 4; i < 7; ++i) CHECK(memory[i] == (long)turns * check_size, "[%d] %ld", i, memory[i]);
+    for (int i = 0; i < 8; ++i) CHECK(number[i] == 0.5 * turns * check_size, "[%d] %f", i, number[i]);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Who waits for a lock sleeps, and rank 0, which holds it, calls no MPI meanwhile. */
+static void test_waiting(MPI_Win win) {
+  const struct timespec hold = {0, 400000000};
+  if (check_rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double before = cpu_seconds();
+  if (check_rank == 0) {
+    nanosleep(&hold, NULL);
+    MPI_Win_unlock(0, win);
+  } else {
+    MPI_Win_lock(check_rank % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, win);
+    const double used = cpu_seconds() - before;
+    CHECK(used < 0.1, "a waiter of 0.4 s used %f s", used);
+    MPI_Win_unlock(0, win);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  long* memory;
+  MPI_Win win;
+  check_start(&argc, &argv);
+  MPI_Win_allocate(64 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  test_exclusive(win, memory, 200);
+  test_shared(win, memory, 200);
+  test_many(win, memory);
+  test_contention(win, memory, 200);
+  test_waiting(win);
+  MPI_Win_free(&win);
+  return check_end();
+}
