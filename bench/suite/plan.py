@@ -354,6 +354,23 @@ def collectives():
             )
 
 
+def windows():
+    flavors = {
+        "allocate": "memory of MPI_Win_allocate",
+        "create": "a block of malloc",
+        "dynamic": "a block of malloc in a dynamic window",
+    }
+    for flavor, memory in flavors.items():
+        yield Experiment(
+            f"window_{flavor}",
+            f"One-sided operations, {memory}",
+            "window",
+            (f"--flavor={flavor}", "--sizes=8,4096,65536,1048576"),
+            is_curve=False,
+            timeout_s=30,
+        )
+
+
 def programs():
     for ranks in (2, 4):
         yield Experiment(
@@ -431,7 +448,7 @@ def programs():
 
 
 def experiments():
-    return [*point_to_point(), *mechanisms(), *matching_and_overlap(), *processes(), *collectives(), *programs()]
+    return [*point_to_point(), *mechanisms(), *matching_and_overlap(), *processes(), *collectives(), *windows(), *programs()]
 
 
 def choose(only, is_quick, available):

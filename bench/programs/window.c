@@ -1,0 +1,151 @@
+// One-sided operations of rank 0 on the window of rank 1, which waits in a barrier meanwhile: time of one
+// operation and what completes it.
+//
+// --flavor=allocate    memory of MPI_Win_allocate; create: a block of malloc; dynamic: the same, attached;
+// shared
+// --ops=put,get,...    put, get, accumulate (MPI_DOUBLE), counter (fetch-and-op, MPI_LONG), cas, each with
+// its flush under
+//                      lock_all; lock: lock, put, unlock; fence: of both ranks, nothing between
+// --sizes=8,65536      bytes of put, get and accumulate
+#include <stdlib.h>
+#include <string.h>
+
+#include "sample.h"
+
+typedef struct {
+  MPI_Win win;
+  char *memory, *own;
+  MPI_Aint start;  // displacement of rank 1's memory
+  int bytes;
+} Context;
+
+static void flush(const Context* c) { MPI_Win_flush(1, c->win); }
+
+static void put(const Context* c) {
+  MPI_Put(c->own, c->bytes, MPI_BYTE, 1, c->start, c->bytes, MPI_BYTE, c->win);
+  flush(c);
+}
+static void get(const Context* c) {
+  MPI_Get(c->own, c->bytes, MPI_BYTE, 1, c->start, c->bytes, MPI_BYTE, c->win);
+  flush(c);
+}
+static void accumulate(const Context* c) {
+  const int count = c->bytes / 8;
+  MPI_Accumulate(c->own, count, MPI_DOUBLE, 1, c->start, count, MPI_DOUBLE, MPI_SUM, c->win);
+  flush(c);
+}
+static void counter(const Context* c) {
+  const long one = 1;
+  MPI_Fetch_and_op(&one, c->own, MPI_LONG, 1, c->start, MPI_SUM, c->win);
+  flush(c);
+}
+static void cas(const Context* c) {
+  const long zero = 0;
+  MPI_Compare_and_swap(&zero, &zero, c->own, MPI_LONG, 1, c->start, c->win);
+  flush(c);
+}
+static void lock(const Context* c) {
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, c->win);
+  MPI_Put(c->own, c->bytes, MPI_BYTE, 1, c->start, c->bytes, MPI_BYTE, c->win);
+  MPI_Win_unlock(1, c->win);
+}
+static void fence(const Context* c) { MPI_Win_fence(0, c->win); }
+
+typedef struct {
+  const char* name;
+  void (*call)(const Context*);
+  int has_size;     // measured at every size, else at 8 bytes
+  int is_of_both;   // ranks call it together
+  int is_in_epoch;  // of lock_all
+} Operation;
+
+static const Operation operations[] = {
+    {"put", put, 1, 0, 1},         {"get", get, 1, 0, 1}, {"accumulate", accumulate, 1, 0, 1},
+    {"counter", counter, 0, 0, 1}, {"cas", cas, 0, 0, 1}, {"lock", lock, 0, 0, 0},
+    {"fence", fence, 0, 1, 0},
+};
+enum { kOperations = sizeof operations / sizeof operations[0] };
+
+typedef struct {
+  Context* context;
+  const Operation* operation;
+} Work;
+
+static void repeat(long iterations, void* opaque) {
+  const Work* work = opaque;
+  if (bench_rank == 0 || work->operation->is_of_both)
+    for (long i = 0; i < iterations; ++i) work->operation->call(work->context);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static Context open_window(const char* flavor, size_t bytes) {
+  Context c = {0};
+  MPI_Aint mine = 0;
+  c.own = bench_memory(bytes);
+  memset(c.own, 0, bytes);
+  if (strcmp(flavor, "allocate") == 0) {
+    MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &c.memory, &c.win);
+  } else if (strcmp(flavor, "shared") == 0) {
+    MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &c.memory, &c.win);
+  } else {
+    c.memory = malloc(bytes);
+    if (strcmp(flavor, "create") == 0) {
+      MPI_Win_create(c.memory, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &c.win);
+    } else {
+      MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &c.win);
+      MPI_Win_attach(c.win, c.memory, (MPI_Aint)bytes);
+      MPI_Get_address(c.memory, &mine);
+    }
+  }
+  memset(c.memory, 0, bytes);
+  c.start = mine;
+  MPI_Bcast(&c.start, 1, MPI_AINT, 1, MPI_COMM_WORLD);
+  return c;
+}
+
+static void check(Context* c) {
+  memset(c->memory, 0, (size_t)c->bytes);
+  if (bench_rank == 0) bench_fill(c->own, (size_t)c->bytes, (unsigned)c->bytes);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (bench_rank == 0) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, c->win);
+    put(c);
+    memset(c->own, 0, (size_t)c->bytes);
+    get(c);
+    MPI_Win_unlock(1, c->win);
+    bench_verify(c->own, (size_t)c->bytes, (unsigned)c->bytes);
+    memset(c->own, 0, (size_t)c->bytes);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (bench_rank == 1) bench_verify(c->memory, (size_t)c->bytes, (unsigned)c->bytes);
+  memset(c->memory, 0, (size_t)c->bytes);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  bench_start(&argc, &argv, "window");
+  long sizes[kBenchSizesMax];
+  const int count = bench_sizes(sizes, 8, 1 << 20, 2);
+  const long most = bench_size_max(sizes, count);
+  // Small blocks of malloc are another matter than large ones: the window is as large as one that a program
+  // has.
+  Context c = open_window(bench_text("flavor", "allocate"), (size_t)(most < 1 << 20 ? 1 << 20 : most));
+  for (int i = 0; i < kOperations && bench_ranks == 2; ++i) {
+    const Operation* operation = &operations[i];
+    if (!bench_wants("ops", operation->name)) continue;
+    for (int s = 0; s < (operation->has_size ? count : 1); ++s) {
+      c.bytes = operation->has_size ? (int)sizes[s] : 8;
+      if (i == 0) check(&c);
+      Work work = {&c, operation};
+      const bench_point point = {operation->name, c.bytes, "us", 1e6, 0};
+      if (operation->is_in_epoch) MPI_Win_lock_all(0, c.win);
+      if (operation->is_of_both) MPI_Win_fence(0, c.win);
+      bench_measure(&point, repeat, &work);
+      if (operation->is_of_both) MPI_Win_fence(MPI_MODE_NOSUCCEED, c.win);
+      if (operation->is_in_epoch) MPI_Win_unlock_all(c.win);
+    }
+  }
+  MPI_Win_free(&c.win);
+  bench_finish();
+  return 0;
+}
