@@ -3,7 +3,7 @@
 //
 // Called by the C bindings before anything else.  A shortcut has no opinion on errors, layouts or threads:
 // whatever it does not recognise at once it declines, and the call goes the general way (operation.cpp).
-// hot path: MPI_Put of 8 bytes and MPI_Win_flush, 50 instructions together (bench/instructions).
+// hot path: MPI_Put of 8 bytes takes 91 instructions, MPI_Win_flush 28 (callgrind, GCC 12).
 // Thread safety: only where base/big_lock.hpp is not needed.
 #pragma once
 
