@@ -127,26 +127,43 @@ std::string named(const Row& row) {
 }
 
 /// "its 14th collective on MPI_COMM_WORLD".
-std::string ordinal(const WaitReason& reason) {
-  const int number = reason.number;
+std::string ordinal(int number, const char* comm) {
   const bool is_teen = number / 10 % 10 == 1;
   const char* const end = is_teen            ? "th"
                           : number % 10 == 1 ? "st"
                           : number % 10 == 2 ? "nd"
                           : number % 10 == 3 ? "rd"
                                              : "th";
-  return "its " + std::to_string(number) + end + " collective on " + reason.comm;
+  return "its " + std::to_string(number) + end + " collective on " + comm;
 }
 
-/// Two ranks that are in the same collective of a communicator by different calls.
+/// "MPI_Bcast(root 1)": what a rank called as its collective number `number`.
+std::string name_of_call(const WaitRecord& record, int number) {
+  if (number == record.reason.number && std::string(record.call) == "MPI_Finalize") return record.call;
+  char name[48];
+  print(record.reason.recent[(number - 1) % kCallsRemembered], name, sizeof name);
+  return name;
+}
+
+/// The first collective of a communicator that two ranks have called by different names or roots; 0: none.
+int first_mismatch(const WaitReason& one, const WaitReason& other) {
+  if (one.context != other.context) return 0;
+  const int first = std::max(1, std::max(one.started, other.started) - kCallsRemembered + 1);
+  for (int number = first; number <= std::min(one.started, other.started); ++number) {
+    const int place = (number - 1) % kCallsRemembered;
+    if (!(one.recent[place] == other.recent[place])) return number;
+  }
+  return 0;
+}
+
 std::string mismatch(const std::vector<Row>& rows) {
   for (const Row& one : rows)
     for (const Row& other : rows) {
-      const WaitReason &a = one.record.reason, &b = other.record.reason;
-      const bool is_same = a.number > 0 && a.context == b.context && a.number == b.number;
-      if (is_same && std::string(one.record.call) < other.record.call)
-        return "rank " + std::to_string(one.rank) + " called " + one.record.call + " as " + ordinal(a) +
-               ", rank " + std::to_string(other.rank) + ' ' + other.record.call;
+      const int number = first_mismatch(one.record.reason, other.record.reason);
+      if (number == 0) continue;
+      return "rank " + std::to_string(other.rank) + " called " + name_of_call(other.record, number) + " as " +
+             ordinal(number, one.record.reason.comm) + ", rank " + std::to_string(one.rank) + ' ' +
+             name_of_call(one.record, number) + ": all must call the same, in the same order";
     }
   return "";
 }

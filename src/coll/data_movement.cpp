@@ -11,9 +11,11 @@ namespace {
 
 struct Barrier {
   static constexpr const char* kName = "barrier";
+  static constexpr Collective kCall = Collective::barrier;
   Task start(const Cx& cx) const noexcept {
     return cx.comm->is_inter() ? barrier_inter(cx) : start_barrier(cx);
   }
+  Agreement agreement(const Cx&) const noexcept { return {}; }
   Held held() const noexcept { return {}; }
 };
 
@@ -21,11 +23,13 @@ struct Bcast {
   Block block;
   int root;
   static constexpr const char* kName = "broadcast";
+  static constexpr Collective kCall = Collective::bcast;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return bcast_inter(cx, block, root);
     if (cx.size == 1 || block.bytes() == 0) return nothing(cx);
     return start_bcast(cx, block, root);
   }
+  Agreement agreement(const Cx&) const noexcept { return Agreement::same(block); }
   Held held() const noexcept { return {{block.type}}; }
 };
 
@@ -37,6 +41,7 @@ struct Gather {
   bool in_place;
   bool is_varied;  // the v-form; elsewhere than at the root `all` does not tell
   static constexpr const char* kName = "gather";
+  static constexpr Collective kCall = Collective::gather;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return gather_inter(cx, mine, all, root);
     if (is_varied) return gather_linear(cx, mine, all, root, in_place);
@@ -46,6 +51,10 @@ struct Gather {
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
     if (is_root) all.own(arrays, cx.comm->target_size);
+  }
+  Agreement agreement(const Cx& cx) const noexcept {
+    if (is_varied) return {};
+    return Agreement::same(cx.rank == root ? all[root] : mine);
   }
   Held held() const noexcept { return {{mine.type, all.type}}; }
 };
@@ -58,6 +67,7 @@ struct Scatter {
   bool in_place;
   bool is_varied;  // the v-form; elsewhere than at the root `all` does not tell
   static constexpr const char* kName = "scatter";
+  static constexpr Collective kCall = Collective::scatter;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return scatter_inter(cx, all, mine, root);
     if (is_varied) return scatter_linear(cx, all, mine, root, in_place);
@@ -68,6 +78,10 @@ struct Scatter {
     const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
     if (is_root) all.own(arrays, cx.comm->target_size);
   }
+  Agreement agreement(const Cx& cx) const noexcept {
+    if (is_varied) return {};
+    return Agreement::same(cx.rank == root ? all[root] : mine);
+  }
   Held held() const noexcept { return {{mine.type, all.type}}; }
 };
 
@@ -77,6 +91,7 @@ struct Allgather {
   Blocks all;
   bool in_place;
   static constexpr const char* kName = "allgather";
+  static constexpr Collective kCall = Collective::allgather;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, Blocks::same(mine), all);
     if (!in_place) copy(mine, all[cx.rank]);
@@ -85,6 +100,9 @@ struct Allgather {
     return start_allgather(cx, in_place ? all[cx.rank] : mine, all);
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept { all.own(arrays, cx.comm->target_size); }
+  Agreement agreement(const Cx&) const noexcept {
+    return all.is_equal() ? Agreement::same(all[0]) : Agreement{};
+  }
   Held held() const noexcept { return {{mine.type, all.type}}; }
 };
 
@@ -95,6 +113,7 @@ struct Alltoall {
   bool in_place;
   int ranks;  // that data is exchanged with
   static constexpr const char* kName = "all-to-all";
+  static constexpr Collective kCall = Collective::alltoall;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, send, recv);
     if (!recv.is_equal()) return in_place ? alltoall_in_place(cx, recv) : alltoall_pairwise(cx, send, recv);
@@ -104,6 +123,9 @@ struct Alltoall {
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     if (!in_place) send.own(arrays, cx.comm->target_size);
     recv.own(arrays, cx.comm->target_size);
+  }
+  Agreement agreement(const Cx&) const noexcept {
+    return recv.is_equal() ? Agreement::same(recv[0]) : Agreement{};
   }
   Held held() const noexcept { return {{send.type, recv.type}, {send.types, recv.types}, {ranks, ranks}}; }
 };

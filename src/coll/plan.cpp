@@ -3,6 +3,9 @@
 
 #include <cstdio>
 
+#include "base/variable.hpp"
+#include "datatype/signature.hpp"
+
 namespace dunlin::coll {
 
 Cx everywhere(Comm& comm) noexcept {
@@ -17,6 +20,31 @@ Cx everywhere(Comm& comm) noexcept {
 }
 
 namespace {
+
+WordVariable check{"CHECK", "none", "none|collectives",
+                   "collectives: ranks compare call, root, operator, counts and types of each first"};
+
+/// Of the elements of a type, the same for types of the same sequence of elements: by its first ones.
+class SignatureHash {
+ public:
+  void add(const datatype::Signature& signature) noexcept {
+    for (const datatype::SignatureEntry& entry : signature.entries) {
+      if (entry.type) {
+        add(int(entry.type->basic()), entry.count);
+        continue;
+      }
+      for (std::int64_t i = 0; i < entry.count && left_ > 0; ++i) add(*entry.inner);
+    }
+  }
+  std::uint64_t value() const noexcept { return value_; }
+
+ private:
+  void add(int basic, std::int64_t count) noexcept {
+    for (; count > 0 && left_ > 0; --count, --left_) value_ = (value_ ^ std::uint64_t(basic)) * 0x100000001b3;
+  }
+  int left_ = 256;                            // elements that are looked at
+  std::uint64_t value_ = 0xcbf29ce484222325;  // FNV-1a
+};
 
 /// Predefined objects count references like others, so no case distinction.
 void retain(const Object* object) noexcept {
@@ -40,6 +68,46 @@ void Held::release() const noexcept {
   for (int which = 0; which < 2; ++which)
     for (int i = 0; types[which] && i < type_counts[which]; ++i)
       coll::release(from_handle<Datatype>(types[which][i]));
+}
+
+const bool are_collectives_checked = check.index() == 1;
+
+Agreement Agreement::same(const Block& block) noexcept {
+  Agreement agreement;
+  agreement.bytes = std::int64_t(block.bytes());
+  SignatureHash hash;
+  // Repeated, so that one type of two elements is as good as two of one.
+  for (int i = 0; block.type && i < 256 && i < block.count; ++i) hash.add(block.type->signature());
+  agreement.signature = hash.value();
+  return agreement;
+}
+
+Agreement Agreement::same(const Block& block, const Op& op) noexcept {
+  Agreement agreement = same(block);
+  agreement.operation = op.is_predefined() ? std::int32_t(op.handle_value()) : 0;
+  return agreement;
+}
+
+Err compare(const Cx& cx, const Agreement& mine, const Agreement& theirs) noexcept {
+  const int left = cx.wrapped(cx.rank - 1);
+  char where[128], own[48], other[48];
+  WaitReason reason;
+  cx.comm->explain(reason);
+  std::snprintf(where, sizeof where, "collective %d on %s", mine.number, reason.comm);
+  if (!(mine.call == theirs.call)) {
+    print(mine.call, own, sizeof own);
+    print(theirs.call, other, sizeof other);
+    return fail(Err::other, "rank %d called %s as %s, rank %d %s: all must call the same, in the same order",
+                cx.rank, own, where, left, other);
+  }
+  if (mine.operation != theirs.operation)
+    return fail(Err::op, "rank %d gave another operator than rank %d to %s", cx.rank, left, where);
+  if (mine.bytes != theirs.bytes)
+    return fail(Err::count, "rank %d gave %lld bytes to %s, rank %d %lld", cx.rank,
+                static_cast<long long>(mine.bytes), where, left, static_cast<long long>(theirs.bytes));
+  if (mine.signature != theirs.signature)
+    return fail(Err::type, "rank %d gave other elements than rank %d to %s", cx.rank, left, where);
+  return Err::ok;
 }
 
 CollectiveRequest::CollectiveRequest(const Cx& cx, const char* name) noexcept

@@ -10,8 +10,10 @@
 //   struct Bcast {
 //     Block block; int root;
 //     static constexpr const char* kName = "broadcast";     // for the report of a hang
+//     static constexpr Collective kCall = Collective::bcast;  // optional: the program's call
 //     Task start(Cx cx) const noexcept;                     // chooses the algorithm and starts it
 //     Held held() const noexcept;                           // what a request must keep alive
+//     Agreement agreement(const Cx&) const noexcept;        // optional: what all ranks must give alike
 //     void own_arrays(OwnArrays&, const Cx&) noexcept;      // optional: copies arrays of the program
 //   };
 //
@@ -26,7 +28,9 @@
 #include "base/big_lock.hpp"
 #include "coll/steps.hpp"
 #include "coll/task.hpp"
+#include "object/collective_call.hpp"
 #include "object/request.hpp"
+#include "op/op.hpp"
 #include "progress/engine.hpp"
 
 namespace dunlin::coll {
@@ -43,15 +47,72 @@ struct Held {
   void release() const noexcept;
 };
 
+/// What all ranks must give to a collective in the same way; compared with DUNLIN_CHECK=collectives.
+struct Agreement {
+  std::int64_t bytes = -1;      // of the block that they share out or combine; -1: they may differ
+  std::uint64_t signature = 0;  // of its elements, see `same`
+  std::int32_t operation = -1;  // handle of a predefined operator; 0: a program's function; -1: there is none
+  std::int32_t number = 0;      // of the collective, from 1
+  CollectiveCall call = {};
+  char unused[6] = {};
+
+  /// All give a block of as many elements of the same sort.
+  static Agreement same(const Block& block) noexcept;
+  static Agreement same(const Block& block, const Op& op) noexcept;
+};
+
+extern const bool are_collectives_checked;
+/// Says in what a rank's left neighbor differs.
+Err compare(const Cx& cx, const Agreement& mine, const Agreement& theirs) noexcept;
+
+/// Of the tags of persistent operations: they live long, and are kept apart from those that wrap around.
+inline constexpr std::int32_t kPersistent = 1 << 30;
+
+/// Compares with the neighbors first: whoever differs has one that differs from it.
+template <class Arguments>
+Task checked(Cx cx, Arguments arguments) {
+  Agreement mine = arguments.agreement(cx), theirs;
+  mine.number = (cx.tag & ~kPersistent) + 1;
+  mine.call = cx.comm->recent_collectives[unsigned(cx.tag) % kCallsRemembered];
+  const Source out{reinterpret_cast<const std::byte*>(&mine), sizeof mine, nullptr, 0};
+  const Target in{reinterpret_cast<std::byte*>(&theirs), sizeof theirs, nullptr, 0};
+  co_await cx.sendrecv(out, cx.wrapped(cx.rank + 1), in, cx.wrapped(cx.rank - 1));
+  if (const Err error = compare(cx, mine, theirs); error != Err::ok) co_return error;
+  cx.region = nullptr;  // its turns are taken in the order of calls, and other calls have come meanwhile
+  co_await arguments.start(cx);
+  co_return Err::ok;
+}
+
 /// Memory for frames and messages of the common short collectives; beyond it comes from the heap.
 inline constexpr std::size_t kPlanBytes = 1536;
+
+/// Remembers the call for the report of ranks that call different collectives.
+template <class Arguments>
+void note_call(const Cx& cx, const Arguments& arguments, bool is_nonblocking) noexcept {
+  if constexpr (requires { Arguments::kCall; }) {
+    int root = -1;
+    if constexpr (requires { arguments.root; })
+      if (!cx.comm->is_inter()) root = arguments.root;
+    cx.comm->recent_collectives[unsigned(cx.tag) % kCallsRemembered] =
+        CollectiveCall::of(Arguments::kCall, is_nonblocking, root);
+  }
+}
+
+/// Chooses the algorithm and starts it, where DUNLIN_CHECK=collectives asks for it after a comparison.
+template <class Arguments>
+Task start(const Cx& cx, const Arguments& arguments) noexcept {
+  if constexpr (requires { arguments.agreement(cx); })
+    if (are_collectives_checked && cx.size > 1 && !cx.comm->is_inter()) [[unlikely]]
+      return checked(cx, arguments);
+  return arguments.start(cx);
+}
 
 template <class Arguments>
 Err run_steps(Cx cx, const Arguments& arguments) noexcept {
   alignas(16) std::byte memory[kPlanBytes];
   Run run(*cx.comm->engine, true, memory, sizeof memory);
   cx.run = &run;
-  (void)arguments.start(cx);
+  (void)coll::start(cx, arguments);
   if (run.error != Err::ok) [[unlikely]]
     run.wait();
   return run.error;
@@ -59,6 +120,7 @@ Err run_steps(Cx cx, const Arguments& arguments) noexcept {
 
 template <class Arguments>
 Err run(const Cx& cx, const Arguments& arguments) noexcept {
+  note_call(cx, arguments, false);
   const bool has_threads = BigLock::is_needed();  // they may free what the program's arrays name
   if (has_threads) [[unlikely]]
     arguments.held().retain();
@@ -98,13 +160,14 @@ class CollectiveRequestOf final : public CollectiveRequest {
 
  private:
   ~CollectiveRequestOf() override { arguments_.held().release(); }
-  void start_task(const Cx& cx) noexcept override { (void)arguments_.start(cx); }
+  void start_task(const Cx& cx) noexcept override { (void)coll::start(cx, arguments_); }
   OwnArrays arrays_;
   Arguments arguments_;
 };
 
 template <class Arguments>
 Err begin(const Cx& cx, const Arguments& arguments, Request** request) noexcept {
+  note_call(cx, arguments, true);
   auto* made = new CollectiveRequestOf<Arguments>(cx, arguments);
   *request = made;
   return made->start();
@@ -112,8 +175,7 @@ Err begin(const Cx& cx, const Arguments& arguments, Request** request) noexcept 
 
 template <class Arguments>
 Err prepare(Cx cx, const Arguments& arguments, Request** request) noexcept {
-  constexpr std::int32_t kPersistent =
-      1 << 30;  // such a tag lives long: kept apart from those that wrap around
+  note_call(cx, arguments, true);
   cx.tag |= kPersistent;
   if (cx.region) cx.track = cx.region->take_track();
   if (cx.track < 0) cx.region = nullptr;

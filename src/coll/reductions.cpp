@@ -13,22 +13,26 @@ struct Reduce {
   Reduction r;
   int root;
   static constexpr const char* kName = "reduce";
+  static constexpr Collective kCall = Collective::reduce;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return reduce_inter(cx, r, root);
     if (r.count == 0) return nothing(cx);
     return start_reduce(cx, r, root);
   }
+  Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 
 struct Allreduce {
   Reduction r;
   static constexpr const char* kName = "allreduce";
+  static constexpr Collective kCall = Collective::allreduce;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return allreduce_inter(cx, r);
     if (r.count == 0) return nothing(cx);
     return start_allreduce(cx, r);
   }
+  Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 
@@ -38,6 +42,7 @@ struct ReduceScatter {
   std::int64_t count;  // elements for every rank, where `counts` is empty
   IntArray counts;
   static constexpr const char* kName = "reduce-scatter";
+  static constexpr Collective kCall = Collective::reduce_scatter;
   Task start(const Cx& cx) const noexcept {
     Reduction whole = r;
     Blocks parts = Blocks::equal(nullptr, count, r.type);
@@ -57,20 +62,29 @@ struct ReduceScatter {
     return start_reduce_scatter(cx, whole, parts);
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept { counts = arrays.copy(counts, cx.size); }
+  Agreement agreement(const Cx& cx) const noexcept {
+    std::int64_t all = count * cx.size;
+    for (int i = 0; counts.data && i < cx.size; ++i) all += counts[i];
+    return Agreement::same(Block{nullptr, all, r.type}, *r.op);
+  }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 
 struct Scan {
   Reduction r;
   static constexpr const char* kName = "scan";
+  static constexpr Collective kCall = Collective::scan;
   Task start(const Cx& cx) const noexcept { return r.count == 0 ? nothing(cx) : start_scan(cx, r, false); }
+  Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 
 struct Exscan {
   Reduction r;
   static constexpr const char* kName = "exscan";
+  static constexpr Collective kCall = Collective::exscan;
   Task start(const Cx& cx) const noexcept { return r.count == 0 ? nothing(cx) : start_scan(cx, r, true); }
+  Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 

@@ -79,14 +79,15 @@ struct Cx {
 
   /// Whether a member that is there has brought as many bytes as this rank expects; else the run ends.
   bool agrees(const Turn& turn, int member, std::size_t bytes) const noexcept {
-    if (turn.bytes_of(member) == bytes) [[likely]]
-      return true;
-    Completion message;
-    message.source = member;
-    message.tag = tag;
-    run->set_error(
-        protocol::wrong_length(*comm, comm->context_of(plane), message, turn.bytes_of(member), bytes));
-    return false;
+    const bool is_so = turn.bytes_of(member) == bytes;
+    if (!is_so) [[unlikely]] {
+      Completion message;
+      message.source = member;
+      message.tag = tag;
+      run->set_error(
+          protocol::wrong_length(*comm, comm->context_of(plane), message, turn.bytes_of(member), bytes));
+    }
+    return is_so;
   }
 
   /// Scratch memory for the length of the run, 16-byte aligned; on nullptr the next step ends the run.

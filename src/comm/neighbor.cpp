@@ -28,6 +28,7 @@ struct Exchange {
   const Neighborhood* who;  // lives as long as the communicator
   Blocks send, recv;
   static constexpr const char* kName = "neighborhood exchange";
+  static constexpr Collective kCall = Collective::neighbor;
   coll::Task start(coll::Cx cx) const noexcept { return exchange(cx, who, send, recv); }
   void own_arrays(coll::OwnArrays& arrays, const coll::Cx&) noexcept {
     send.own(arrays, int(who->destinations.size()));

@@ -1,6 +1,7 @@
 #include "object/comm.hpp"
 
 #include <cstdio>
+#include <cstring>
 
 namespace dunlin {
 
@@ -9,6 +10,9 @@ Comm::~Comm() {
 }
 
 void Comm::explain(WaitReason& reason) const noexcept {
+  reason.context = context;
+  reason.started = std::int32_t(collective_count);
+  std::memcpy(reason.recent, recent_collectives, sizeof reason.recent);
   if (name[0])
     std::snprintf(reason.comm, sizeof reason.comm, "%s", name);
   else

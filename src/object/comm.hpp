@@ -74,6 +74,7 @@ class Comm final : public Object {
   void (*free_buffer)(pt2pt::BufferPool*) noexcept = nullptr;  // set together with `buffer`
   std::uint32_t collective_count =
       0;  // collectives started here: their tag, the same on all members by the standard's rule
+  CollectiveCall recent_collectives[kCallsRemembered] = {};  // the last ones, by their tags
   std::uint32_t creation_count = 0;  // communicators asked for here, counted in the same way
   char name[128] = "";               // MPI_MAX_OBJECT_NAME
 

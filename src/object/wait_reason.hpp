@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "object/collective_call.hpp"
+
 namespace dunlin {
 
 struct WaitReason {
@@ -15,7 +17,9 @@ struct WaitReason {
   std::int32_t tag = kNone;
   std::int32_t number = 0;       // collectives: which one on the communicator, from 1; others: 0
   bool is_held_back = false;     // the peer holds it up: that is reported without being asked
-  std::uint64_t context = 0;     // of the communicator, the same on all its members; 0: none
+  std::int32_t started = 0;      // collectives on the communicator so far
+  CollectiveCall recent[kCallsRemembered] = {};  // the last ones, number n at (n - 1) % kCallsRemembered
+  std::uint64_t context = 0;                     // of the communicator, the same on all its members
   char what[112] = "something";  // "a message", continued by "from rank 1, tag 5" in reports
   char comm[64] = "";            // the communicator's name, or words for one that has none
   char hint[192] = "";           // a sentence where this rank has seen what is wrong; else empty

@@ -144,6 +144,71 @@ static void threads(void) {
   for (int i = 0; i < 2; ++i) pthread_join(thread[i], NULL);
 }
 
+// ---- collectives that the ranks do not call alike
+
+static void other_count(void) {
+  int in[2] = {1, 2}, out[2];
+  MPI_Allreduce(in, out, rank == 0 ? 2 : 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void other_operator(void) {
+  int out;
+  MPI_Allreduce(&value, &out, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
+}
+
+static void other_type(void) {
+  long data = 0;
+  MPI_Bcast(&data, 1, rank == 0 ? MPI_DOUBLE : MPI_LONG, 0, MPI_COMM_WORLD);
+}
+
+static void other_root(void) {
+  int out;
+  MPI_Request request;
+  MPI_Ireduce(&value, &out, 1, MPI_INT, MPI_SUM, rank == 0 ? 0 : 1, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void other_call(void) {
+  int out;
+  MPI_Request request;
+  if (rank == 0)
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  else
+    MPI_Iallreduce(&value, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void all_counted_at_once(void) {  // recvcount is of one rank, not of all
+  int *all = calloc((size_t)size, sizeof *all);
+  MPI_Gather(&value, 1, MPI_INT, all, size, MPI_INT, 0, MPI_COMM_WORLD);
+  free(all);
+}
+
+static void too_long(void) {
+  int many[4] = {0};
+  if (rank == 0)
+    MPI_Send(many, 4, MPI_INT, 1, 6, MPI_COMM_WORLD);
+  else
+    receive(0, 6);
+}
+
+static void alike(void) {  // in other words
+  MPI_Datatype pair;
+  int in[4] = {0}, out[8];
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  MPI_Type_commit(&pair);
+  for (int i = 0; i < 40; ++i) {
+    MPI_Bcast(in, rank == 0 ? 4 : 2, rank == 0 ? MPI_INT : pair, 0, MPI_COMM_WORLD);
+    MPI_Allgather(in, 4, MPI_INT, out, 4, MPI_INT, MPI_COMM_WORLD);
+    MPI_Reduce(rank == 1 ? MPI_IN_PLACE : in, rank == 1 ? in : NULL, 4, MPI_INT, MPI_SUM, 1, MPI_COMM_WORLD);
+  }
+  MPI_Type_free(&pair);
+}
+
+static void not_a_handle(void) {
+  MPI_Send(&value, 1, (MPI_Datatype)(size_t)0x7123456, 0, 0, MPI_COMM_WORLD);
+}
+
 // ---- not deadlocks: everybody waits for rank 0, which is busy with something else
 
 static void answer_all(void) {
@@ -361,6 +426,15 @@ static const struct {
     {"two_communicators", two_communicators, 0},
     {"duplicate_or_not", duplicate_or_not, 0},
     {"threads", threads, 1},
+    {"other_count", other_count, 0},
+    {"other_operator", other_operator, 0},
+    {"other_type", other_type, 0},
+    {"other_root", other_root, 0},
+    {"other_call", other_call, 0},
+    {"all_counted_at_once", all_counted_at_once, 0},
+    {"too_long", too_long, 0},
+    {"alike", alike, 0},
+    {"not_a_handle", not_a_handle, 0},
     {"sleeps", sleeps, 0},
     {"computes", computes, 0},
     {"test_loop", test_loop, 0},

@@ -3,6 +3,7 @@
 usage: zoo_test.py MPIRUN ZOO [NAME]...   Several programs run at a time: they mostly sleep.
 """
 
+import os
 import re
 import signal
 import subprocess
@@ -25,9 +26,12 @@ DEADLOCKS = {
     "wildcard_taken": (2, r"rank 0 \(MPI_Recv\) waits for rank 1 \(MPI_Recv\), which waits for rank 0"),
     "wrong_tag": (2, r"rank 1: .*tag 3.*"),
     "wrong_communicator": (2, r"rank 1: .*other.*"),
-    "collective_order": (3, r"rank 0 \(MPI_Barrier\) waits for rank \d \(MPI_\w+\), which waits for rank 0"),
+    "collective_order": (3, r"rank 1 called MPI_Bcast\(root 2\) as its 2nd collective on MPI_COMM_WORLD, "
+                            r"rank 0 MPI_Barrier: all must call the same"),
     "missing_partner": (3, r"rank 0 \(MPI_Barrier\) waits for rank 2 \(MPI_Recv\), which waits for rank 0"),
-    "lost_root": (3, r"rank 0 \(MPI_Bcast\) waits for rank 1 \(MPI_Bcast\), which waits for rank 2 \(MPI_Bcast\), "
+    "lost_root": (3, r"rank 1 called MPI_Bcast\(root 2\) as its 1st collective on MPI_COMM_WORLD, "
+                     r"rank 0 MPI_Bcast\(root 1\).*rank 0 \(MPI_Bcast\) waits for rank 1 \(MPI_Bcast\), "
+                     r"which waits for rank 2 \(MPI_Bcast\), "
                      r"which waits for rank 0"),
     "one_in_finalize": (2, r"rank 0 \(MPI_Recv\) waits for rank 1 \(MPI_Finalize\), which waits for rank 0"),
     "wait_all": (2, r"rank 0 \(MPI_Waitall\) waits for rank 1 \(MPI_Waitall\), which waits for rank 0"),
@@ -38,24 +42,42 @@ DEADLOCKS = {
     "duplicate_or_not": (2, r"rank 1 \(MPI_Finalize\) waits for rank 0, which has ended"),
     "threads": (2, r"( 0 +MPI_Recv .*){2}( 1 +MPI_Recv .*){2}rank 0 \(MPI_Recv\) waits for rank 1"),
 }
+# Name: ranks, environment, and the error that ends the job.
+CHECK = {"DUNLIN_CHECK": "collectives"}
+ERRORS = {
+    "other_count": (2, CHECK, r"MPI_Allreduce failed: rank \d gave \d bytes to collective 1 on MPI_COMM_WORLD, rank"),
+    "other_operator": (2, CHECK, r"MPI_Allreduce failed: rank \d gave another operator than rank \d to collective 1"),
+    "other_type": (2, CHECK, r"MPI_Bcast failed: rank \d gave other elements than rank \d to collective 1"),
+    "other_root": (2, CHECK, r"MPI_Wait failed: rank \d called MPI_Ireduce\(root \d\) as collective 1 on "
+                             r"MPI_COMM_WORLD, rank \d MPI_Ireduce\(root \d\)"),
+    "other_call": (2, CHECK, r"rank \d called MPI_I\w+ as collective 1 on MPI_COMM_WORLD, rank \d MPI_I\w+"),
+    "all_counted_at_once": (2, {"DUNLIN_COLL_GATHER": "linear"},
+                            r"MPI_Gather failed: rank 1 sent 4 bytes where 8 are to be received, in collective 1 on "
+                            r"MPI_COMM_WORLD.*ended the job after an error of MPI_Gather"),
+    "too_long": (2, {}, r"MPI_Recv failed: the message from rank 0 of MPI_COMM_WORLD, tag 6, has 16 bytes, the "
+                        r"receive buffer only room for 4 \(MPI_ERR_TRUNCATE\)"),
+    "not_a_handle": (1, {}, r"MPI_Send reached for that address: one of its arguments is a buffer or a handle that "
+                            r"is none"),
+}  # fmt: skip
 # Name: ranks.
 OTHERS = {
     "sleeps": 3, "computes": 2, "test_loop": 2, "probe_loop": 2, "stopped": 2, "stopped_while_waiting": 2,
     "slow_stream": 2, "callback_sleeps": 3, "child_process": 2, "before_init": 2, "thread_sleeps": 2,
-    "thread_reads": 2, "thread_waits_for_process": 2, "generalized": 1,
+    "thread_reads": 2, "thread_waits_for_process": 2, "generalized": 1, "alike": 3,
 }  # fmt: skip
 
 
-def run(mpirun, zoo, name, ranks):
+def run(mpirun, zoo, name, ranks, environment=CHECK):
     job = subprocess.run(
-        [mpirun, "--timeout", "60", "-n", str(ranks), zoo, name], capture_output=True, text=True
-    )
+        [mpirun, "--timeout", "60", "-n", str(ranks), zoo, name],
+        env=os.environ | environment, capture_output=True, text=True,
+    )  # fmt: skip
     return job.returncode, job.stderr.replace("\n", " ")
 
 
 def check_deadlock(mpirun, zoo, name):
-    ranks, expected = DEADLOCKS[name]
-    code, said = run(mpirun, zoo, name, ranks)
+    ranks, expected, *environment = DEADLOCKS[name]
+    code, said = run(mpirun, zoo, name, ranks, *environment or [{}])
     if code != DEADLOCK or "mpirun: deadlock: every rank waits" not in said:
         return "code %d instead of a deadlock: %s" % (code, said)
     return None if re.search(expected, said) else "said: %s\n  wanted: %s" % (said, expected)
@@ -64,6 +86,12 @@ def check_deadlock(mpirun, zoo, name):
 def check_other(mpirun, zoo, name):
     code, said = run(mpirun, zoo, name, OTHERS[name])
     return None if code == 0 and "deadlock" not in said else "code %d: %s" % (code, said)
+
+
+def check_error(mpirun, zoo, name):
+    ranks, environment, expected = ERRORS[name]
+    code, said = run(mpirun, zoo, name, ranks, environment)
+    return None if code not in (0, 124, DEADLOCK) and re.search(expected, said) else "code %d: %s" % (code, said)
 
 
 def check_dump(mpirun, zoo, _):
@@ -83,6 +111,7 @@ def main():
     mpirun, zoo, *wanted = sys.argv[1:]
     checks = [(name, check_other) for name in OTHERS]
     checks += [(name, check_deadlock) for name in DEADLOCKS] + [("dump", check_dump)]
+    checks += [(name, check_error) for name in ERRORS]
     if wanted:
         checks = [each for each in checks if each[0] in wanted]
     with ThreadPoolExecutor(AT_A_TIME) as pool:
