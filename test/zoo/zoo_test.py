@@ -56,8 +56,7 @@ ERRORS = {
                             r"MPI_COMM_WORLD.*ended the job after an error of MPI_Gather"),
     "too_long": (2, {}, r"MPI_Recv failed: the message from rank 0 of MPI_COMM_WORLD, tag 6, has 16 bytes, the "
                         r"receive buffer only room for 4 \(MPI_ERR_TRUNCATE\)"),
-    "not_a_handle": (1, {}, r"MPI_Send reached for that address: one of its arguments is a buffer or a handle that "
-                            r"is none"),
+    "not_a_handle": (1, {}, r"MPI_Send was using that address: one of its arguments is no valid buffer or handle"),
 }  # fmt: skip
 # Name: ranks.
 OTHERS = {
