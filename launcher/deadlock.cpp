@@ -24,6 +24,7 @@ DeadlockWatch::Answer DeadlockWatch::is_waiting(int rank, Seen& seen) const {
   seen.changes = counts.changes;
   seen.rounds = counts.rounds;
   if (!counts.has_threads) return Answer::yes;
+  if (counts.process != pid) return Answer::no;  // a shell between us: whose threads are whose is not known
   auto threads = sleeping_threads(pid, counts.waiting);
   if (!threads) return Answer::no;
   seen.threads = std::move(*threads);

@@ -1,6 +1,8 @@
 // See wait_board.hpp.
 #include "boot/wait_board.hpp"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <type_traits>
 
@@ -39,6 +41,7 @@ int RankWaits::note(const WaitRecord& record, bool has_threads) noexcept {
   // too; without it a reader could take half of an old record and half of a new one for one.
   waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   has_threads_.store(has_threads, std::memory_order_release);
+  process_.store(getpid(), std::memory_order_release);
   if (place < kRecords) {
     std::uint64_t words[kWords];
     std::memcpy(words, &record, sizeof record);
@@ -73,6 +76,7 @@ bool RankWaits::try_read(Counts& counts, WaitRecord* records, int& count) const 
     // R0 (pairs with W0): had any word below been written meanwhile, the count would differ at the end.
     counts.waiting = waiting_.load(std::memory_order_acquire);
     counts.has_threads = has_threads_.load(std::memory_order_acquire);
+    counts.process = process_.load(std::memory_order_acquire);
     count = 0;
     for (int place = 0; records && place < kRecords; ++place) {
       if (!is_used_[place].load(std::memory_order_acquire)) continue;

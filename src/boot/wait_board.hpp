@@ -40,6 +40,7 @@ class RankWaits {
     std::uint32_t changes = 0;
     std::uint32_t rounds = 0;
     std::int32_t waiting = 0;  // threads
+    std::int32_t process = 0;  // as the rank knows itself
     bool has_threads = false;  // others may call MPI meanwhile (MPI_THREAD_MULTIPLE)
   };
   /// Copies the records that are up to `records` (room for kRecords; null: not wanted) and their number to
@@ -53,6 +54,7 @@ class RankWaits {
   std::atomic<std::uint32_t> changes_{0};
   std::atomic<std::uint32_t> rounds_{0};
   std::atomic<std::int32_t> waiting_{0};
+  std::atomic<std::int32_t> process_{0};
   std::atomic<bool> has_threads_{false};
   std::atomic<bool> is_used_[kRecords]{};
   std::atomic<std::uint64_t> records_[kRecords][sizeof(WaitRecord) / sizeof(std::uint64_t)]{};

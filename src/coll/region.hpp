@@ -129,6 +129,11 @@ class Turn {
   void wake_all() const noexcept { region_->wake_all(); }
   /// `has_met_all`: this member has seen all others arrive.
   void leave(bool has_met_all) const noexcept;
+  /// A run that ended with an error has left, too: the others need its place.
+  ~Turn() {
+    if (!has_left_) leave(false);
+  }
+  Turn(const Turn&) = delete;
 
  private:
   [[gnu::noinline]] Flags look_for_place() const noexcept;
@@ -143,6 +148,7 @@ class Turn {
   std::uint64_t number_;
   int turn_;
   transport::shm::ArrivalLine* arrivals_;
+  mutable bool has_left_ = false;
 };
 
 inline void Turn::arrive(std::size_t bytes) const noexcept {
@@ -155,6 +161,7 @@ inline void Turn::arrive(std::size_t bytes) const noexcept {
 }
 
 inline void Turn::leave(bool has_met_all) const noexcept {
+  has_left_ = true;
   Region::Track& track = region_->tracks_[track_];
   if (has_met_all) {
     std::uint64_t all_left = UINT64_MAX;

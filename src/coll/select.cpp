@@ -277,7 +277,7 @@ Task start_allgather(const Cx& cx, Block mine, Blocks all) noexcept {
 
 Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
   const Alltoall chosen = alltoall_choice.of(facts_of(cx, recv[cx.rank].bytes(), cx.size));
-  if (chosen == Alltoall::shared) return alltoall_shared(cx, send, recv);
+  if (chosen == Alltoall::shared) return alltoall_shared(cx, send, recv, in_place);
   if (in_place) return alltoall_in_place(cx, recv);
   switch (chosen) {
     case Alltoall::direct:

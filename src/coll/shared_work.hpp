@@ -83,7 +83,7 @@ class SharedWork {
   std::byte* take_room(int index, std::size_t bytes) noexcept;
 
   const Cx cx_;
-  const Turn turn_;
+  const Turn& turn_;
   std::size_t room_used_;  // of this member's
   Source last_given_;      // at `last_index_`: often given to several
   int last_index_ = -1;

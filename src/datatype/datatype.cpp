@@ -12,6 +12,12 @@
 
 namespace dunlin {
 
+/// Under base/big_lock.hpp; predefined types are made before there are threads.
+std::uint64_t Datatype::next_serial() noexcept {
+  static std::uint64_t types_made = 0;
+  return ++types_made;
+}
+
 Datatype::Datatype(const datatype::Shape& shape, datatype::Recipe* recipe) noexcept
     : Object(kKind),
       size_(shape.size),
@@ -29,8 +35,6 @@ Datatype::Datatype(const datatype::Shape& shape, datatype::Recipe* recipe) noexc
   is_contiguous_ = size_ == 0 || (is_run_ && extent_ == size_ && shape.layout->strided.offset == 0);
   layout_ = datatype::LayoutRef(shape.layout).detach();
   signature_ = datatype::SignatureRef(shape.signature).detach();
-  static std::uint64_t types_made = 0;  // under base/big_lock.hpp
-  serial_ = ++types_made;
 }
 
 Datatype::Datatype(const datatype::Shape& shape, Basic basic, const char* name) noexcept

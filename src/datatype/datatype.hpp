@@ -102,9 +102,11 @@ class Datatype final : public Object {
  private:
   ~Datatype() override;
 
-  std::int64_t size_ = 0;              // bytes
-  std::int64_t extent_ = 0;            // bytes
-  std::int64_t lower_bound_ = 0;       // bytes
+  std::int64_t size_ = 0;         // bytes
+  std::int64_t extent_ = 0;       // bytes
+  std::int64_t lower_bound_ = 0;  // bytes
+  static std::uint64_t next_serial() noexcept;
+
   std::int64_t true_lower_bound_ = 0;  // bytes
   std::int64_t true_extent_ = 0;       // bytes
   bool is_contiguous_ = false;
@@ -115,17 +117,17 @@ class Datatype final : public Object {
   bool has_explicit_bounds_ = false;
   bool is_empty_ = false;
   Basic basic_ = Basic::none;
-  std::int64_t alignment_ = 1;  // bytes
+  std::int64_t alignment_ = 1;                      // bytes
   const datatype::Layout* layout_ = nullptr;        // one reference held
   const datatype::Signature* signature_ = nullptr;  // one reference held
   datatype::Recipe* recipe_ = nullptr;              // owned
-  std::uint64_t serial_ = 0;
-  mutable std::atomic<std::uint64_t> alike_ = 0;  // serial of a type found to be laid out alike
+  const std::uint64_t serial_ = next_serial();      // of this process; predefined types have one, too
+  mutable std::atomic<std::uint64_t> alike_ = 0;    // serial of a type found to be laid out alike
   const char* default_name_ = "";                   // static text
-  mutable void* published_ = nullptr;                      // owned; a cache, so const types may get it
+  mutable void* published_ = nullptr;               // owned; a cache, so const types may get it
   mutable void (*release_published_)(void*) = nullptr;
-  char* name_ = nullptr;                            // owned; nullptr: never set
-  AttributeList attributes_;                        // the program's
+  char* name_ = nullptr;      // owned; nullptr: never set
+  AttributeList attributes_;  // the program's
 };
 
 /// Registers every predefined type of the standard ABI under its handle; once, before any other use.

@@ -12,11 +12,23 @@ bool is_to_nobody(int target_rank, Request** request) noexcept {
   return true;
 }
 
+/// The predefined type behind one or a duplicate of one: other processes know no handle but that one's.
+const Datatype* predefined(const Datatype& type) noexcept {
+  if (type.is_predefined()) return &type;
+  for (int handle = 1; handle < int(kPredefinedHandles); ++handle) {
+    const Object* const object = Object::from_int(handle);
+    if (!object || object->kind() != Kind::datatype) continue;
+    const auto* const found = static_cast<const Datatype*>(object);
+    if (found->basic() == type.basic()) return found;
+  }
+  return nullptr;
+}
+
 /// The type of the elements of an accumulate, where it is one predefined type and `op` is defined for it.
 Result<const Datatype*> element_of(const Datatype& type, const Op& op) noexcept {
   if (op.operation() == op::Operator::user)
     return fail(Err::op, "argument op was made by MPI_Op_create; accumulates take predefined operators only");
-  const Datatype* const element = type.basic() != Basic::none ? &type : type.element();
+  const Datatype* const element = type.basic() != Basic::none ? predefined(type) : type.element();
   if (!element)
     return fail(Err::type, "argument target_datatype has elements of several types; an accumulate needs one");
   if (const Err e = op.check(*element); e != Err::ok) return e;
@@ -169,7 +181,7 @@ Err compare_and_swap(const void* origin_addr, const void* compare_addr, void* re
   operation.wanted = target_of(datatype, result_addr, 1);
   operation.is_given = operation.is_wanted = true;
   operation.expected = static_cast<const std::byte*>(compare_addr);
-  operation.element = &datatype;
+  operation.element = datatype.basic() != Basic::none ? predefined(datatype) : element;
   operation.type = &datatype;
   operation.count = 1;
   operation.bytes = operation.given.bytes;

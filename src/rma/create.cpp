@@ -167,8 +167,10 @@ Err win_free(Win& win) noexcept {
   if (window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was not followed by MPI_Win_wait");
   if (const Err e = win.attributes.erase_all(win); e != Err::ok) return e;
   const Err error = window.complete_all();
-  // What others still want from us they have got when they come to the barrier.
+  // What others still want from us they have got when they come to the barrier; that our answers have left
+  // completely we may learn later.
   if (const Err e = coll::barrier(*window.comm); e != Err::ok) return e;
+  window.incoming.finish();
   win.release();
   return error;
 }

@@ -247,4 +247,12 @@ progress::Pollable::Outcome Incoming::poll() noexcept {
   return Outcome::finished;
 }
 
+void Incoming::finish() noexcept {
+  window_.comm->engine->wait_until(
+      [](const void* is_parked) noexcept { return !*static_cast<const bool*>(is_parked); }, &is_parked_,
+      [](const void*, WaitReason& reason) noexcept {
+        std::snprintf(reason.what, sizeof reason.what, "answers to one-sided operations of others to leave");
+      });
+}
+
 }  // namespace dunlin::rma

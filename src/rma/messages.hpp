@@ -36,6 +36,8 @@ class Incoming final : public progress::Pollable {
   explicit Incoming(Window& window) noexcept : window_(window) {}
   void announced(int rank, std::size_t bytes) noexcept;
   Outcome poll() noexcept override;
+  /// Waits until all that was announced is answered, and the answers have left.
+  void finish() noexcept;
 
  private:
   struct One {

@@ -159,8 +159,11 @@ bool try_copied(Window& window, const Operation& operation) noexcept {
 /// Where the operation lies in the target, or why it may not lie there.
 Err find_place(const Window& window, Operation& operation, const Part& part,
                std::int64_t displacement) noexcept {
-  const std::uint64_t offset = std::uint64_t(displacement) * part.unit;
-  operation.address = part.address + offset;
+  std::int64_t offset;
+  if (__builtin_mul_overflow(displacement, std::int64_t(part.unit), &offset))
+    return fail(Err::rma_range, "displacement %lld of rank %d's window is more bytes than a process can have",
+                (long long)displacement, operation.target);
+  operation.address = part.address + std::uint64_t(offset);
   const std::uint64_t room = std::uint64_t(operation.type->size()) * std::uint64_t(operation.count);
   if (room < operation.bytes)
     return fail(Err::truncate, "%zu bytes are given or wanted, but only %zu are described at the target",
@@ -205,7 +208,12 @@ Err perform(Window& window, Operation& operation, std::int64_t displacement, Req
                 "no epoch is open towards rank %d: call MPI_Win_fence, start, lock or lock_all",
                 operation.target);
   if (const Err e = find_place(window, operation, part, displacement); e != Err::ok) return e;
-  if (operation.bytes > 0 && !try_mapped(window, operation) && !try_copied(window, operation))
+  // Accumulates of one origin are in order (MPI 5.0, 12.7.2): behind one by message all go by message.
+  const bool is_ordered =
+      operation.kind == OperationKind::accumulate || operation.kind == OperationKind::compare_and_swap;
+  const bool must_follow = is_ordered && part.under_way > 0;
+  if (operation.bytes > 0 &&
+      (must_follow || (!try_mapped(window, operation) && !try_copied(window, operation))))
     return send(window, operation, request);
   if (request) *request = &CompletedRequest::of_sends();
   return Err::ok;

@@ -45,7 +45,10 @@ void await_turn(Window& window, int target, std::uint32_t ticket, bool is_shared
   const int polls_max = engine.is_oversubscribed() ? 1 : kPolls;
   std::int64_t suspicious_ns = os::now_ns() + kSuspicionNs;
   for (int polls = 0; !lock.may_enter(ticket, is_shared); ++polls) {
-    if (engine.poll()) continue;
+    if (engine.poll()) {
+      polls = 0;  // more may follow
+      continue;
+    }
     if (polls < polls_max) {
       os::pause();
       continue;

@@ -47,7 +47,8 @@ template <class Use>
   const Part& part = window.part(target_rank);
   // A displacement that is negative or too far is a large offset; `reach` is 0 where something has to be
   // looked at first.
-  const std::uint64_t offset = std::uint64_t(target_disp) * part.unit;
+  std::uint64_t offset;
+  if (__builtin_mul_overflow(std::uint64_t(target_disp), part.unit, &offset)) return false;
   if (offset >= part.reach || bytes > part.reach - offset) return false;
   if (part.at) [[likely]] {
     use(Piece{part.at + offset, bytes});

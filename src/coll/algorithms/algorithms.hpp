@@ -81,7 +81,8 @@ Task allgather_shared(Cx cx, Blocks all);
 Task alltoall_bruck(Cx cx, Blocks send, Blocks recv);  // equal blocks
 Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv);
 Task alltoall_direct(Cx cx, Blocks send, Blocks recv);
-Task alltoall_shared(Cx cx, Blocks send, Blocks recv);  // equal blocks; `send` may be `recv`
+Task alltoall_shared(Cx cx, Blocks send, Blocks recv,
+                     bool in_place);  // equal blocks; in place: `send` is `recv`
 Task alltoall_in_place(Cx cx, Blocks blocks);
 /// Exchange with every rank of the remote group: allgather(v) and alltoall(v, w) of inter-communicators.
 Task exchange_inter(Cx cx, Blocks send, Blocks recv);

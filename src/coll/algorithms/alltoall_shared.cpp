@@ -6,7 +6,7 @@
 
 namespace dunlin::coll {
 
-Task alltoall_shared(Cx cx, Blocks send, Blocks recv) {
+Task alltoall_shared(Cx cx, Blocks send, Blocks recv, bool in_place) {
   const Turn turn = cx.turn();
   const auto size = std::size_t(cx.size);
   const std::size_t bytes = recv[cx.rank].bytes();
@@ -14,7 +14,7 @@ Task alltoall_shared(Cx cx, Blocks send, Blocks recv) {
   for (int to = 0; to < cx.size; ++to)
     if (to != cx.rank) turn.put(send[to], bytes, std::size_t(to) * bytes, size * bytes);
   turn.arrive(bytes);
-  if (send.base != recv.base) copy(send[cx.rank], recv[cx.rank]);
+  if (!in_place) copy(send[cx.rank], recv[cx.rank]);
   co_await cx.until(turn.all_are_there());
   for (int step = 1; step < cx.size; ++step) {
     const int from = cx.wrapped(cx.rank + step);

@@ -52,8 +52,8 @@ struct Parts {
     return {first, member == cx.size - 1 ? r.count - first : std::min(each, r.count - first)};
   }
   int pieces(int member) const noexcept {
-    const std::int64_t bytes = share(member).count * r.type->size();
-    return int(std::min((bytes + kPieceBytes - 1) / kPieceBytes, std::int64_t{1} << 20));
+    const std::int64_t count = share(member).count, bytes = count * r.type->size();
+    return int(std::min({(bytes + kPieceBytes - 1) / kPieceBytes, count, std::int64_t{1} << 20}));
   }
   bool wants_result(int member, int owner) const noexcept {
     return parts ? member == owner : root < 0 || member == root;

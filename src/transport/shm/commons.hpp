@@ -28,11 +28,11 @@ namespace dunlin::transport::shm {
 using Number = Hardware::Atomic<std::uint64_t>;
 
 struct alignas(64) ArrivalLine {
-  static constexpr std::size_t kDataBytes = 40;
-  Number arrived;            // the operation that the data belongs to
-  std::uint64_t known_left;  // `left` of this member as it was then
-  std::uint64_t bytes;       // of the data, wherever it is: what readers have to expect
-  std::byte data[kDataBytes];
+  static constexpr std::size_t kDataBytes = 32;
+  Number arrived;                          // the operation that the data belongs to
+  std::uint64_t known_left;                // `left` of this member as it was then
+  std::uint64_t bytes;                     // of the data, wherever it is: what readers have to expect
+  alignas(32) std::byte data[kDataBytes];  // as aligned as what a program's own operators may expect
 };
 static_assert(sizeof(ArrivalLine) == 64);
 
