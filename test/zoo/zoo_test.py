@@ -66,9 +66,9 @@ OTHERS = {
 }  # fmt: skip
 
 
-def run(mpirun, zoo, name, ranks, environment=CHECK):
+def run(mpirun, zoo, name, ranks, environment=CHECK, starter=()):
     job = subprocess.run(
-        [mpirun, "--timeout", "60", "-n", str(ranks), zoo, name],
+        [mpirun, "--timeout", "60", "-n", str(ranks), *starter, zoo, name],
         env=os.environ | environment, capture_output=True, text=True,
     )  # fmt: skip
     return job.returncode, job.stderr.replace("\n", " ")
@@ -84,6 +84,12 @@ def check_deadlock(mpirun, zoo, name):
 
 def check_other(mpirun, zoo, name):
     code, said = run(mpirun, zoo, name, OTHERS[name])
+    return None if code == 0 and "deadlock" not in said else "code %d: %s" % (code, said)
+
+
+def check_behind_a_shell(mpirun, zoo, _):
+    """The child of mpirun has one thread; the rank has one more, which sleeps and then goes on."""
+    code, said = run(mpirun, zoo, "thread_sleeps", 2, starter=("sh", "-c", '"$0" "$@"; exit $?'))
     return None if code == 0 and "deadlock" not in said else "code %d: %s" % (code, said)
 
 
@@ -110,6 +116,7 @@ def main():
     mpirun, zoo, *wanted = sys.argv[1:]
     checks = [(name, check_other) for name in OTHERS]
     checks += [(name, check_deadlock) for name in DEADLOCKS] + [("dump", check_dump)]
+    checks += [("behind_a_shell", check_behind_a_shell)]
     checks += [(name, check_error) for name in ERRORS]
     if wanted:
         checks = [each for each in checks if each[0] in wanted]

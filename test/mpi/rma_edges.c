@@ -1,0 +1,115 @@
+/* What windows met at their edges: freed right behind a long answer, duplicates of types, the order of accumulates that
+ * take different ways, displacements that wrap. */
+#include <string.h>
+
+#include "check.h"
+
+enum { kLongs = 25000, kRounds = 50 };
+
+/* The window's memory is the stack, which maps nowhere: the target answers by messages. */
+static void freed_behind_an_answer(void) {
+  long memory[kLongs];
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < kLongs; ++i) memory[i] = i + round;
+    MPI_Win win;
+    MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (check_rank == 0) {
+      long* got = malloc(sizeof memory);
+      MPI_Win_lock(MPI_LOCK_SHARED, check_size - 1, 0, win);
+      MPI_Get_accumulate(NULL, 0, MPI_LONG, got, kLongs, MPI_LONG, check_size - 1, 0, kLongs, MPI_LONG, MPI_NO_OP, win);
+      MPI_Win_unlock(check_size - 1, win);
+      for (int i = 0; i < kLongs; ++i) CHECK(got[i] == i + round, "%d: %ld", i, got[i]);
+      free(got);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&win);
+    free(memset(malloc(sizeof memory), 0x5a, sizeof memory));
+  }
+}
+
+/* A duplicate has a handle that means something else in the other process. */
+static void duplicated_types(void) {
+  MPI_Datatype others[3], type, pair;
+  for (int i = 0; i < check_rank % 3; ++i) MPI_Type_dup(MPI_LONG, &others[i]);
+  MPI_Type_dup(MPI_DOUBLE, &type);
+  MPI_Type_dup(MPI_DOUBLE_INT, &pair);
+  struct {
+    double value;
+    int place;
+  } memory[2] = {{1, 1}, {1, 1}}, mine = {check_rank + 2, check_rank};
+  const double more = 1.5;
+  MPI_Win win;
+  MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_fence(0, win);
+  MPI_Accumulate(&more, 1, type, 0, 0, 1, type, MPI_SUM, win);
+  MPI_Accumulate(&mine, 1, pair, 0, 1, 1, pair, MPI_MAXLOC, win);
+  MPI_Win_fence(0, win);
+  if (check_rank == 0) {
+    CHECK(memory[0].value == 1 + 1.5 * check_size, "%g", memory[0].value);
+    CHECK(memory[1].value == check_size + 1 && memory[1].place == check_size - 1, "%g", memory[1].value);
+  }
+  MPI_Win_free(&win);
+  for (int i = 0; i < check_rank % 3; ++i) MPI_Type_free(&others[i]);
+  MPI_Type_free(&type);
+  MPI_Type_free(&pair);
+}
+
+/* A part of the window maps, another does not; one accumulate covers both, the next only what maps. */
+static void order_of_ways(void) {
+  long on_stack = 0;
+  long* in_heap = calloc(1 << 17, sizeof *in_heap);
+  MPI_Aint at[2];
+  MPI_Win win;
+  MPI_Get_address(in_heap, &at[0]);
+  MPI_Get_address(&on_stack, &at[1]);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_attach(win, in_heap, sizeof *in_heap << 17);
+  MPI_Win_attach(win, &on_stack, sizeof on_stack);
+  MPI_Aint* all = malloc(2 * (size_t)check_size * sizeof *all);
+  MPI_Allgather(at, 2, MPI_AINT, all, 2, MPI_AINT, MPI_COMM_WORLD);
+  const int target = (check_rank + 1) % check_size;
+  MPI_Datatype both;
+  MPI_Type_create_hindexed_block(2, 1, all + 2 * target, MPI_LONG, &both);
+  MPI_Type_commit(&both);
+  MPI_Win_lock_all(0, win);
+  for (long round = 1; round <= kRounds; ++round) {
+    const long first[2] = {-round, -round};
+    long seen = 0;
+    MPI_Accumulate(first, 2, MPI_LONG, target, 0, 1, both, MPI_REPLACE, win);
+    MPI_Accumulate(&round, 1, MPI_LONG, target, all[2 * target], 1, MPI_LONG, MPI_REPLACE, win);
+    MPI_Win_flush(target, win);
+    MPI_Get(&seen, 1, MPI_LONG, target, all[2 * target], 1, MPI_LONG, win);
+    MPI_Win_flush(target, win);
+    CHECK(seen == round, "round %ld: %ld", round, seen);
+  }
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_free(&both);
+  MPI_Win_free(&win);
+  free(all);
+  free(in_heap);
+}
+
+static void far_displacements(void) {
+  long memory[100] = {0};
+  const long seven = 7;
+  MPI_Win win;
+  MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+  int class;
+  MPI_Error_class(MPI_Put(&seven, 1, MPI_LONG, 0, ((MPI_Aint)1 << 61) + 3, 1, MPI_LONG, win), &class);
+  MPI_Win_unlock(0, win);
+  CHECK(class == MPI_ERR_RMA_RANGE, "class %d", class);
+  MPI_Win_free(&win);
+  for (int i = 0; i < 100; ++i) CHECK(memory[i] == 0, "%d: %ld", i, memory[i]);
+}
+
+int main(int argc, char** argv) {
+  check_start(&argc, &argv);
+  freed_behind_an_answer();
+  duplicated_types();
+  order_of_ways();
+  far_displacements();
+  return check_end();
+}
