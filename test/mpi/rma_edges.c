@@ -1,5 +1,5 @@
-/* What windows met at their edges: freed right behind a long answer, duplicates of types, the order of accumulates that
- * take different ways, displacements that wrap. */
+/* What windows met at their edges: freed right behind a long answer, duplicates of types, the order of
+ * accumulates that take different ways, displacements that wrap. */
 #include <string.h>
 
 #include "check.h"
@@ -16,7 +16,8 @@ static void freed_behind_an_answer(void) {
     if (check_rank == 0) {
       long* got = malloc(sizeof memory);
       MPI_Win_lock(MPI_LOCK_SHARED, check_size - 1, 0, win);
-      MPI_Get_accumulate(NULL, 0, MPI_LONG, got, kLongs, MPI_LONG, check_size - 1, 0, kLongs, MPI_LONG, MPI_NO_OP, win);
+      MPI_Get_accumulate(NULL, 0, MPI_LONG, got, kLongs, MPI_LONG, check_size - 1, 0, kLongs, MPI_LONG,
+                         MPI_NO_OP, win);
       MPI_Win_unlock(check_size - 1, win);
       for (int i = 0; i < kLongs; ++i) CHECK(got[i] == i + round, "%d: %ld", i, got[i]);
       free(got);
