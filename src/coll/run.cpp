@@ -128,7 +128,12 @@ bool Step::await_ready() const noexcept {
 void Run::wait() noexcept {
   DUNLIN_ASSERT(is_blocking);
   if (is_deferred_) finish_deferred();
-  if (!flags_.are_up()) wait_for_flags();
+  if (flags_.count > 0) {
+    if (flags_.are_up())
+      engine.end_direct();  // a root that stays ahead keeps nobody else waiting
+    else
+      wait_for_flags();
+  }
   while (!is_quiet()) {
     if (error != Err::ok && !is_cancelled_) cancel_all();
     // Receives first: their source is the rank to look at; sends finish by the way.
