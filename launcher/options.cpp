@@ -86,7 +86,7 @@ constexpr Option kOptions[] = {
      [](Parser& p, const std::string* v) { return p.app.environment.emplace_back(v[0], v[1]), true; }},
     {"genv", "NAME VALUE", "set an environment variable of all programs",
      [](Parser& p, const std::string* v) { return p.set_for_all.emplace_back(v[0], v[1]), true; }},
-    {"x", "NAME=VALUE", "as --env; NAME alone is not needed, since programs get mpirun's whole environment",
+    {"x", "NAME=VALUE", "as --env; NAME alone has no effect, since programs get mpirun's whole environment",
      [](Parser& p, const std::string* v) { return p.export_variable(v[0]); }},
     {"wdir wd", "FOLDER", "folder in which this program runs",
      [](Parser& p, const std::string* v) { return p.app.directory = v[0], true; }},

@@ -78,7 +78,8 @@ void find_source_lines(std::vector<CodePlace>& places) {
       const std::size_t end = lines.find('\n', at);
       if (end == std::string::npos) break;
       const std::string line = lines.substr(at, std::min(end, lines.find(" (", at)) - at);
-      if (!line.starts_with("??") && !line.ends_with(":?")) place.line = line;
+      place.has_source = !line.starts_with("??") && !line.ends_with(":?");
+      if (place.has_source) place.line = line;
       at = end + 1;
     }
   }

@@ -11,6 +11,7 @@ struct CodePlace {
   std::string file;           // a program or library
   std::uint64_t address = 0;  // in it
   std::string line;           // "ring.c:14", or "ring" and the address where nobody knows better
+  bool has_source = false;    // somebody does
 };
 
 /// Fills in `line` of each.  Takes no longer than a few seconds, whatever addr2line does.

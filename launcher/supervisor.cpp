@@ -119,7 +119,10 @@ void Supervisor::prepare() {
   if (!page_) give_up("map the shared memory of the job");
   if (::pipe2(life_, O_CLOEXEC) != 0) give_up("make a pipe");
   for (const int inherited : {node_fd_, life_[0]}) ::fcntl(inherited, F_SETFD, 0);
-  if (job_.timeout_s > 0) timeout_at_ = now_ms() + long(job_.timeout_s * 1000);
+  if (job_.timeout_s > 0) {
+    timeout_at_ = now_ms() + long(job_.timeout_s * 1000);
+    ask_at_ = timeout_at_ - kTestsMs;
+  }
 }
 
 bool Supervisor::try_start_all() {
@@ -184,9 +187,9 @@ void Supervisor::on_signal() {
     if (signal == SIGCHLD) {
       reap();
     } else if (signal == SIGQUIT) {
-      show_waits("who waits for whom (SIGQUIT; the job goes on):");
+      ask_for_waits("who waits for whom (SIGQUIT; the job goes on):");
     } else if (signal == SIGUSR1 || signal == SIGUSR2) {
-      if (signal == SIGUSR1) show_waits("who waits for whom (SIGUSR1; the job goes on):");
+      if (signal == SIGUSR1) ask_for_waits("who waits for whom (SIGUSR1; the job goes on):");
       for (const Rank& rank : ranks_)  // the programs only, not what they started
         if (rank.is_running && (signal != SIGUSR1 || takes_signal(rank.pid, signal)))
           ::kill(rank.pid, signal);
@@ -301,13 +304,21 @@ void Supervisor::check_deadlock() {
   const bool is_found = !is_failed_ && deadlock_->look();
   check_deadlock_at_ = is_failed_ ? 0 : now_ms() + deadlock_->pause_ms();
   if (!is_found) return;
-  show_waits("deadlock: every rank waits, and no message is under way:", true);
+  output_.say("deadlock: every rank waits, and no message is under way:");
+  show_waits(true);
   if (boot::deadlock_action() != boot::DeadlockAction::end) return;
   fail(kDeadlockCode, "the job is ended, since it cannot go on (DUNLIN_DEADLOCK=report only reports it)", 0);
 }
 
-void Supervisor::show_waits(const std::string& title, bool is_deadlock) {
+/// The table comes when the ranks have had time to tell what they test.
+void Supervisor::ask_for_waits(const std::string& title) {
   output_.say(title);
+  if (show_waits_at_ != 0) return;
+  ask_for_tests(*page_, job_.size());
+  show_waits_at_ = now_ms() + kTestsMs;
+}
+
+void Supervisor::show_waits(bool is_deadlock) {
   for (const std::string& line : wait_table(*page_, pids(), is_deadlock)) output_.say(line);
 }
 
@@ -326,12 +337,23 @@ bool Supervisor::is_mpi_job() const {
 
 void Supervisor::check_clock() {
   const long now = now_ms();
+  if (ask_at_ != 0 && now >= ask_at_) {
+    ask_at_ = 0;
+    ask_for_tests(*page_, job_.size());
+  }
+  if (show_waits_at_ != 0 && now >= show_waits_at_) {
+    show_waits_at_ = 0;
+    show_waits(false);
+  }
   if (timeout_at_ != 0 && now >= timeout_at_) {
     timeout_at_ = 0;
     is_hurried_ = true;
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%g", job_.timeout_s);
-    if (is_mpi_job()) show_waits("who waits for whom at the end of --timeout:");
+    if (is_mpi_job()) {
+      output_.say("who waits for whom at the end of --timeout:");
+      show_waits(false);
+    }
     fail(124, std::string("the job did not end within ") + seconds + " s (--timeout)", 0);
   }
   if (check_initialized_at_ != 0 && now >= check_initialized_at_) {
@@ -353,7 +375,8 @@ void Supervisor::check_clock() {
 
 int Supervisor::next_wait_ms() const {
   long at = 0;
-  for (const long each : {timeout_at_, check_initialized_at_, check_deadlock_at_, end_at_, kill_at_})
+  for (const long each :
+       {timeout_at_, ask_at_, show_waits_at_, check_initialized_at_, check_deadlock_at_, end_at_, kill_at_})
     if (each != 0 && (at == 0 || each < at)) at = each;
   long wait = at == 0 ? -1 : std::max(0L, at - now_ms());
   for (const long other : {output_.wait_ms(), input_.wait_ms()})

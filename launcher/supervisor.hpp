@@ -52,7 +52,8 @@ class Supervisor {
   void check_deadlock();
   std::vector<pid_t> pids() const;
   bool is_mpi_job() const;
-  void show_waits(const std::string& title, bool is_deadlock = false);
+  void ask_for_waits(const std::string& title);
+  void show_waits(bool is_deadlock);
   void check_clock();
   int next_wait_ms() const;
 
@@ -86,6 +87,8 @@ class Supervisor {
   long end_at_ = 0;           // when they get it
   long kill_at_ = 0;          // when they get SIGKILL
   long timeout_at_ = 0;
+  long ask_at_ = 0;         // for what is shown at the timeout
+  long show_waits_at_ = 0;  // because somebody asked
   long check_initialized_at_ = 0;
   std::optional<DeadlockWatch> deadlock_;  // unless DUNLIN_DEADLOCK=ignore
   long check_deadlock_at_ = 0;

@@ -2,11 +2,11 @@
 #include "launcher/wait_table.hpp"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 
 #include "launcher/source_lines.hpp"
 #include "launcher/threads.hpp"
@@ -22,9 +22,15 @@ using boot::WaitRecord;
 struct Row {
   int rank = 0;
   WaitRecord record;
-  std::string state;  // of a rank that does not wait
-  std::string line;   // of source
+  std::string state;        // of a rank that does not wait
+  std::uint32_t tests = 0;  // in vain, in a loop; 0: it waits
+  std::string line;         // of source
+
+  bool is_waiting() const { return record.call[0] != 0; }
 };
+
+/// So many tests in vain, one after the other, are a loop.
+constexpr std::uint32_t kLoopTests = 3;
 
 constexpr std::size_t kColumns = 8;
 using Cells = std::array<std::string, kColumns>;
@@ -34,6 +40,7 @@ std::string number_or(int number, const char* none, const char* any) {
 }
 
 std::string waited(std::int64_t since_ns) {
+  if (since_ns == 0) return "";
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   char text[32];
@@ -65,30 +72,36 @@ std::vector<Row> read_rows(boot::LaunchPage& page, const std::vector<pid_t>& pid
     const pid_t pid = pids[std::size_t(rank)];
     const RankState state = page.state(rank);
     RankWaits::Counts counts;
-    WaitRecord records[RankWaits::kRecords];
+    WaitRecord records[RankWaits::kRecordsMax];
     int count = 0;
-    const bool is_waiting = pid > 0 && state == RankState::initialized &&
-                            page.waits(rank).try_read(counts, records, count) && count > 0;
-    if (!is_waiting) rows.push_back(row_of_idle(rank, pid, state));
-    for (int i = 0; is_waiting && i < count; ++i) rows.push_back({rank, records[i], "", ""});
+    if (pid < 0 || state != RankState::initialized || !page.waits(rank).try_read(counts, records, count))
+      counts = {}, count = 0;
+    const bool has_test = counts.tests > 0, is_loop = counts.tests >= kLoopTests;
+    if (has_test && !is_loop) --count;
+    if (count == 0) rows.push_back(row_of_idle(rank, pid, state));
+    for (int i = 0; i < count; ++i)
+      rows.push_back({rank, records[i], "", is_loop && i == count - 1 ? counts.tests : 0, ""});
   }
   return rows;
 }
 
-/// The program is known by the name that it was started with.
-std::string path_of(const Row& row, const std::vector<pid_t>& pids) {
-  if (row.record.file[0] == '/') return row.record.file;
-  const std::string link = "/proc/" + std::to_string(pids[std::size_t(row.rank)]) + "/exe";
-  char path[4096];
-  const ssize_t bytes = ::readlink(link.c_str(), path, sizeof path);
-  return bytes > 0 ? std::string(path, std::size_t(bytes)) : row.record.file;
-}
-
-void add_source_lines(std::vector<Row>& rows, const std::vector<pid_t>& pids) {
+/// Where the call is, and where the function or library that made it was called: "comm.c:31, from main.c:7".
+void add_source_lines(std::vector<Row>& rows) {
   std::vector<CodePlace> places;
-  for (const Row& row : rows) places.push_back({path_of(row, pids), row.record.address, ""});
+  for (const Row& row : rows) {
+    places.push_back({row.record.file, row.record.address, "", false});
+    places.push_back({row.record.program, row.record.outer_address, "", false});
+  }
   find_source_lines(places);
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].line = places[i].line;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CodePlace &place = places[2 * i], &outer = places[2 * i + 1];
+    if (outer.line.empty())
+      rows[i].line = place.line;
+    else if (place.has_source || !outer.has_source)
+      rows[i].line = place.line + (outer.has_source ? ", from " + outer.line : "");
+    else
+      rows[i].line = outer.line;
+  }
 }
 
 void print_rows(const std::vector<Row>& rows, std::vector<std::string>& lines) {
@@ -123,7 +136,7 @@ const Row& row_of(const std::vector<Row>& rows, int rank) {
 
 std::string named(const Row& row) {
   const std::string name = "rank " + std::to_string(row.rank);
-  return row.record.call[0] ? name + " (" + row.record.call + ')' : name;
+  return row.is_waiting() ? name + " (" + row.record.call + ')' : name;
 }
 
 /// "its 14th collective on MPI_COMM_WORLD".
@@ -171,8 +184,7 @@ std::string mismatch(const std::vector<Row>& rows) {
 /// From one rank to the one it waits for, until one comes again or waits for nobody alone.
 std::string chain(const std::vector<Row>& rows) {
   std::vector<int> passed;
-  const auto start =
-      std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.record.call[0] != 0; });
+  const auto start = std::find_if(rows.begin(), rows.end(), std::mem_fn(&Row::is_waiting));
   if (start == rows.end()) return "";
   int rank = start->rank;
   while (std::find(passed.begin(), passed.end(), rank) == passed.end()) {
@@ -196,20 +208,38 @@ std::string chain(const std::vector<Row>& rows) {
   return text + verb + "waits for " + last.record.reason.what;
 }
 
+/// Whether everybody who has not ended waits, and somebody by testing.
+bool is_suspicious(const std::vector<Row>& rows, const std::vector<pid_t>& pids) {
+  const auto goes_on = [&](const Row& row) { return !row.is_waiting() && pids[std::size_t(row.rank)] > 0; };
+  return std::none_of(rows.begin(), rows.end(), goes_on) &&
+         std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.tests > 0; });
+}
+
 }  // namespace
+
+void ask_for_tests(boot::LaunchPage& page, int ranks) {
+  for (int rank = 0; rank < ranks; ++rank) page.waits(rank).ask_for_tests();
+}
 
 std::vector<std::string> wait_table(boot::LaunchPage& page, const std::vector<pid_t>& pids,
                                     bool is_deadlock) {
   std::vector<Row> rows = read_rows(page, pids);
-  add_source_lines(rows, pids);
+  for (int rank = 0; rank < int(pids.size()); ++rank) page.waits(rank).stop_asking();
+  add_source_lines(rows);
   std::vector<std::string> lines;
   print_rows(rows, lines);
   for (const Row& row : rows)
     if (row.record.reason.hint[0])
       lines.push_back("rank " + std::to_string(row.rank) + ": " + row.record.reason.hint);
-  if (!is_deadlock) return lines;
-  if (const std::string text = mismatch(rows); !text.empty()) lines.push_back(text);
-  if (const std::string text = chain(rows); !text.empty()) lines.push_back(text);
+  for (const Row& row : rows)
+    if (row.tests > 0)
+      lines.push_back("rank " + std::to_string(row.rank) + " does not wait, but calls " + row.record.call +
+                      " in a loop and finds nothing: " + std::to_string(row.tests) +
+                      " times in half a second");
+  if (!is_deadlock && !is_suspicious(rows, pids)) return lines;
+  const char* const certainty = is_deadlock ? "" : "suspected deadlock: ";
+  if (const std::string text = mismatch(rows); !text.empty()) lines.push_back(certainty + text);
+  if (const std::string text = chain(rows); !text.empty()) lines.push_back(certainty + text);
   return lines;
 }
 

@@ -11,8 +11,13 @@
 
 namespace dunlin::launcher {
 
+/// Asks the ranks what they test in vain, until the table is made: half a second tells loops from single
+/// tests.
+void ask_for_tests(boot::LaunchPage& page, int ranks);
+constexpr long kTestsMs = 500;
+
 /// Lines without line ends.  `pids`: of each rank; -1: it has ended.  `is_deadlock`: all wait; the last lines
-/// then say why.
+/// then say why.  They also do where all wait or test in vain, as a suspicion.
 std::vector<std::string> wait_table(boot::LaunchPage& page, const std::vector<pid_t>& pids, bool is_deadlock);
 
 }  // namespace dunlin::launcher

@@ -43,9 +43,7 @@ int RankWaits::note(const WaitRecord& record, bool has_threads) noexcept {
   has_threads_.store(has_threads, std::memory_order_release);
   process_.store(getpid(), std::memory_order_release);
   if (place < kRecords) {
-    std::uint64_t words[kWords];
-    std::memcpy(words, &record, sizeof record);
-    for (std::size_t i = 0; i < kWords; ++i) records_[place][i].store(words[i], std::memory_order_release);
+    write(place, record);
     is_used_[place].store(true, std::memory_order_release);
   }
   end_change();
@@ -57,6 +55,37 @@ void RankWaits::forget(int place) noexcept {
   begin_change();
   waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
   if (place != kNoPlace) is_used_[place].store(false, std::memory_order_release);
+  end_change();
+}
+
+void RankWaits::write(int place, const WaitRecord& record) noexcept {
+  std::uint64_t words[kWords];
+  std::memcpy(words, &record, sizeof record);
+  for (std::size_t i = 0; i < kWords; ++i) records_[place][i].store(words[i], std::memory_order_release);
+}
+
+void RankWaits::ask_for_tests() noexcept {
+  question_.store(++last_question_, std::memory_order_relaxed);  // people do not ask 2^32 times
+}
+
+void RankWaits::stop_asking() noexcept { question_.store(0, std::memory_order_relaxed); }
+
+void RankWaits::note_test(const WaitRecord& record) noexcept {
+  begin_change();
+  write(kRecords, record);
+  tests_.store(1, std::memory_order_release);  // as W0, like the next
+  answered_.store(question_.load(std::memory_order_relaxed), std::memory_order_release);
+  end_change();
+}
+
+void RankWaits::count_test() noexcept {
+  tests_.store(tests_.load(std::memory_order_relaxed) + 1,
+               std::memory_order_relaxed);  // one writer; a number
+}
+
+void RankWaits::forget_test() noexcept {
+  begin_change();
+  answered_.store(kUnanswered, std::memory_order_release);
   end_change();
 }
 
@@ -77,9 +106,13 @@ bool RankWaits::try_read(Counts& counts, WaitRecord* records, int& count) const 
     counts.waiting = waiting_.load(std::memory_order_acquire);
     counts.has_threads = has_threads_.load(std::memory_order_acquire);
     counts.process = process_.load(std::memory_order_acquire);
+    const bool is_answered = answered_.load(std::memory_order_acquire) == last_question_;
+    counts.tests = is_answered ? tests_.load(std::memory_order_acquire) : 0;
     count = 0;
-    for (int place = 0; records && place < kRecords; ++place) {
-      if (!is_used_[place].load(std::memory_order_acquire)) continue;
+    for (int place = 0; records && place < kRecordsMax; ++place) {
+      const bool is_up =
+          place < kRecords ? is_used_[place].load(std::memory_order_acquire) : counts.tests > 0;
+      if (!is_up) continue;
       std::uint64_t words[kWords];
       for (std::size_t i = 0; i < kWords; ++i) words[i] = records_[place][i].load(std::memory_order_acquire);
       std::memcpy(&records[count++], words, sizeof words);

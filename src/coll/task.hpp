@@ -26,8 +26,6 @@
 
 namespace dunlin::coll {
 
-struct Cx;
-
 class [[nodiscard]] Task {
  public:
   struct promise_type;
@@ -51,12 +49,12 @@ struct Child {
 };
 
 struct Task::promise_type : Frame {
-  template <class... Others>
-  explicit promise_type(const Cx& cx, const Others&...) noexcept
+  template <class Context, class... Others>  // a Cx, which needs the promise before it is complete
+  explicit promise_type(const Context& cx, const Others&...) noexcept
       : Frame(*cx.run, Handle::from_promise(*this)) {}
 
-  template <class... Others>
-  static void* operator new(std::size_t bytes, const Cx& cx, const Others&...) noexcept {
+  template <class Context, class... Others>
+  static void* operator new(std::size_t bytes, const Context& cx, const Others&...) noexcept {
     void* memory = cx.run->arena.take(bytes);
     if (!memory) cx.run->set_error(Err::no_mem);
     return memory;

@@ -14,7 +14,7 @@ void Comm::explain(WaitReason& reason) const noexcept {
   reason.started = std::int32_t(collective_count);
   std::memcpy(reason.recent, recent_collectives, sizeof reason.recent);
   if (name[0])
-    std::snprintf(reason.comm, sizeof reason.comm, "%s", name);
+    std::snprintf(reason.comm, sizeof reason.comm, "%.63s", name);
   else
     std::snprintf(reason.comm, sizeof reason.comm, "a communicator of %d ranks", size);
 }

@@ -13,7 +13,10 @@ struct Walk {
   const char* function = nullptr;  // of the last frame inside it
   bool is_inside = false;
   Caller caller = {};
+  int outer_frames = 0;  // behind the caller
 };
+
+constexpr int kOuterFramesMax = 64;
 
 /// The library or program that an address lies in; nullptr: none.
 const link_map* find_object(std::uintptr_t address, Dl_info& info) noexcept {
@@ -37,8 +40,15 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) noexcept {
     return _URC_NO_REASON;
   }
   if (!object || !walk.is_inside) return _URC_END_OF_STACK;
-  walk.caller = {walk.function ? walk.function : "", info.dli_fname, address - object->l_addr};
-  return _URC_END_OF_STACK;
+  const bool is_program = object->l_name[0] == 0;
+  const std::uintptr_t place = address - object->l_addr;
+  if (walk.caller.address == 0) {
+    walk.caller = {walk.function ? walk.function : "", info.dli_fname, place, is_program};
+    return _URC_NO_REASON;
+  }
+  if (is_program) walk.caller.outer_address = place;
+  const bool goes_on = !is_program && !walk.caller.is_program && ++walk.outer_frames < kOuterFramesMax;
+  return goes_on ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
                        "how often a wait polls before it offers the core to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
                               "the same where ranks share cores (more ranks than CPUs)", 0};
-IntVariable spin_polls_answered{"SPIN_POLLS_ANSWERED", 40, "polls",
-                                "the same for one peer, while it answers that soon and in 4 waits of 64", 0};
+IntVariable spin_polls_answered{
+    "SPIN_POLLS_ANSWERED", 40, "polls",
+    "the same in waits for one peer, while its answers come that soon, and in 4 waits of 64", 0};
 IntVariable yield_us{"YIELD_US", 1000, "us", "how long a wait then yields between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "the same where ranks share cores", 0};
 IntVariable direct_polls{"DIRECT_POLLS",
@@ -96,8 +97,21 @@ bool Engine::poll() noexcept {
   return moved;
 }
 
-void Engine::poll_for_test() noexcept {
-  if (poll())
+namespace {
+
+void explain_request(const void* request, WaitReason& reason) noexcept {
+  static_cast<const Request*>(request)->explain(reason);
+}
+
+}  // namespace
+
+void Engine::poll_for_test(const Request& request) noexcept { poll_for_test(&request, &explain_request); }
+
+void Engine::poll_for_test(const void* argument, LongWait::Explain explain) noexcept {
+  const bool has_moved = poll();
+  if (LongWait::is_asked_for_tests()) [[unlikely]]
+    LongWait::tested(has_moved, explain, argument);
+  if (has_moved)
     fruitless_tests_ = 0;
   else if (is_oversubscribed_) [[unlikely]]
     test_shared();
@@ -113,10 +127,7 @@ void Engine::wait(const Request& request, int from) noexcept {
   constexpr Done kIsComplete = [](const void* waited) noexcept {
     return static_cast<const Request*>(waited)->is_complete;
   };
-  constexpr LongWait::Explain kExplain = [](const void* waited, WaitReason& reason) noexcept {
-    static_cast<const Request*>(waited)->explain(reason);
-  };
-  if (!request.is_complete) wait_slow(kIsComplete, &request, kExplain, is_for_one_peer);
+  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request, is_for_one_peer);
 }
 
 void Engine::wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept {

@@ -65,10 +65,11 @@ class Engine {
   /// One round: messages, pending sends, parked work.  Answers whether anything moved.
   bool poll() noexcept;
 
-  /// A round for a call that does not wait (MPI_Test, MPI_Iprobe) and has not found what it looks for.
-  /// Programs make loops of such calls: where ranks share cores, some in a row that move nothing give the
-  /// core away.
-  void poll_for_test() noexcept;
+  /// A round for a call that does not wait (MPI_Test, MPI_Iprobe) and has not found what it looks for, which
+  /// `explain(argument, ...)` tells.  Programs make loops of such calls: where ranks share cores, some in a
+  /// row that move nothing give the core away.
+  void poll_for_test(const void* argument, LongWait::Explain explain) noexcept;
+  void poll_for_test(const Request& request) noexcept;
 
   /// hot path.  Polls until `request.is_complete`.  `from` is the peer index whose message is awaited, or -1.
   void wait(const Request& request, int from = -1) noexcept;

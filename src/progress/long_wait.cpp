@@ -1,6 +1,10 @@
 #include "progress/long_wait.hpp"
 
+#include <unistd.h>
+
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/big_lock.hpp"
@@ -32,6 +36,32 @@ WaitReason explained(LongWait::Explain explain, const void* argument) noexcept {
   return reason;
 }
 
+/// A path that others can open, too.
+void print_path(const os::Caller& caller, char (&path)[256]) noexcept {
+  char absolute[PATH_MAX];
+  const char* found = caller.file;
+  if (caller.is_program) {
+    const ssize_t bytes = ::readlink("/proc/self/exe", absolute, sizeof absolute - 1);
+    if (bytes > 0) absolute[bytes] = 0, found = absolute;
+  } else if (::realpath(caller.file, absolute)) {
+    found = absolute;
+  }
+  std::snprintf(path, sizeof path, "%.255s", found);
+}
+
+/// Of the call that this thread is in.
+boot::WaitRecord record_of(LongWait::Explain explain, const void* argument) noexcept {
+  const os::Caller caller = os::find_caller();
+  boot::WaitRecord record;
+  record.address = caller.address;
+  record.outer_address = caller.outer_address;
+  std::snprintf(record.call, sizeof record.call, "%s", name_of_call(caller));
+  print_path(caller, record.file);
+  print_path({.is_program = true}, record.program);
+  record.reason = explained(explain, argument);
+  return record;
+}
+
 /// "from rank 3, tag 7, MPI_COMM_WORLD": what of it there is.
 void print_details(const WaitReason& reason, char* text, std::size_t bytes_max) noexcept {
   std::size_t used = 0;
@@ -61,13 +91,8 @@ void LongWait::slept() noexcept {
 }
 
 void LongWait::note() noexcept {
-  const os::Caller caller = os::find_caller();
-  boot::WaitRecord record;
+  boot::WaitRecord record = record_of(explain_, argument_);
   record.since_ns = since_ns_;
-  record.address = caller.address;
-  std::snprintf(record.call, sizeof record.call, "%s", name_of_call(caller));
-  std::snprintf(record.file, sizeof record.file, "%s", caller.file);
-  record.reason = explained(explain_, argument_);
   place_ = board_->note(record, BigLock::is_needed());
   is_noted_ = true;
 }
@@ -88,6 +113,17 @@ void LongWait::report() noexcept {
   const char* const call = name_of_call(os::find_caller());
   log::warn("%s%swaiting for %lld s for %s%s", call, call[0] ? ": " : "", static_cast<long long>(waited_s),
             reason.what, details);
+}
+
+/// What other threads test meanwhile counts with what the first one does.
+void LongWait::tested(bool has_moved, Explain explain, const void* argument) noexcept {
+  if (!board_->has_noted_test()) {
+    if (!has_moved) board_->note_test(record_of(explain, argument));
+  } else if (has_moved) {
+    board_->forget_test();
+  } else {
+    board_->count_test();
+  }
 }
 
 }  // namespace dunlin::progress

@@ -1,8 +1,11 @@
 // A wait that takes long: it is noted on the launch page, from where mpirun finds deadlocks and prints who
 // waits for whom (docs/decisions/0018-deadlock.md), and reported by this process where a setting asks for it.
 //
-// Part of `Engine`'s waits.  Costs nothing before the waiting thread sleeps: which call it is in, and from
-// where it was called, is read from its stack then.  Thread safety: used under base/big_lock.hpp.
+// Part of `Engine`'s waits, and of the one for a window's lock.  Costs nothing before the waiting thread
+// sleeps: which call it is in, and from where it was called, is read from its stack then.
+//
+// The same is noted of a loop of MPI_Test, which waits without saying so, while mpirun asks for it.
+// Thread safety: used under base/big_lock.hpp.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +39,11 @@ class LongWait {
   }
   /// The thread has slept, or is about to.
   void slept() noexcept;
+
+  /// Whether mpirun asks what is tested in vain: then `tested` after each test that did not find what it
+  /// looks for, with whether its round of polls moved anything.
+  static bool is_asked_for_tests() noexcept { return board_ && board_->is_asked_for_tests(); }
+  static void tested(bool has_moved, Explain explain, const void* argument) noexcept;
 
  private:
   void note() noexcept;

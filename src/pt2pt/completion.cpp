@@ -79,12 +79,11 @@ struct Awaited {
     }
     return has_active ? -1 : MPI_UNDEFINED;
   }
-  bool are_all_complete() const noexcept {
-    for (int i = 0; i < count; ++i) {
-      const Request* request = awaited(handles[i]);
-      if (request && !request->is_complete) return false;
-    }
-    return true;
+  /// The first that is not complete; nullptr: all are.
+  const Request* first_missing() const noexcept {
+    for (int i = 0; i < count; ++i)
+      if (const Request* request = awaited(handles[i]); request && !request->is_complete) return request;
+    return nullptr;
   }
   static bool is_any_found(const void* self) noexcept {
     return static_cast<const Awaited*>(self)->find_any() != -1;
@@ -165,7 +164,7 @@ Err test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
     set_empty_status(status);
     return check(*request, "request", 0);
   }
-  if (!awaited_request->is_complete) engine().poll_for_test();
+  if (!awaited_request->is_complete) engine().poll_for_test(*awaited_request);
   *flag = awaited_request->is_complete;
   return *flag ? report(request, *awaited_request, status) : Err::ok;
 }
@@ -182,7 +181,7 @@ Err waitany(int count, MPI_Request* array_of_requests, int* index, MPI_Status* s
 Err testany(int count, MPI_Request* array_of_requests, int* index, int* flag, MPI_Status* status) noexcept {
   if (Err error = check_all(count, array_of_requests); error != Err::ok) return error;
   const Awaited all{count, array_of_requests};
-  if (all.find_any() == -1) engine().poll_for_test();
+  if (all.find_any() == -1) engine().poll_for_test(&all, &Awaited::explain);
   const int found = all.find_any();
   *flag = found != -1;
   *index = found == -1 ? MPI_UNDEFINED : found;
@@ -207,8 +206,8 @@ Err waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_stat
 Err testall(int count, MPI_Request* array_of_requests, int* flag, MPI_Status* array_of_statuses) noexcept {
   if (Err error = check_all(count, array_of_requests); error != Err::ok) return error;
   const Awaited all{count, array_of_requests};
-  if (!all.are_all_complete()) engine().poll_for_test();
-  *flag = all.are_all_complete();
+  if (const Request* missing = all.first_missing()) engine().poll_for_test(*missing);
+  *flag = all.first_missing() == nullptr;
   return *flag ? report_all(count, array_of_requests, array_of_statuses) : Err::ok;
 }
 
@@ -223,7 +222,8 @@ Err waitsome(int incount, MPI_Request* array_of_requests, int* outcount, int* ar
 Err testsome(int incount, MPI_Request* array_of_requests, int* outcount, int* array_of_indices,
              MPI_Status* array_of_statuses) noexcept {
   if (Err error = check_all(incount, array_of_requests); error != Err::ok) return error;
-  if (Awaited{incount, array_of_requests}.find_any() == -1) engine().poll_for_test();
+  const Awaited all{incount, array_of_requests};
+  if (all.find_any() == -1) engine().poll_for_test(&all, &Awaited::explain);
   return report_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
@@ -251,7 +251,7 @@ Err request_get_status_any(int count, const MPI_Request* array_of_requests, int*
                            MPI_Status* status) noexcept {
   if (Err error = check_all(count, array_of_requests); error != Err::ok) return error;
   const Awaited all{count, array_of_requests};
-  if (all.find_any() == -1) engine().poll_for_test();
+  if (all.find_any() == -1) engine().poll_for_test(&all, &Awaited::explain);
   const int found = all.find_any();
   *flag = found != -1;
   *index = found == -1 ? MPI_UNDEFINED : found;
@@ -264,8 +264,8 @@ Err request_get_status_all(int count, const MPI_Request* array_of_requests, int*
                            MPI_Status* array_of_statuses) noexcept {
   if (Err error = check_all(count, array_of_requests); error != Err::ok) return error;
   const Awaited all{count, array_of_requests};
-  if (!all.are_all_complete()) engine().poll_for_test();
-  *flag = all.are_all_complete();
+  if (const Request* missing = all.first_missing()) engine().poll_for_test(*missing);
+  *flag = all.first_missing() == nullptr;
   for (int i = 0; *flag && i < count; ++i) {
     MPI_Status* const status = array_of_statuses ? &array_of_statuses[i] : nullptr;
     if (Request* request = awaited(array_of_requests[i]))
@@ -280,7 +280,7 @@ Err request_get_status_some(int incount, const MPI_Request* array_of_requests, i
                             int* array_of_indices, MPI_Status* array_of_statuses) noexcept {
   if (Err error = check_all(incount, array_of_requests); error != Err::ok) return error;
   const Awaited all{incount, array_of_requests};
-  if (all.find_any() == -1) engine().poll_for_test();
+  if (all.find_any() == -1) engine().poll_for_test(&all, &Awaited::explain);
   const bool has_active = all.find_any() != MPI_UNDEFINED;
   int found = 0;
   for (int i = 0; i < incount; ++i) {

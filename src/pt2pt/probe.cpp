@@ -43,7 +43,7 @@ match::Unexpected* wait_for(const Wanted& wanted) noexcept {
 
 match::Unexpected* look_for(const Wanted& wanted) noexcept {
   if (match::Unexpected* message = wanted.find()) return message;
-  wanted.comm.engine->poll_for_test();
+  wanted.comm.engine->poll_for_test(&wanted, &Wanted::explain);
   return wanted.find();
 }
 

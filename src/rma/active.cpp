@@ -3,6 +3,7 @@
 //
 // Cost: fence, a barrier; the others, a message of no bytes to each process of the group.
 #include <atomic>
+#include <cstdio>
 
 #include "coll/functions.hpp"
 #include "progress/engine.hpp"
@@ -54,12 +55,33 @@ Err hear(Window& window, const std::vector<int>& ranks, int tag, std::vector<Req
   return Err::ok;
 }
 
-void await(Window& window, std::vector<Request*>& requests) noexcept {
-  for (Request* each : requests) {
-    window.comm->engine->wait(*each);
+constexpr const char* kCompletion = "its MPI_Win_complete";
+
+/// What a wait for a word of another rank is for.
+struct Awaited {
+  const Window& window;
+  const Request& word;
+  const char* what;
+
+  static bool is_here(const void* self) noexcept {
+    return static_cast<const Awaited*>(self)->word.is_complete;
+  }
+  static void explain(const void* self, WaitReason& reason) noexcept {
+    const auto& [window, word, what] = *static_cast<const Awaited*>(self);
+    word.explain(reason);
+    window.explain(reason);
+    std::snprintf(reason.what, sizeof reason.what, "%s", what);
+    reason.tag = WaitReason::kNone;
+  }
+};
+
+void await(Window& window, std::vector<Request*>& words, const char* what) noexcept {
+  for (Request* each : words) {
+    const Awaited awaited{window, *each, what};
+    window.comm->engine->wait_until(&Awaited::is_here, &awaited, &Awaited::explain);
     forget(each);
   }
-  requests.clear();
+  words.clear();
 }
 
 }  // namespace
@@ -90,7 +112,7 @@ Err win_start(Group& group, int assertions, Win& win) noexcept {
   if (!(assertions & MPI_MODE_NOCHECK)) {
     std::vector<Request*> posts;
     if (const Err e = hear(window, ranks, kPostTag, posts); e != Err::ok) return e;
-    await(window, posts);
+    await(window, posts, "its MPI_Win_post");
   }
   window.close_all();  // that of a fence ends without one
   for (const int rank : ranks) window.open(window.part(rank));
@@ -127,7 +149,7 @@ Err win_post(Group& group, int assertions, Win& win) noexcept {
 Err win_wait(Win& win) noexcept {
   Window& window = window_of(win);
   if (!window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was not called before");
-  await(window, window.completions);
+  await(window, window.completions, kCompletion);
   window.exposed_to = {};
   order_memory();
   return Err::ok;
@@ -136,13 +158,16 @@ Err win_wait(Win& win) noexcept {
 Err win_test(Win& win, int* flag) noexcept {
   Window& window = window_of(win);
   if (!window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was not called before");
-  const auto are_complete = [&] {
+  const auto first_missing = [&]() -> const Request* {
     for (const Request* each : window.completions)
-      if (!each->is_complete) return false;
-    return true;
+      if (!each->is_complete) return each;
+    return nullptr;
   };
-  if (!are_complete()) window.comm->engine->poll_for_test();
-  *flag = are_complete();
+  if (const Request* missing = first_missing()) {
+    const Awaited awaited{window, *missing, kCompletion};
+    window.comm->engine->poll_for_test(&awaited, &Awaited::explain);
+  }
+  *flag = first_missing() == nullptr;
   return *flag ? win_wait(win) : Err::ok;
 }
 

@@ -78,6 +78,7 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
   if (const Err e = check(wanted, parent); e != Err::ok) return e;
   Comm* comm = nullptr;
   if (const Err e = comm::comm_create(parent, *parent.group, &comm); e != Err::ok) return e;
+  std::snprintf(comm->name, sizeof comm->name, "a window of %d ranks", comm->size);  // for reports of waits
   auto window = Ref<Window>::adopt(new Window(Ref<Comm>::adopt(comm)));
   window->errhandler = Ref<Errhandler>(&errors_are_fatal());  // whatever the communicator's (MPI 5.0, 9.3)
   window->flavor = wanted.flavor;
@@ -130,10 +131,18 @@ Err Window::await(const int& count) noexcept {
   return error();
 }
 
+void Window::explain(WaitReason& reason) const noexcept {
+  comm->explain(reason);
+  if (name[0]) std::snprintf(reason.comm, sizeof reason.comm, "%.63s", name);
+}
+
 void Window::poll() noexcept {
   constexpr int kCallsPerPoll = 64, kCallsPerPollShared = 4;
   calls_until_poll = comm->engine->is_oversubscribed() ? kCallsPerPollShared : kCallsPerPoll;
-  comm->engine->poll_for_test();
+  comm->engine->poll_for_test(this, [](const void* window, WaitReason& reason) noexcept {
+    std::snprintf(reason.what, sizeof reason.what, "a change of its memory");
+    static_cast<const Window*>(window)->explain(reason);
+  });
 }
 
 Err win_create(void* base, MPI_Aint size, std::int64_t disp_unit, Info* info, Comm& comm,

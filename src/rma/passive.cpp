@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "base/big_lock.hpp"
@@ -38,14 +39,34 @@ void look_for_the_dead(const Window& window, int target) noexcept {
   }
 }
 
-/// Until it is our turn.
+struct Awaited {
+  const Window& window;
+  int target;
+};
+
+/// The lock of whose memory, and who has it: one rank if it is exclusive.
+void explain(const void* awaited, WaitReason& reason) noexcept {
+  const auto& [window, target] = *static_cast<const Awaited*>(awaited);
+  window.explain(reason);
+  const auto holder = window.segment.block(target).lock.holder.load(std::memory_order_relaxed);  // a hint
+  if (holder) reason.peer = window.comm->target_members[holder - 1];
+  std::snprintf(reason.what, sizeof reason.what, "the lock of rank %d's memory%s", target,
+                holder ? "" : ", which others share");
+}
+
+/// Until it is our turn.  Each round looks at everything that others can do for it, as those of
+/// Engine::wait_until do (docs/decisions/0018-deadlock.md).
 void await_turn(Window& window, int target, std::uint32_t ticket, bool is_shared) noexcept {
   FairLock& lock = window.segment.block(target).lock;
+  const Awaited awaited{window, target};
+  progress::LongWait long_wait(&explain, &awaited);
   progress::Engine& engine = *window.comm->engine;
   const int polls_max = engine.is_oversubscribed() ? 1 : kPolls;
   std::int64_t suspicious_ns = os::now_ns() + kSuspicionNs;
   for (int polls = 0; !lock.may_enter(ticket, is_shared); ++polls) {
-    if (engine.poll()) {
+    const bool has_moved = engine.poll();
+    long_wait.polled(has_moved);
+    if (has_moved) {
       polls = 0;  // more may follow
       continue;
     }
@@ -53,9 +74,11 @@ void await_turn(Window& window, int target, std::uint32_t ticket, bool is_shared
       os::pause();
       continue;
     }
+    window.comm->messaging->rendezvous.lose_patience();
     const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
     lock.sleep(ticket, is_shared, kSleepNs);
     BigLock::reacquire(levels);
+    long_wait.slept();
     if (os::now_ns() < suspicious_ns) continue;
     look_for_the_dead(window, target);
     suspicious_ns = os::now_ns() + kSuspicionNs;

@@ -84,6 +84,9 @@ class Window final : public Win {
     if (--calls_until_poll <= 0) poll();
   }
 
+  /// For the report of a wait: which window.
+  void explain(WaitReason& reason) const noexcept;
+
   int calls_until_poll = 1;
   Ref<Comm> comm;           // the window's own: its messages, its barriers
   std::vector<Part> parts;  // by rank

@@ -6,9 +6,11 @@
 #include <unwind.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "base/log.hpp"
 #include "base/variable.hpp"
+#include "object/object.hpp"
 #include "os/caller.hpp"
 
 namespace dunlin::runtime {
@@ -50,6 +52,42 @@ _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* argument) noexcep
   return at && frames.count < kFramesMax ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
+struct HandleName {
+  Kind kind;
+  const char* text;
+};
+constexpr HandleName kHandles[] = {{Kind::comm, "communicator"}, {Kind::group, "group"},
+                                   {Kind::datatype, "datatype"}, {Kind::op, "operator"},
+                                   {Kind::request, "request"},   {Kind::message, "message"},
+                                   {Kind::info, "info object"},  {Kind::errhandler, "error handler"},
+                                   {Kind::session, "session"},   {Kind::win, "window"},
+                                   {Kind::file, "file"}};
+
+/// What a handle was checked for that cannot even be read; nullptr: it was no handle, or nobody can tell. The
+/// check (from_handle) compares a word of the object with the tag of its kind, and where the processor's
+/// instructions hold numbers of that size, the tag stands in or right behind the one that failed.
+const char* failed_handle(const void* instruction) noexcept {
+  constexpr std::size_t kWithin = 16;
+  for (const HandleName& each : kHandles)
+    if (::memmem(instruction, kWithin, &each.kind, sizeof each.kind)) return each.text;
+  return nullptr;
+}
+
+/// Why a call of MPI has crashed.
+void explain_fault(const char* call, std::uintptr_t address, const void* instruction) noexcept {
+  if (call[0] == 'P') ++call;
+  // A check reads at the place of the tag, behind the virtual table's.  The kernel does not tell addresses
+  // that no processor has.
+  constexpr std::uintptr_t kTagAt = sizeof(void*);
+  if (const char* kind = failed_handle(instruction); kind && address != 0)
+    log::warn("%s was given %p as a %s, which is none", call, reinterpret_cast<void*>(address - kTagAt),
+              kind);
+  else if (kind)
+    log::warn("%s was given a %s that is none", call, kind);
+  else
+    log::warn("%s was using that address: one of its arguments is no valid buffer or handle", call);
+}
+
 /// Installed for one call only: the next signal of the kind has the usual effect.
 void report(int signal, siginfo_t* info, void*) noexcept {
   static std::atomic<bool> is_reported{false};  // relaxed: elects one thread, no data
@@ -63,11 +101,10 @@ void report(int signal, siginfo_t* info, void*) noexcept {
       log::warn("signal %d (%s), sent by process %d; its calls, the innermost first:", signal, name,
                 info->si_pid);
     const os::Caller caller = os::find_caller(kOwnFrames + 1);
-    if (signal == SIGSEGV && info->si_code > 0 && caller.function[0])
-      log::warn("%s was using that address: one of its arguments is no valid buffer or handle",
-                caller.function + (caller.function[0] == 'P' ? 1 : 0));
     Frames frames;
     _Unwind_Backtrace(note_frame, &frames);
+    if (signal == SIGSEGV && info->si_code > 0 && caller.function[0] && frames.count > 0)
+      explain_fault(caller.function, reinterpret_cast<std::uintptr_t>(info->si_addr), frames.at[0]);
     ::backtrace_symbols_fd(frames.at, frames.count, STDERR_FILENO);
   }
   // A fault comes again when we return; what was sent has to be sent again.

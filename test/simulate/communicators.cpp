@@ -162,8 +162,10 @@ TEST_P(Communicators, BetweenTwoGroups) {
       merges.note(*merged);
       EXPECT_EQ(merged->rank, is_low ? world.size - cut + me : me - cut);
       check_messages(*merged, me);
-      for (Comm* each : {half, inter, dup, part, merged})
-        if (each) ASSERT_EQ(comm::comm_free(*each), Err::ok);
+      for (Comm* each : {half, inter, dup, part, merged}) {
+        if (!each) continue;
+        ASSERT_EQ(comm::comm_free(*each), Err::ok);
+      }
     });
   }
 }

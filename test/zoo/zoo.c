@@ -1,6 +1,7 @@
 // Programs that hang, and programs that only look so, by name: `mpirun -n RANKS zoo NAME`.  zoo_test.py knows
 // how many ranks each wants and what mpirun has to say.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -144,6 +145,63 @@ static void threads(void) {
   for (int i = 0; i < 2; ++i) pthread_join(thread[i], NULL);
 }
 
+static MPI_Win make_window(void) {
+  static int memory;
+  MPI_Win win;
+  MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  return win;
+}
+
+static void lock_held(void) {
+  MPI_Win win = make_window();
+  if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+  receive(1 - rank, 0);
+}
+
+static void nobody_posts(void) {
+  MPI_Group all;
+  MPI_Win win = make_window();
+  const int other = 1 - rank;
+  MPI_Group partner;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, &other, &partner);
+  MPI_Win_set_name(win, "halo");
+  MPI_Win_start(partner, 0, win);
+}
+
+static void many_collectives(void) {  // more than may be under way at a time
+  enum { kMany = 100 };
+  MPI_Request requests[kMany];
+  if (rank != 0) receive(0, 0);
+  for (int i = 0; i < kMany; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
+  MPI_Wait(&requests[kMany - 1], MPI_STATUS_IGNORE);
+}
+
+static void behind_a_library(void) {
+  void *const library = dlopen("./libzoo_wrapper.so", RTLD_NOW);
+  void (*const wrapped)(int, int) = library ? (void (*)(int, int))dlsym(library, "wrapped_receive") : NULL;
+  if (wrapped) wrapped(1 - rank, 3);
+}
+
+// ---- loops that test what never comes
+
+static void test_in_vain(void) {
+  int flag = 0;
+  MPI_Request request;
+  MPI_Irecv(&value, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, &request);
+  if (rank == 1) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  while (!flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
+static void probe_in_vain(void) {
+  for (int flag = 0; !flag;) {
+    usleep(10000);
+    MPI_Iprobe(1 - rank, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  }
+}
+
 // ---- collectives that the ranks do not call alike
 
 static void other_count(void) {
@@ -207,6 +265,11 @@ static void alike(void) {  // in other words
 
 static void not_a_handle(void) {
   MPI_Send(&value, 1, (MPI_Datatype)(size_t)0x7123456, 0, 0, MPI_COMM_WORLD);
+}
+
+static void not_a_buffer(void) {
+  MPI_Sendrecv((void *)(size_t)0x7123456, 1, MPI_INT, 0, 0, &value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
 }
 
 // ---- not deadlocks: everybody waits for rank 0, which is busy with something else
@@ -288,6 +351,17 @@ static void stopped_while_waiting(void) {  // its message has come meanwhile, an
     send(0, 2);
   }
   wait_for_rank_0();
+}
+
+static void lock_kept_long(void) {  // by a rank that waits for a third one
+  MPI_Win win = make_window();
+  if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 2) take_long(), send(0, 1);
+  if (rank == 0) receive(2, 1);
+  if (rank == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+  if (rank != 2) MPI_Win_unlock(0, win);
+  MPI_Win_free(&win);
 }
 
 static void slow_stream(void) {
@@ -426,6 +500,12 @@ static const struct {
     {"two_communicators", two_communicators, 0},
     {"duplicate_or_not", duplicate_or_not, 0},
     {"threads", threads, 1},
+    {"lock_held", lock_held, 0},
+    {"nobody_posts", nobody_posts, 0},
+    {"many_collectives", many_collectives, 0},
+    {"behind_a_library", behind_a_library, 0},
+    {"test_in_vain", test_in_vain, 0},
+    {"probe_in_vain", probe_in_vain, 0},
     {"other_count", other_count, 0},
     {"other_operator", other_operator, 0},
     {"other_type", other_type, 0},
@@ -435,12 +515,14 @@ static const struct {
     {"too_long", too_long, 0},
     {"alike", alike, 0},
     {"not_a_handle", not_a_handle, 0},
+    {"not_a_buffer", not_a_buffer, 0},
     {"sleeps", sleeps, 0},
     {"computes", computes, 0},
     {"test_loop", test_loop, 0},
     {"probe_loop", probe_loop, 0},
     {"stopped", stopped, 0},
     {"stopped_while_waiting", stopped_while_waiting, 0},
+    {"lock_kept_long", lock_kept_long, 0},
     {"slow_stream", slow_stream, 0},
     {"callback_sleeps", callback_sleeps, 0},
     {"child_process", child_process, 0},

@@ -20,7 +20,7 @@ WaitRecord record_of(int number) {
 TEST(WaitBoard, ShowsWhatIsNotedUntilItIsForgotten) {
   const auto waits = std::make_unique<RankWaits>();
   RankWaits::Counts counts;
-  WaitRecord records[RankWaits::kRecords];
+  WaitRecord records[RankWaits::kRecordsMax];
   int count = -1;
   ASSERT_TRUE(waits->try_read(counts, records, count));
   EXPECT_EQ(count, 0);
@@ -55,6 +55,38 @@ TEST(WaitBoard, CountsWaitsThatHaveNoPlace) {
   EXPECT_EQ(counts.waiting, RankWaits::kRecords);
 }
 
+TEST(WaitBoard, ShowsTestsInVainSinceTheQuestion) {
+  const auto waits = std::make_unique<RankWaits>();
+  RankWaits::Counts counts;
+  WaitRecord records[RankWaits::kRecordsMax];
+  int count = -1;
+  EXPECT_FALSE(waits->is_asked_for_tests());
+  waits->ask_for_tests();
+  EXPECT_TRUE(waits->is_asked_for_tests());
+  EXPECT_FALSE(waits->has_noted_test());
+  ASSERT_TRUE(waits->try_read(counts, records, count));
+  EXPECT_EQ(count, 0);
+  waits->note_test(record_of(5));
+  EXPECT_TRUE(waits->has_noted_test());
+  waits->count_test();
+  (void)waits->note(record_of(1), true);
+  waits->stop_asking();
+  ASSERT_TRUE(waits->try_read(counts, records, count));
+  EXPECT_EQ(count, 2);
+  EXPECT_EQ(counts.waiting, 1);
+  EXPECT_EQ(counts.tests, 2u);
+  EXPECT_STREQ(records[1].call, "MPI_Call_5");
+  waits->ask_for_tests();  // what was tested before is no answer
+  ASSERT_TRUE(waits->try_read(counts, records, count));
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(counts.tests, 0u);
+  waits->note_test(record_of(6));
+  waits->forget_test();
+  EXPECT_FALSE(waits->has_noted_test());
+  ASSERT_TRUE(waits->try_read(counts, records, count));
+  EXPECT_EQ(count, 1);
+}
+
 TEST(WaitBoard, ReaderNeverSeesHalfARecord) {
   const auto waits = std::make_unique<RankWaits>();
   std::thread writer([&] {
@@ -65,7 +97,7 @@ TEST(WaitBoard, ReaderNeverSeesHalfARecord) {
     }
   });
   RankWaits::Counts counts;
-  WaitRecord records[RankWaits::kRecords];
+  WaitRecord records[RankWaits::kRecordsMax];
   for (int count = 0, last = 0; last < 20000 && counts.rounds < 20000;) {
     if (!waits->try_read(counts, records, count) || count == 0) continue;
     const WaitRecord expected = record_of(records[0].reason.tag);
