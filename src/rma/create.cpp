@@ -4,12 +4,12 @@
 #include <cstdio>
 
 #include "base/assert.hpp"
+#include "coll/agree.hpp"
 #include "coll/functions.hpp"
 #include "comm/functions.hpp"
 #include "os/membarrier.hpp"
 #include "progress/engine.hpp"
 #include "protocol/messaging.hpp"
-#include "rma/agree.hpp"
 #include "rma/functions.hpp"
 #include "rma/gate.hpp"
 #include "rma/hints.hpp"
@@ -53,7 +53,7 @@ void tell_each_other(Window& window) noexcept {
             reinterpret_cast<std::uintptr_t>(&window), os::register_for_global_barrier()};
   mine.exposure.at = reinterpret_cast<std::uintptr_t>(window.base);
   mine.exposure.bytes = window.is_dynamic() ? UINT64_MAX : std::uint64_t(window.bytes);
-  const std::vector<Told> all = gather_all(*window.comm, mine);
+  const std::vector<Told> all = coll::gather_all(*window.comm, mine);
   window.can_barrier = window.sees_processes = true;
   for (int rank = 0; rank < window.size; ++rank) {
     const Told& told = all[std::size_t(rank)];

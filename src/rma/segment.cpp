@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "coll/agree.hpp"
 #include "heap/mapped_file.hpp"
 #include "os/descriptor_exchange.hpp"
 #include "os/grow_file.hpp"
 #include "progress/engine.hpp"
-#include "rma/agree.hpp"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25  // Linux 6.1; older headers lack it
@@ -44,7 +44,7 @@ Segment::~Segment() {
 }
 
 Err Segment::open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept {
-  const std::vector<std::int64_t> each = gather_all(comm, bytes);
+  const std::vector<std::int64_t> each = coll::gather_all(comm, bytes);
   std::uint64_t end = rounded(std::uint64_t(comm.size) * sizeof(RankBlock), kPageBytes);
   if (is_packed) end = rounded(end, unit_for(std::uint64_t(*std::max_element(each.begin(), each.end()))));
   for (const std::int64_t one : each) {
@@ -73,7 +73,8 @@ Err Segment::open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept {
     new (&blocks_[comm.rank]) RankBlock;
     blocks_[comm.rank].process.store(getpid(), std::memory_order_relaxed);  // read after the barrier below
   }
-  return agree(comm, error);  // and nobody looks at a block before its owner has made it
+  return coll::agree(comm, error,
+                     "making the window");  // and nobody looks at a block before its owner has made it
 }
 
 Err Segment::map(int descriptor) noexcept {
@@ -101,7 +102,7 @@ Err Segment::share(Comm& comm, int descriptor) noexcept {
     error = offer.error();
     if (offer) std::strncpy(ticket.text, offer->ticket().c_str(), sizeof ticket.text - 1);
   }
-  ticket = gather_all(comm, ticket).front();
+  ticket = coll::gather_all(comm, ticket).front();
   if (comm.rank > 0) {
     if (!*ticket.text) return fail(Err::no_mem, "rank 0 could not make the memory of the window");
     const Result<int> taken = os::take_descriptor(ticket.text, kHandOverMsMax);

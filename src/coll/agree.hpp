@@ -1,5 +1,4 @@
-// What the ranks of a window tell each other while it is made: a few words each.  Used by segment.cpp and
-// create.cpp.
+// What the ranks of a window or a file tell each other while it is made: a few words each.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +8,26 @@
 #include "coll/functions.hpp"
 #include "object/comm.hpp"
 
-namespace dunlin::rma {
+namespace dunlin::coll {
 
 /// Collective: what each rank gives, by rank.  `T` is plain data.
 template <class T>
 std::vector<T> gather_all(Comm& comm, const T& mine) noexcept {
   std::vector<T> all(std::size_t(comm.size));
   const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
-  const Err error = coll::allgather(&mine, sizeof mine, &byte, all.data(), sizeof mine, byte, comm);
+  const Err error = allgather(&mine, sizeof mine, &byte, all.data(), sizeof mine, byte, comm);
   DUNLIN_ASSERT(error == Err::ok);  // nothing in it can be wrong
   return all;
 }
 
-/// Collective: the first error that any rank found, for all of them.
-inline Err agree(Comm& comm, Err mine) noexcept {
+/// Collective: the first error that any rank found, for all of them.  `doing` is "making the window".
+inline Err agree(Comm& comm, Err mine, const char* doing) noexcept {
   const std::vector<Err> all = gather_all(comm, mine);
   if (mine != Err::ok) return mine;
   for (int rank = 0; rank < comm.size; ++rank)
     if (const Err error = all[std::size_t(rank)]; error != Err::ok)
-      return fail(error, "rank %d could not take part in making the window", rank);
+      return fail(error, "rank %d could not take part in %s", rank, doing);
   return Err::ok;
 }
 
-}  // namespace dunlin::rma
+}  // namespace dunlin::coll
