@@ -1,4 +1,4 @@
-// Copies straight from one layout to another (cursor.hpp, `copy_range`), without packing.
+// Copies straight from one layout to another (cursor.hpp, `copy_range`; copy.hpp), without packing.
 //
 // Four cases: one side contiguous (then it is a pack or an unpack); both sides of one layout and in step (one
 // walk moves both); else both layouts are listed as strips, rows of equal blocks, and the two lists are
@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/assert.hpp"
+#include "datatype/copy.hpp"
 #include "datatype/cursor.hpp"
 #include "datatype/datatype.hpp"
 #include "datatype/move.hpp"
@@ -141,39 +142,44 @@ Range range_at(std::size_t position, std::size_t bytes) noexcept {
 }  // namespace datatype
 
 void copy_range(const Source& from, const Target& to, std::size_t position, std::size_t bytes) noexcept {
+  copy_between(from, position, to, position, bytes);
+}
+
+void copy_between(const Source& from, std::size_t from_position, const Target& to, std::size_t to_position,
+                  std::size_t bytes) noexcept {
   using namespace datatype;
-  DUNLIN_ASSERT(bytes <= from.bytes && position <= from.bytes - bytes);
-  DUNLIN_ASSERT(bytes <= to.bytes && position <= to.bytes - bytes);
+  DUNLIN_ASSERT(bytes <= from.bytes && from_position <= from.bytes - bytes);
+  DUNLIN_ASSERT(bytes <= to.bytes && to_position <= to.bytes - bytes);
   if (bytes == 0) return;
+  from_position += from.position;
   if (from.is_contiguous()) {
     Cursor cursor(to);
-    cursor.seek(position);
-    cursor.unpack(from.address + from.position + position, bytes);
+    cursor.seek(to_position);
+    cursor.unpack(from.address + from_position, bytes);
     return;
   }
-  std::size_t from_position = from.position + position;
   if (to.is_contiguous()) {
     Cursor cursor(from);
     cursor.seek(from_position);
-    cursor.pack(to.address + position, bytes);
+    cursor.pack(to.address + to_position, bytes);
     return;
   }
   const Layout &from_layout = from.type->layout(), &to_layout = to.type->layout();
   auto* from_buffer = const_cast<std::byte*>(from.address);  // only read
-  if (from.position == 0 && to.type->is_laid_out_like(*from.type)) {
+  if (from_position == to_position && to.type->is_laid_out_like(*from.type)) {
     Copier copier{to.address, from_buffer};
     Walk<Copier>(copier).elements(from_layout, std::min(to.count, from.count), from.type->extent(),
-                                  range_at(position, bytes));
+                                  range_at(to_position, bytes));
     return;
   }
   while (bytes > 0) {
     StripList to_list(to.address), from_list(from_buffer);
-    Walk<StripList>(to_list).elements(to_layout, to.count, to.type->extent(), range_at(position, bytes));
+    Walk<StripList>(to_list).elements(to_layout, to.count, to.type->extent(), range_at(to_position, bytes));
     Walk<StripList>(from_list).elements(from_layout, from.count, from.type->extent(),
                                         range_at(from_position, bytes));
     const auto copied = static_cast<std::size_t>(merge_lists(to_list, from_list));
     DUNLIN_ASSERT(copied > 0 && copied <= bytes);
-    position += copied;
+    to_position += copied;
     from_position += copied;
     bytes -= copied;
   }
