@@ -11,6 +11,7 @@
 #include "base/err.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
+#include "object/file.hpp"
 #include "object/info.hpp"
 #include "object/session.hpp"
 #include "object/win.hpp"
@@ -46,5 +47,6 @@ Err type_delete_attr(Datatype& datatype, int keyval) noexcept;
 Err comm_call_errhandler(Comm& comm, int errorcode) noexcept;
 Err session_call_errhandler(Session& session, int errorcode) noexcept;
 Err win_call_errhandler(Win& win, int errorcode) noexcept;
+Err file_call_errhandler(File* file, int errorcode) noexcept;
 
 }  // namespace dunlin::bindings

@@ -76,4 +76,13 @@ Err win_get_errhandler(Win& win, Errhandler** errhandler) noexcept {
   return Err::ok;
 }
 
+Err file_set_errhandler(File* file, Errhandler& errhandler) noexcept {
+  return set_errhandler(heard_by(file)->errhandler, Errhandler::Type::file_function, errhandler);
+}
+
+Err file_get_errhandler(File* file, Errhandler** errhandler) noexcept {
+  *errhandler = Ref<Errhandler>(heard_by(file)->errhandler).detach();
+  return Err::ok;
+}
+
 }  // namespace dunlin::object

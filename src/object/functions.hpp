@@ -15,6 +15,7 @@
 #include "object/attributes.hpp"
 #include "object/comm.hpp"
 #include "object/errhandler.hpp"
+#include "object/file.hpp"
 #include "object/info.hpp"
 #include "object/session.hpp"
 #include "object/win.hpp"
@@ -72,6 +73,9 @@ Err session_set_errhandler(Session& session, Errhandler& errhandler) noexcept;
 Err session_get_errhandler(Session& session, Errhandler** errhandler) noexcept;
 Err win_set_errhandler(Win& win, Errhandler& errhandler) noexcept;
 Err win_get_errhandler(Win& win, Errhandler** errhandler) noexcept;
+/// `file` null: MPI_FILE_NULL, what files opened later begin with.
+Err file_set_errhandler(File* file, Errhandler& errhandler) noexcept;
+Err file_get_errhandler(File* file, Errhandler** errhandler) noexcept;
 /// Puts `errhandler` into the place an object keeps its handler in; refuses one made for another kind of
 /// object.
 Err set_errhandler(Ref<Errhandler>& place, Errhandler::Type kind, Errhandler& errhandler) noexcept;

@@ -33,10 +33,10 @@ int main(int argc, char** argv) {
   const int is_chosen = rank == size - 1;
   if (!strcmp(what, "abort") && is_chosen) MPI_Abort(MPI_COMM_WORLD, code);
   if (!strcmp(what, "unsupported")) { /* and a program that looks at no return code */
-    MPI_File file = MPI_FILE_NULL;
+    MPI_Comm accepted = MPI_COMM_NULL;
     MPI_Comm joined = MPI_COMM_NULL;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (int i = 0; i < 2; ++i) MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    for (int i = 0; i < 2; ++i) MPI_Comm_accept("x", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &accepted);
     MPI_Comm_join(0, &joined);
     printf("all data written\n");
     MPI_Finalize();

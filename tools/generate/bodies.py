@@ -141,7 +141,7 @@ class Body:
         """Parameters are looked at in order, but first those whose error handler hears of what is wrong with others."""
         if parameter is None or parameter.stars or parameter.is_array:
             return 2
-        return {"MPI_Comm": 0, "MPI_Win": 0, "MPI_Session": 0, "MPI_Errhandler": 1}.get(parameter.base, 2)
+        return {"MPI_Comm": 0, "MPI_Win": 0, "MPI_File": 0, "MPI_Session": 0, "MPI_Errhandler": 1}.get(parameter.base, 2)
 
     def answer_null_name(self):
         """The null handles of objects with names have names too (MPI 5.0, 7.8)."""
@@ -160,7 +160,14 @@ class Body:
     @property
     def about(self):
         """The object whose error handler hears of the call's errors."""
+        if self.is_about_files:
+            return self.owner or "&no_file()"
         return self.comm if self.comm != "nullptr" or not self.owner else self.owner
+
+    @property
+    def is_about_files(self):
+        """Errors go to the file's handler, or to that of MPI_FILE_NULL (MPI 5.0, 14.7)."""
+        return matches(RULES["errors"]["files"], self.name)
 
     @property
     def report(self):
@@ -213,7 +220,10 @@ class Body:
             self.check_root(p)
         if kind == "Comm" and p.stars and wanted.endswith("&"):
             self.comm = f"{name}_object"             # MPI_Comm_free
-        if wanted.endswith("&") and (kind in ("Session", "Win") or kind == "Errhandler" and not p.stars and not self.owner):
+        if kind == "File" and wanted.endswith("*"):
+            self.owner = f"heard_by({name}_object)"
+        is_given_handler = kind == "Errhandler" and not p.stars and not self.owner
+        if wanted.endswith("&") and (kind in ("Session", "Win", "File") or is_given_handler):
             self.owner = f"{name}_object"
         if kind == "Request" and self.comm == "nullptr" and wanted.endswith("&"):
             self.comm = f"{name}_object->comm"

@@ -42,4 +42,9 @@ Err win_call_errhandler(Win& win, int errorcode) noexcept {
   return Err::ok;
 }
 
+Err file_call_errhandler(File* file, int errorcode) noexcept {
+  raise(heard_by(file), Err(errorcode), "MPI_File_call_errhandler");
+  return Err::ok;
+}
+
 }  // namespace dunlin::bindings

@@ -15,6 +15,7 @@
 #include "object/comm.hpp"
 #include "object/errhandler.hpp"
 #include "object/error_origin.hpp"
+#include "object/file.hpp"
 #include "object/initial_errhandler.hpp"
 #include "object/life.hpp"
 #include "object/session.hpp"
@@ -99,12 +100,14 @@ void say_unsupported(const char* call) noexcept {
     log::warn("%s did nothing: %s", call, error_detail(Err::unsupported_operation));
 }
 
-int call_handler(Errhandler* errhandler, void* handle, Err error, const char* call) noexcept {
+/// `is_there`: the call is supported, though perhaps not on this object.
+int call_handler(Errhandler* errhandler, void* handle, Err error, const char* call,
+                 bool is_there = false) noexcept {
   int code = int(error);
   if (!errhandler) errhandler = &initial_errhandler();
   const bool ends =
       errhandler->type == Errhandler::Type::fatal || errhandler->type == Errhandler::Type::abort;
-  if (error == Err::unsupported_operation && !ends) say_unsupported(call);
+  if (error == Err::unsupported_operation && !ends && !is_there) say_unsupported(call);
   // Held, because the function may free it.
   const Ref<Errhandler> held(errhandler);
   switch (errhandler->type) {
@@ -137,7 +140,7 @@ thread_local const char* CalledAs::name = nullptr;
 
 int raise(Object* about, Err error, const char* call) noexcept {
   if (CalledAs::name) call = CalledAs::name;
-  const Ref<Comm> origin = take_error_origin();
+  const Ref<Object> origin = take_error_origin();
   if (!about) about = origin.get();
   // A request may outlive the program's handle of its communicator; objects' memory stays readable.
   if (about && about->kind() == Kind::errhandler)
@@ -149,6 +152,11 @@ int raise(Object* about, Err error, const char* call) noexcept {
   if (about && about->kind() == Kind::win) {
     auto* const win = static_cast<Win*>(about);
     return call_handler(win->errhandler.get(), to_handle<MPI_Win>(*win), error, call);
+  }
+  if (about && about->kind() == Kind::file) {
+    auto* const file = static_cast<File*>(about);
+    const MPI_File handle = file == &no_file() ? MPI_FILE_NULL : to_handle<MPI_File>(*file);
+    return call_handler(file->errhandler.get(), handle, error, call, true);
   }
   Comm* comm = about && about->kind() == Kind::comm ? static_cast<Comm*>(about) : nullptr;
   if (!comm) comm = heard_without_handle();
@@ -269,13 +277,10 @@ int unsupported(Object* about, const char* call) noexcept {
 }
 
 int unsupported_returned(const char* call) noexcept {
-  const Err made = fail(Err::unsupported_operation,
-                        "this version of Dunlin does not support %s yet; "
-                        "`dunlin-info --coverage` lists what it does",
-                        call);
-  // Tools ask the tool interface what there is, and look at the answer.
-  if (!std::string_view(call).starts_with("MPI_T_")) say_unsupported(call);
-  return int(made);
+  return int(fail(Err::unsupported_operation,
+                  "this version of Dunlin does not support %s yet; "
+                  "`dunlin-info --coverage` lists what it does",
+                  call));
 }
 
 }  // namespace dunlin::bindings

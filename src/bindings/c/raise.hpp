@@ -16,7 +16,7 @@ class Win;
 namespace dunlin::bindings {
 
 /// Calls the error handler of what the call is about and answers the code to return: a communicator's, a
-/// window's or a session's own; an error handler that the call was given for what it should make; for all
+/// window's, a file's or a session's own; an error handler that the call was given for what it makes; for all
 /// else (nullptr too) that of MPI_COMM_SELF, or the initial one where MPI is not initialised.
 [[gnu::cold]] int raise(Object* about, Err error, const char* call) noexcept;
 
@@ -52,8 +52,8 @@ class CalledAs {
 
 /// For calls of the standard that this version of the library does not do yet.
 [[gnu::cold]] int unsupported(Object* about, const char* call) noexcept;
-/// As `unsupported`, for calls whose errors go to no handler: files (the default is to return) and the tool
-/// interface.
+/// As `unsupported`, for calls whose errors go to no handler: the tool interface, where programs look at the
+/// answer.
 [[gnu::cold]] int unsupported_returned(const char* call) noexcept;
 
 }  // namespace dunlin::bindings
