@@ -230,6 +230,8 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
     if (each->can_sleep() && !place) place = each;
     each->announce_sleep();
   }
+  // Nothing but the clock wakes for parked work then.
+  if (!place && parked_) timeout_ns = std::min(timeout_ns, nap_us.get() * 1000);
   // A message published before the announcement would wake nobody: look once more.
   BigLock::reacquire(lock_levels);
   messaging_.rendezvous.lose_patience();

@@ -1,0 +1,131 @@
+// What a file is, and is to be: size, hints, atomicity, what of it lies on the disk (MPI 5.0, 14.2, 14.6).
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "coll/agree.hpp"
+#include "io/file.hpp"
+#include "io/functions.hpp"
+
+namespace dunlin::io {
+namespace {
+
+/// Collective: a value that must be the same on all ranks.
+Err check_same(const OpenFile& file, std::int64_t value, const char* argument) noexcept {
+  const std::vector<std::int64_t> all = coll::gather_all(*file.comm, value);
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank] != value)
+      return fail(Err::not_same, "argument %s is %lld on rank %d and %lld on rank %zu", argument,
+                  (long long)value, file.comm->rank, (long long)all[rank], rank);
+  return Err::ok;
+}
+
+/// What MPI_File_set_size and MPI_File_preallocate ask first.
+Err check_size(const OpenFile& file, std::int64_t size) noexcept {
+  if (!file.can_write())
+    return fail(Err::read_only, "\"%s\" was opened with MPI_MODE_RDONLY, so its size cannot change",
+                file.name.c_str());
+  if (file.is_sequential())
+    return fail(Err::unsupported_operation,
+                "\"%s\" was opened with MPI_MODE_SEQUENTIAL: its size cannot be set", file.name.c_str());
+  if (size < 0) return fail(Err::arg, "argument size is %lld; it must not be negative", (long long)size);
+  return check_same(file, size, "size");
+}
+
+int errno_of(int result) noexcept { return result == 0 ? 0 : errno; }
+
+int preallocate(const Storage& storage, std::int64_t size) noexcept {
+  if (size == 0) return 0;
+  const int reason = errno_of(fallocate(storage.descriptor(), 0, 0, size));
+  if (reason != EOPNOTSUPP) return reason;
+  return storage.size() < size ? errno_of(ftruncate(storage.descriptor(), size)) : 0;
+}
+
+}  // namespace
+
+int sync_storage(OpenFile& file) noexcept {
+  int reason = file.has_written ? errno_of(fsync(file.storage.descriptor())) : 0;
+  if (reason == EINVAL || reason == EROFS) reason = 0;  // a file that has no disk behind it
+  if (reason == 0) file.has_written = false;
+  return reason;
+}
+
+Err agree(const OpenFile& file, int reason, const char* what) noexcept {
+  const std::vector<int> all = coll::gather_all(*file.comm, reason);
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank] != 0)
+      return fail(error_of(all[rank]), "rank %zu %s \"%s\": %s", rank, what, file.name.c_str(),
+                  std::strerror(all[rank]));
+  return Err::ok;
+}
+
+void set_hints(OpenFile& file, const Info* info) noexcept {
+  // All keys are kept, so that MPI_File_get_info shows them; the library uses file_perm.
+  auto hints = file.info ? file.info->copy() : Ref<Info>::adopt(new Info);
+  for (int n = 0; info && n < info->size(); ++n) hints->set(info->at(n).first, info->at(n).second);
+  file.info = std::move(hints);
+}
+
+Err file_set_size(File& fh, MPI_Offset size) noexcept {
+  const OpenFile& file = file_of(fh);
+  if (const Err e = check_size(file, size); e != Err::ok) return e;
+  const bool is_mine = file.comm->rank == 0;
+  const int reason = is_mine ? errno_of(ftruncate(file.storage.descriptor(), size)) : 0;
+  return agree(file, reason, "could not set the size of");
+}
+
+Err file_preallocate(File& fh, MPI_Offset size) noexcept {
+  const OpenFile& file = file_of(fh);
+  if (const Err e = check_size(file, size); e != Err::ok) return e;
+  const int reason = file.comm->rank == 0 ? preallocate(file.storage, size) : 0;
+  return agree(file, reason, "could not preallocate");
+}
+
+Err file_get_size(File& fh, MPI_Offset* size) noexcept {
+  const OpenFile& file = file_of(fh);
+  const std::int64_t bytes = file.storage.size();
+  if (bytes < 0) return file.error(errno, "could not find the size of");
+  *size = bytes;
+  return Err::ok;
+}
+
+Err file_get_group(File& fh, Group** group) noexcept {
+  *group = Ref<Group>(file_of(fh).comm->group).detach();
+  return Err::ok;
+}
+
+Err file_get_amode(File& fh, int* amode) noexcept {
+  *amode = file_of(fh).amode;
+  return Err::ok;
+}
+
+Err file_set_info(File& fh, Info* info) noexcept {
+  set_hints(file_of(fh), info);
+  return Err::ok;
+}
+
+Err file_get_info(File& fh, Info** info_used) noexcept {
+  *info_used = file_of(fh).info->copy().detach();
+  return Err::ok;
+}
+
+Err file_set_atomicity(File& fh, bool flag) noexcept {
+  OpenFile& file = file_of(fh);
+  if (const Err e = check_same(file, flag, "flag"); e != Err::ok) return e;
+  file.is_atomic = flag;
+  return Err::ok;
+}
+
+Err file_get_atomicity(File& fh, int* flag) noexcept {
+  *flag = file_of(fh).is_atomic;
+  return Err::ok;
+}
+
+Err file_sync(File& fh) noexcept {
+  OpenFile& file = file_of(fh);
+  return agree(file, sync_storage(file), "could not write to the disk what is new in");
+}
+
+}  // namespace dunlin::io

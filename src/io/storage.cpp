@@ -1,0 +1,355 @@
+#include "io/storage.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <memory>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/variable.hpp"
+#include "datatype/copy.hpp"
+#include "datatype/cursor.hpp"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14; older headers lack it
+#endif
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+namespace dunlin::io {
+namespace {
+
+// Measured by docs/files.md: a system call costs as much as copying these bytes.
+IntVariable sieve_bytes{"FILE_SIEVE_BYTES", 1536, "bytes",
+                        "runs of a file up to this length on average are not read or written one by one", 0};
+IntVariable sieve_distance{"FILE_SIEVE_DISTANCE", 8192, "bytes",
+                           "the same only where they begin at most so far apart on average", 0};
+IntVariable window_bytes{"FILE_WINDOW_BYTES",
+                         1 << 20,
+                         "bytes",
+                         "of a file that are read or mapped at once where its runs are short",
+                         4096,
+                         1 << 30};
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kPieces = 256;            // listed at once
+constexpr std::size_t kPieceBytes = 512;        // shorter pieces of memory are packed
+constexpr std::size_t kPackBytes = 256 << 10;   // at once
+constexpr std::size_t kCallBytes = 0x7ffff000;  // the kernel moves no more in one call
+
+static_assert(kPieces <= IOV_MAX);
+
+/// Memory for a part of the file; a thread keeps what it has had.
+std::byte* scratch(std::size_t bytes) noexcept {
+  static thread_local std::unique_ptr<std::byte[]> memory;
+  static thread_local std::size_t size = 0;
+  if (bytes > size) {
+    memory.reset(new std::byte[bytes]);
+    size = bytes;
+  }
+  return memory.get();
+}
+
+/// Whether a store into a mapping of such a file is at once seen by every process that reads it.
+bool is_local(int descriptor) noexcept {
+  struct statfs system;
+  if (fstatfs(descriptor, &system) != 0) return false;
+  switch (unsigned(system.f_type)) {
+    case TMPFS_MAGIC:
+    case RAMFS_MAGIC:
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Notes the error that errno names.
+bool fails(Outcome& outcome, std::int64_t offset) noexcept {
+  outcome.reason = errno;
+  outcome.offset = offset;
+  return false;
+}
+
+/// One call of the kernel that moves something; 0 at the end of the file, -1 with errno.
+ssize_t move_some(int descriptor, Direction direction, const iovec* pieces, int count,
+                  std::int64_t offset) noexcept {
+  for (;;) {
+    const ssize_t moved = direction == Direction::read ? preadv(descriptor, pieces, count, offset)
+                                                       : pwritev(descriptor, pieces, count, offset);
+    if (moved >= 0 || errno != EINTR) return moved;
+  }
+}
+
+/// All bytes, in as many calls as it takes; fewer only at the end of the file or with an error.
+std::size_t move_all(int descriptor, Direction direction, std::byte* at, std::size_t bytes,
+                     std::int64_t offset, Outcome& outcome) noexcept {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const iovec rest{at + done, std::min(bytes - done, kCallBytes)};
+    const ssize_t moved = move_some(descriptor, direction, &rest, 1, offset + std::int64_t(done));
+    if (moved < 0) fails(outcome, offset + std::int64_t(done));
+    if (moved <= 0) break;
+    done += std::size_t(moved);
+  }
+  return done;
+}
+
+}  // namespace
+
+Storage::Storage(Storage&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), can_map_(other.can_map_) {}
+
+Storage& Storage::operator=(Storage&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(can_map_, other.can_map_);
+  return *this;
+}
+
+Storage::~Storage() { close(); }
+
+int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
+  DUNLIN_ASSERT(!is_open());
+  const bool is_write_only = (flags & O_ACCMODE) == O_WRONLY;
+  const auto open_as = [&](int access) {
+    return ::open(name, (flags & ~O_ACCMODE) | access | O_CLOEXEC, permissions);
+  };
+  // A mapping wants to read, too.
+  descriptor_ = open_as(is_write_only ? O_RDWR : flags & O_ACCMODE);
+  bool is_readable = (flags & O_ACCMODE) != O_RDONLY;
+  if (descriptor_ < 0 && is_write_only && (errno == EACCES || errno == EPERM)) {
+    is_readable = false;
+    descriptor_ = open_as(O_WRONLY);
+  }
+  if (descriptor_ < 0) return errno;
+  can_map_ = is_readable && is_local(descriptor_);
+  return 0;
+}
+
+int Storage::close() noexcept {
+  if (descriptor_ < 0) return 0;
+  return ::close(std::exchange(descriptor_, -1)) == 0 ? 0 : errno;
+}
+
+std::int64_t Storage::size() const noexcept {
+  struct stat status;
+  return fstat(descriptor_, &status) == 0 ? std::int64_t(status.st_size) : -1;
+}
+
+/// Waits until no other open file holds a lock there.
+bool Storage::lock(short kind, std::int64_t from, std::int64_t to) const noexcept {
+  struct flock range = {};
+  range.l_type = kind;
+  range.l_whence = SEEK_SET;
+  range.l_start = from;
+  range.l_len = to - from;
+  int result;
+  do result = fcntl(descriptor_, F_OFD_SETLKW, &range);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+Outcome Storage::move(const Access& access) const noexcept {
+  const auto bytes = std::int64_t(access.memory.bytes());
+  if (!access.is_atomic || bytes == 0) return move_runs(access);
+  const std::int64_t from = access.file.offset_of(access.position);
+  const std::int64_t to = access.file.end_of(access.position, bytes);
+  Outcome outcome;
+  if (!lock(access.direction == Direction::read ? F_RDLCK : F_WRLCK, from, to)) {
+    fails(outcome, from);
+    return outcome;
+  }
+  outcome = move_runs(access);
+  lock(F_UNLCK, from, to);
+  return outcome;
+}
+
+Outcome Storage::move_runs(const Access& access) const noexcept {
+  Outcome outcome;
+  Cursor memory(access.memory.source());
+  const auto bytes = std::int64_t(memory.bytes());
+  if (access.file.is_contiguous()) {
+    if (bytes > 0)
+      move_run(access, memory, access.file.offset_of(access.position), std::size_t(bytes), outcome);
+    return outcome;
+  }
+  while (outcome.bytes < bytes) {
+    Piece runs[kPieces];
+    Cursor cursor = access.file.runs(access.position + outcome.bytes);
+    const std::size_t n = cursor.pieces(runs, std::size_t(bytes - outcome.bytes));
+    const auto listed = std::int64_t(cursor.position()) - access.position - outcome.bytes;
+    const auto offset_of = [&](std::size_t i) { return reinterpret_cast<std::int64_t>(runs[i].address); };
+    const std::int64_t span = offset_of(n - 1) + std::int64_t(runs[n - 1].bytes) - offset_of(0);
+    const bool are_short = n > 1 && listed <= sieve_bytes.get() * std::int64_t(n) &&
+                           span <= sieve_distance.get() * std::int64_t(n);
+    if (are_short && access.file.is_monotonic()) {
+      if (!sieve(access, bytes, outcome)) return outcome;
+      continue;
+    }
+    memory.seek(std::size_t(outcome.bytes));
+    for (std::size_t i = 0; i < n; ++i)
+      if (!move_run(access, memory, offset_of(i), runs[i].bytes, outcome)) return outcome;
+  }
+  return outcome;
+}
+
+/// One run of the file; false where it is not all there.  `memory` stands at its first byte, and goes on.
+bool Storage::move_run(const Access& access, Cursor& memory, std::int64_t offset, std::size_t bytes,
+                       Outcome& outcome) const noexcept {
+  if (access.memory.is_contiguous()) {
+    const std::size_t moved =
+        move_all(descriptor_, access.direction, access.memory.at + memory.position(), bytes, offset, outcome);
+    memory.seek(memory.position() + moved);
+    outcome.bytes += std::int64_t(moved);
+    return moved == bytes;
+  }
+  return move_pieces(access, memory, offset, bytes, outcome);
+}
+
+/// The same between a run of the file and many pieces of memory.
+bool Storage::move_pieces(const Access& access, Cursor& memory, std::int64_t offset, std::size_t bytes,
+                          Outcome& outcome) const noexcept {
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t begin = memory.position();
+    Piece pieces[kPieces];
+    const std::size_t n = memory.pieces(pieces, std::min(bytes - done, kCallBytes));
+    std::size_t moved = 0;
+    if (memory.position() - begin >= n * kPieceBytes) {
+      iovec vectors[kPieces];
+      for (std::size_t i = 0; i < n; ++i) vectors[i] = {pieces[i].address, pieces[i].bytes};
+      const std::int64_t at = offset + std::int64_t(done);
+      const ssize_t result = move_some(descriptor_, access.direction, vectors, int(n), at);
+      if (result < 0) return fails(outcome, at);
+      moved = std::size_t(result);
+      memory.seek(begin + moved);
+    } else {
+      memory.seek(begin);
+      const std::size_t wanted = std::min(bytes - done, kPackBytes);
+      std::byte* const packed = scratch(kPackBytes);
+      const bool is_write = access.direction == Direction::write;
+      if (is_write) memory.pack(packed, wanted);
+      moved = move_all(descriptor_, access.direction, packed, wanted, offset + std::int64_t(done), outcome);
+      if (is_write)
+        memory.seek(begin + moved);
+      else
+        memory.unpack(packed, moved);
+      if (outcome.reason != 0) {
+        outcome.bytes += std::int64_t(moved);
+        return false;
+      }
+    }
+    if (moved == 0) return false;
+    done += moved;
+    outcome.bytes += std::int64_t(moved);
+  }
+  return true;
+}
+
+/// Short runs: the next window of the file; `bytes` of the access in all.
+bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) const noexcept {
+  const std::int64_t position = access.position + outcome.bytes, end = access.position + bytes;
+  const std::int64_t low = access.file.offset_of(position);
+  const std::int64_t next = std::min(access.file.position_at(low + window_bytes.get()), end);
+  DUNLIN_ASSERT(next > position);
+  if (access.direction == Direction::read) return read_window(access, low, next - position, outcome);
+  if (can_map_ && try_write_window(access, low, next - position, outcome)) return true;
+  if (outcome.reason != 0) return false;
+  Cursor memory(access.memory.source()), cursor = access.file.runs(position);
+  memory.seek(std::size_t(outcome.bytes));
+  for (std::int64_t left = next - position; left > 0;) {
+    Piece run;
+    cursor.pieces({&run, 1}, std::size_t(left));
+    left -= std::int64_t(run.bytes);
+    if (!move_run(access, memory, reinterpret_cast<std::int64_t>(run.address), run.bytes, outcome))
+      return false;
+  }
+  return true;
+}
+
+bool Storage::read_window(const Access& access, std::int64_t low, std::int64_t bytes,
+                          Outcome& outcome) const noexcept {
+  const std::int64_t position = access.position + outcome.bytes;
+  const auto span = std::size_t(access.file.end_of(position, bytes) - low);
+  std::byte* const window = scratch(span);
+  const std::size_t there = move_all(descriptor_, Direction::read, window, span, low, outcome);
+  std::int64_t found = bytes;
+  if (there < span) found = std::min(access.file.position_at(low + std::int64_t(there)) - position, bytes);
+  copy_between(access.file.source(window - low), std::size_t(position), access.memory.target(),
+               std::size_t(outcome.bytes), std::size_t(found));
+  outcome.bytes += found;
+  return found == bytes;
+}
+
+/// Stores through a mapping.  False without an error: this window has to be written in another way.
+bool Storage::try_write_window(const Access& access, std::int64_t low, std::int64_t bytes,
+                               Outcome& outcome) const noexcept {
+  const std::int64_t position = access.position + outcome.bytes;
+  const std::int64_t high = access.file.end_of(position, bytes);
+  if (high > size()) {
+    // Never makes the file shorter, whatever others do; and no page is missing when it is stored to.
+    if (fallocate(descriptor_, 0, low, high - low) != 0) {
+      if (errno != EOPNOTSUPP && errno != EINTR) fails(outcome, low);
+      return false;
+    }
+  }
+  const std::int64_t page = low & -std::int64_t(kPageBytes);
+  const auto length = std::size_t(high - page);
+  void* const mapped = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, page);
+  if (mapped == MAP_FAILED) return false;
+  // Whatever is wrong with a page shows here as an error, not as a signal at the store.
+  const bool is_there = madvise(mapped, length, MADV_POPULATE_WRITE) == 0;
+  if (is_there) {
+    copy_between(access.memory.source(), std::size_t(outcome.bytes),
+                 access.file.target(static_cast<std::byte*>(mapped) - page), std::size_t(position),
+                 std::size_t(bytes));
+    outcome.bytes += bytes;
+  }
+  munmap(mapped, length);
+  return is_there;
+}
+
+Err error_of(int reason) noexcept {
+  switch (reason) {
+    case ENOENT:
+      return Err::no_such_file;
+    case EEXIST:
+      return Err::file_exists;
+    case EACCES:
+    case EPERM:
+      return Err::access;
+    case EROFS:
+      return Err::read_only;
+    case ENOSPC:
+      return Err::no_space;
+    case EDQUOT:
+      return Err::quota;
+    case EBUSY:
+    case ETXTBSY:
+      return Err::file_in_use;
+    case ENAMETOOLONG:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+      return Err::bad_file;
+    case ENOMEM:
+      return Err::no_mem;
+    default:
+      return Err::io;
+  }
+}
+
+}  // namespace dunlin::io

@@ -1,0 +1,65 @@
+#include "io/tiling.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace dunlin::io {
+namespace {
+
+std::byte* at_offset(std::byte* base, std::int64_t offset) noexcept {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + std::uintptr_t(offset));
+}
+
+}  // namespace
+
+Tiling::Tiling(std::int64_t displacement, const Datatype& type) noexcept
+    : displacement_(displacement), type_(&type) {
+  const std::int64_t step = std::max({type.extent(), type.size(), type.true_extent(), std::int64_t{1}});
+  const std::int64_t room = INT64_MAX / 2 - std::min(displacement, INT64_MAX / 2);
+  count_ = type.size() == 0 ? 0 : std::max(room / step, std::int64_t{1});
+  is_monotonic_ = type.extent() >= type.true_extent();
+}
+
+Cursor Tiling::runs(std::int64_t position) const noexcept {
+  Cursor cursor(*type_, count_, at_offset(nullptr, displacement_));
+  cursor.seek(std::size_t(position));
+  return cursor;
+}
+
+std::int64_t Tiling::offset_of(std::int64_t position) const noexcept {
+  if (is_empty()) return displacement_;
+  if (is_contiguous()) return displacement_ + position;
+  Piece first;
+  Cursor cursor = runs(position);
+  const std::size_t found = cursor.pieces({&first, 1}, 1);
+  DUNLIN_ASSERT(found == 1);
+  return std::int64_t(reinterpret_cast<std::uintptr_t>(first.address));
+}
+
+std::int64_t Tiling::position_at(std::int64_t offset) const noexcept {
+  if (is_empty() || offset <= displacement_) return 0;
+  if (is_contiguous()) return offset - displacement_;
+  const std::int64_t tile = (offset - displacement_) / std::max(type_->extent(), std::int64_t{1});
+  // The data of a tile may begin behind its lower bound: the answer is in this tile or the one before.
+  std::int64_t low = std::max(tile - 1, std::int64_t{0}) * type_->size();
+  std::int64_t high = std::min(tile + 1, count_) * type_->size();
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (offset_of(middle) < offset)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+Source Tiling::source(std::byte* at) const noexcept {
+  return source_of(*type_, at_offset(at, displacement_), count_);
+}
+
+Target Tiling::target(std::byte* at) const noexcept {
+  return target_of(*type_, at_offset(at, displacement_), count_);
+}
+
+}  // namespace dunlin::io

@@ -1,0 +1,249 @@
+#include "io/transfer.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "base/assert.hpp"
+#include "base/variable.hpp"
+#include "coll/agree.hpp"
+#include "io/collective.hpp"
+#include "io/worker.hpp"
+#include "object/error_origin.hpp"
+#include "object/status.hpp"
+#include "progress/engine.hpp"
+#include "protocol/messaging.hpp"
+
+namespace dunlin::io {
+namespace {
+
+IntVariable background_bytes{"FILE_BACKGROUND_BYTES", 64 << 10, "bytes",
+                             "nonblocking accesses to files from this length on are done by a thread", 0};
+
+/// One call on its way: its checks, its place in the file, and the conversion of its data.
+class Transfer {
+ public:
+  Err prepare(OpenFile& file, const Call& call) noexcept;
+  const Access& access() const noexcept { return access_; }
+  OpenFile& file() const noexcept { return *file_; }
+  /// What the program hears of it.
+  Err finish(const Outcome& outcome, Completion& completion) noexcept;
+
+ private:
+  Err check(const OpenFile& file, const Call& call) const noexcept;
+  Err find_length(const View& view, const Call& call) noexcept;
+  Err find_place(OpenFile& file, const Call& call) noexcept;
+  Err convert_for_file(const View& view, const Call& call) noexcept;
+
+  Ref<OpenFile> file_;
+  Ref<Datatype> type_, filetype_;  // `access_` names them
+  const Representation* representation_ = nullptr;
+  coll::Block program_;             // the program's buffer
+  std::int64_t element_bytes_ = 0;  // of an element of its type, in the file
+  std::int64_t etypes_ = 0;         // the length of the access
+  std::unique_ptr<std::byte[]> converted_;
+  Access access_;
+};
+
+Err Transfer::check(const OpenFile& file, const Call& call) const noexcept {
+  if (call.direction == Direction::read && !file.can_read())
+    return fail(Err::access, "\"%s\" was opened with MPI_MODE_WRONLY, so it cannot be read",
+                file.name.c_str());
+  if (call.direction == Direction::write && !file.can_write())
+    return fail(Err::read_only, "\"%s\" was opened with MPI_MODE_RDONLY, so it cannot be written",
+                file.name.c_str());
+  if (file.is_sequential() && call.pointer != Pointer::shared)
+    return fail(Err::unsupported_operation,
+                "\"%s\" was opened with MPI_MODE_SEQUENTIAL: only the shared pointer may be used",
+                file.name.c_str());
+  if (call.pointer == Pointer::none && call.offset < 0)
+    return fail(Err::arg, "argument offset is %lld; it must not be negative", (long long)call.offset);
+  return Err::ok;
+}
+
+Err Transfer::find_length(const View& view, const Call& call) noexcept {
+  if (const Err e = view.representation->size_in_file(*call.type, &element_bytes_); e != Err::ok) return e;
+  std::int64_t bytes = 0, end = 0;
+  const bool is_too_long = __builtin_mul_overflow(call.count, element_bytes_, &bytes) ||
+                           __builtin_mul_overflow(call.offset, view.etype_bytes, &end) ||
+                           __builtin_add_overflow(end, bytes, &end);
+  if (is_too_long) return fail(Err::arg, "the access would reach beyond 2^63 bytes of the file");
+  if (bytes == 0) return Err::ok;
+  if (view.tiling.is_empty()) return fail(Err::type, "the filetype of the view has no data");
+  if (bytes % view.etype_bytes != 0)
+    return fail(Err::io, "%lld bytes are no whole number of etypes of %lld bytes", (long long)bytes,
+                (long long)view.etype_bytes);
+  etypes_ = bytes / view.etype_bytes;
+  return Err::ok;
+}
+
+/// Moves the pointer by the length of the access, whatever comes of it (MPI 5.0, 14.4.1).
+Err Transfer::find_place(OpenFile& file, const Call& call) noexcept {
+  std::int64_t offset = call.offset;
+  if (call.pointer == Pointer::individual) {
+    offset = file.pointer;
+    file.pointer += etypes_;
+  } else if (call.way == Way::ordered) {
+    Comm& comm = *file.comm;
+    const std::vector<std::int64_t> lengths = coll::gather_all(comm, etypes_);
+    std::int64_t before = 0, all = 0;
+    for (int rank = 0; rank < comm.size; ++rank) {
+      if (rank == comm.rank) before = all;
+      all += lengths[std::size_t(rank)];
+    }
+    Err error = Err::ok;
+    if (comm.rank == 0) error = add_to_shared_pointer(file, all, &offset);
+    const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
+    if (const Err e = coll::bcast(&offset, sizeof offset, byte, 0, comm); e != Err::ok) return e;
+    if (error != Err::ok) return error;
+    offset += before;
+  } else if (call.pointer == Pointer::shared) {
+    if (const Err e = add_to_shared_pointer(file, etypes_, &offset); e != Err::ok) return e;
+  }
+  access_.position = file.view.position_of(offset);
+  return Err::ok;
+}
+
+Err Transfer::convert_for_file(const View& view, const Call& call) noexcept {
+  if (representation_->is_native()) return Err::ok;
+  const std::int64_t bytes = call.count * element_bytes_;
+  converted_.reset(new (std::nothrow) std::byte[std::size_t(bytes)]);
+  if (!converted_) return fail(Err::no_mem, "no memory for %lld bytes to convert", (long long)bytes);
+  access_.memory = coll::Block::of_bytes(converted_.get(), std::size_t(bytes));
+  if (call.direction == Direction::read) return Err::ok;
+  return view.representation->write(call.buffer, call.count, *call.type, converted_.get());
+}
+
+Err Transfer::prepare(OpenFile& file, const Call& call) noexcept {
+  const View& view = file.view;
+  file_ = Ref<OpenFile>(&file);
+  type_ = Ref<Datatype>(const_cast<Datatype*>(call.type));
+  filetype_ = view.filetype_in_file;
+  representation_ = view.representation;
+  access_ = {call.direction, {}, view.tiling, 0, file.is_atomic};
+  Err error = check(file, call);
+  if (error == Err::ok) error = find_length(view, call);
+  if (error == Err::ok) {
+    program_ = access_.memory = {static_cast<std::byte*>(call.buffer), call.count, call.type};
+    error = convert_for_file(view, call);
+  }
+  if (error != Err::ok) {
+    etypes_ = 0;  // the others of a collective call need not wait for ever
+    access_.memory = {};
+    if (call.way != Way::ordered) return error;
+  }
+  if (call.direction == Direction::write && etypes_ > 0) file.has_written = true;
+  const Err place = find_place(file, call);
+  return error != Err::ok ? error : place;
+}
+
+Err Transfer::finish(const Outcome& outcome, Completion& completion) noexcept {
+  std::int64_t elements = element_bytes_ > 0 ? outcome.bytes / element_bytes_ : 0;
+  completion.bytes = std::uint64_t(outcome.bytes);
+  if (!representation_->is_native()) {
+    completion.bytes = std::uint64_t(elements * program_.type->size());
+    if (access_.direction == Direction::read && elements > 0)
+      if (const Err e = representation_->read(program_.at, elements, *program_.type, converted_.get());
+          e != Err::ok)
+        return e;
+  }
+  if (outcome.reason == 0) return Err::ok;
+  const bool is_read = access_.direction == Direction::read;
+  return file_->error(outcome.reason, is_read ? "could not read" : "could not write", outcome.offset);
+}
+
+/// A nonblocking access.
+class FileRequest final : public Request, public progress::Pollable {
+ public:
+  Err prepare(OpenFile& opened, const Call& call) noexcept {
+    if (const Err e = transfer_.prepare(opened, call); e != Err::ok) return e;
+    hold(*opened.comm);
+    has_own_status = true;  // and an own error handler
+    return Err::ok;
+  }
+  void run() noexcept {
+    job_.storage = &transfer_.file().storage;
+    job_.access = transfer_.access();
+    job_.sleeper = comm->messaging->peers.shared_memory();
+    if (std::int64_t(job_.access.memory.bytes()) < background_bytes.get()) {
+      job_.outcome = job_.storage->move(job_.access);
+      return end();
+    }
+    comm->engine->add(*this);
+    hand_over(job_);
+  }
+  Pollable::Outcome poll() noexcept override {
+    if (!job_.is_done.load(std::memory_order_acquire)) return Pollable::Outcome::idle;  // W2 (pairs with W1)
+    end();
+    return Pollable::Outcome::finished;
+  }
+  Err query(void* status) noexcept override {
+    set_status(status, completion);
+    return completion.error;
+  }
+  Err reported() noexcept override {
+    if (completion.error != Err::ok) set_error_origin(&transfer_.file());
+    return Err::ok;
+  }
+  void explain(WaitReason& reason) const noexcept override {
+    std::snprintf(reason.what, sizeof reason.what, "an access to the file \"%.60s\"",
+                  transfer_.file().name.c_str());
+  }
+
+ private:
+  ~FileRequest() override = default;
+  void end() noexcept {
+    completion.error = transfer_.finish(job_.outcome, completion);
+    finish();  // may be the end of this object
+  }
+  Transfer transfer_;
+  Job job_;
+};
+
+}  // namespace
+
+Err do_now(OpenFile& file, const Call& call, MPI_Status* status) noexcept {
+  Transfer transfer;
+  const Err error = transfer.prepare(file, call);
+  if (call.way == Way::independent && error != Err::ok) return error;
+  const Access& access = transfer.access();
+  const Outcome outcome =
+      call.way == Way::independent ? file.storage.move(access) : move_together(file, access);
+  if (error != Err::ok) return error;
+  Completion completion;
+  const Err end = transfer.finish(outcome, completion);
+  set_status(status, completion);
+  return end;
+}
+
+Err begin(OpenFile& file, const Call& call, Request** request) noexcept {
+  auto made = Ref<FileRequest>::adopt(new FileRequest);
+  if (const Err e = made->prepare(file, call); e != Err::ok) return e;
+  made->run();
+  *request = made.detach();
+  return Err::ok;
+}
+
+Err begin_split(OpenFile& file, const Call& call, const char* name) noexcept {
+  if (file.split)
+    return fail(Err::other, "%s has not been followed by its end: a file has one split collective at a time",
+                file.split_call);
+  Request* request = nullptr;
+  if (const Err e = begin(file, call, &request); e != Err::ok) return e;
+  file.split = Ref<Request>::adopt(request);
+  file.split_call = name;
+  return Err::ok;
+}
+
+Err end_split(OpenFile& file, const char* name, MPI_Status* status) noexcept {
+  if (!file.split) return fail(Err::other, "there was no %s before", name);
+  if (std::strcmp(file.split_call, name) != 0)
+    return fail(Err::other, "the split collective under way was begun by %s", file.split_call);
+  const Ref<Request> request = std::move(file.split);
+  file.comm->engine->wait(*request);
+  set_status(status, request->completion);
+  return request->completion.error;
+}
+
+}  // namespace dunlin::io

@@ -1,0 +1,149 @@
+// Views (MPI 5.0, 14.3 and 14.5).
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include "coll/agree.hpp"
+#include "datatype/layout.hpp"
+#include "io/file.hpp"
+#include "io/functions.hpp"
+
+namespace dunlin::io {
+namespace {
+
+/// Whether nested loops visit memory forwards, without overlap.
+bool is_forward(const datatype::Strided& s) noexcept {
+  std::int64_t reach = s.block;
+  for (int i = 0; i < s.dimensions; ++i) {
+    const datatype::Dimension& loop = s.dimension[i];
+    if (loop.count > 1 && loop.stride < reach) return false;
+    reach += (loop.count - 1) * loop.stride;
+  }
+  return true;
+}
+
+/// Displacements must not be negative, nor decrease; what is written must not overlap.
+Err check_order(const Datatype& type, bool may_overlap, const char* argument) noexcept {
+  if (type.size() > 0 && type.true_lower_bound() < 0)
+    return fail(Err::io, "argument %s has data before its beginning", argument);
+  if (type.extent() < 0) return fail(Err::io, "argument %s has a negative extent", argument);
+  const datatype::Layout& layout = type.layout();
+  if (layout.form == datatype::Layout::Form::strided && is_forward(layout.strided)) return Err::ok;
+  Cursor cursor(type, 1, nullptr);
+  std::uintptr_t begin = 0, end = 0;
+  Piece pieces[64];
+  while (const std::size_t n = cursor.pieces(pieces, cursor.remaining()))
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto at = reinterpret_cast<std::uintptr_t>(pieces[i].address);
+      if (at < begin) return fail(Err::io, "the displacements of argument %s decrease", argument);
+      if (at < end && !may_overlap)
+        return fail(Err::io, "argument %s overlaps itself, and the file may be written", argument);
+      begin = at;
+      end = at + pieces[i].bytes;
+    }
+  return Err::ok;
+}
+
+Err check_types(const OpenFile& file, const Datatype& etype, const Datatype& filetype) noexcept {
+  if (etype.size() > 0 ? filetype.size() % etype.size() != 0 : filetype.size() > 0)
+    return fail(Err::type,
+                "argument filetype has %lld bytes of data, which are no whole number of etypes of %lld",
+                (long long)filetype.size(), (long long)etype.size());
+  if (const Err e = check_order(etype, !file.can_write(), "etype"); e != Err::ok) return e;
+  return check_order(filetype, !file.can_write(), "filetype");
+}
+
+/// Where it begins: MPI_DISPLACEMENT_CURRENT is the place of the shared pointer.
+Err find_displacement(OpenFile& file, std::int64_t wanted, std::int64_t* displacement) noexcept {
+  *displacement = wanted;
+  if (wanted == MPI_DISPLACEMENT_CURRENT) {
+    if (!file.is_sequential())
+      return fail(Err::arg, "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL");
+    std::int64_t offset = 0;
+    if (const Err e = read_shared_pointer(file, &offset); e != Err::ok) return e;
+    *displacement = file.view.tiling.offset_of(file.view.position_of(offset));
+  }
+  if (*displacement >= 0) return Err::ok;
+  return fail(Err::arg, "argument disp is %lld; it must not be negative", (long long)wanted);
+}
+
+Err make_view(OpenFile& file, std::int64_t disp, Datatype& etype, Datatype& filetype, const char* datarep,
+              View* view) noexcept {
+  if (const Err e = find_displacement(file, disp, &view->displacement); e != Err::ok) return e;
+  if (const Err e = check_types(file, etype, filetype); e != Err::ok) return e;
+  view->representation = Representation::find(datarep);
+  if (!view->representation)
+    return fail(Err::unsupported_datarep, "there is no data representation \"%.60s\"", datarep);
+  view->etype = Ref<Datatype>(&etype);
+  view->filetype = Ref<Datatype>(&filetype);
+  if (const Err e = view->representation->type_in_file(filetype, &view->filetype_in_file); e != Err::ok)
+    return e;
+  if (const Err e = view->representation->size_in_file(etype, &view->etype_bytes); e != Err::ok) return e;
+  if (view->etype_bytes == 0) view->etype_bytes = 1;
+  view->tiling = Tiling(view->displacement, *view->filetype_in_file);
+  return Err::ok;
+}
+
+/// What has to be the same on all ranks.
+struct Said {
+  Err error;
+  std::int64_t etype_bytes;
+  std::size_t representation;
+};
+
+Datatype& dup_for_program(const Ref<Datatype>& type) noexcept { return *Ref<Datatype>(type).detach(); }
+
+}  // namespace
+
+View plain_view() noexcept {
+  auto& byte = *from_handle<Datatype>(MPI_BYTE);
+  View view;
+  view.etype = view.filetype = view.filetype_in_file = Ref<Datatype>(&byte);
+  view.representation = Representation::find("native");
+  view.tiling = Tiling(0, byte);
+  return view;
+}
+
+Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype, const char* datarep,
+                  Info* info) noexcept {
+  OpenFile& file = file_of(fh);
+  Comm& comm = *file.comm;
+  View view;
+  const Err error = make_view(file, disp, etype, filetype, datarep, &view);
+  const Said mine{error, view.etype_bytes, std::hash<std::string_view>()(datarep)};
+  const std::vector<Said> all = coll::gather_all(comm, mine);
+  if (error != Err::ok) return error;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].error != Err::ok)
+      return fail(all[rank].error, "rank %zu could not set its view of \"%s\"", rank, file.name.c_str());
+    if (all[rank].etype_bytes != mine.etype_bytes || all[rank].representation != mine.representation)
+      return fail(Err::not_same, "rank %zu gave another etype or data representation than rank %d", rank,
+                  comm.rank);
+  }
+  file.view = std::move(view);
+  file.pointer = 0;
+  set_hints(file, info);
+  Err reset = Err::ok;
+  if (comm.rank == 0) reset = write_shared_pointer(file, 0);
+  if (const Err e = coll::barrier(comm); e != Err::ok) return e;
+  return reset;
+}
+
+Err file_get_view(File& fh, MPI_Offset* disp, Datatype** etype, Datatype** filetype, char* datarep) noexcept {
+  const View& view = file_of(fh).view;
+  *disp = view.displacement;
+  *etype = &dup_for_program(view.etype);
+  *filetype = &dup_for_program(view.filetype);
+  std::strncpy(datarep, view.representation->name().c_str(), MPI_MAX_DATAREP_STRING - 1);
+  datarep[MPI_MAX_DATAREP_STRING - 1] = '\0';
+  return Err::ok;
+}
+
+Err file_get_type_extent(File& fh, const Datatype& datatype, std::int64_t* extent) noexcept {
+  Ref<Datatype> in_file;
+  const Err error = file_of(fh).view.representation->type_in_file(datatype, &in_file);
+  if (error == Err::ok) *extent = in_file->extent();
+  return error;
+}
+
+}  // namespace dunlin::io

@@ -1,0 +1,130 @@
+#include "io/storage.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "datatype/functions.hpp"
+
+namespace dunlin::io {
+namespace {
+
+class StorageTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    static const bool made = (init_predefined_datatypes(), true);
+    (void)made;
+    char name[] = "/dev/shm/dunlin-unit-XXXXXX";
+    const int descriptor = mkstemp(name);
+    ASSERT_GE(descriptor, 0);
+    ::close(descriptor);
+    name_ = name;
+    ASSERT_EQ(storage_.open(name, O_RDWR, 0666), 0);
+  }
+  void TearDown() override { unlink(name_.c_str()); }
+
+  static const Datatype& byte() { return *from_handle<Datatype>(MPI_BYTE); }
+  /// `count` blocks of `block` bytes, `stride` bytes apart.
+  static Ref<Datatype> vector(std::int64_t count, std::int64_t block, std::int64_t stride) {
+    Datatype* made = nullptr;
+    EXPECT_EQ(datatype::type_vector(count, block, stride, byte(), true, &made), Err::ok);
+    made->set_committed();
+    return Ref<Datatype>::adopt(made);
+  }
+  static coll::Block block(std::vector<unsigned char>& data) {
+    return coll::Block::of_bytes(data.data(), data.size());
+  }
+  std::vector<unsigned char> all() {
+    std::vector<unsigned char> data(std::size_t(storage_.size()));
+    const Outcome outcome = storage_.move({Direction::read, block(data), Tiling(0, byte()), 0, false});
+    EXPECT_EQ(outcome.bytes, std::int64_t(data.size()));
+    return data;
+  }
+
+  std::string name_;
+  Storage storage_;
+};
+
+TEST_F(StorageTest, ShortAndLongRunsLieWhereTheViewSays) {
+  for (const std::int64_t run : {1, 8, 100, 5000}) {
+    const std::int64_t stride = 3 * run, count = 40000 / run;
+    std::vector<unsigned char> before(std::size_t(count * stride + 7), 0xaa), mine(std::size_t(count * run));
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<unsigned char>(i * 7 + i / 251);
+    ASSERT_EQ(storage_.move({Direction::write, block(before), Tiling(0, byte()), 0, false}).reason, 0);
+    const Ref<Datatype> type = vector(count, run, stride);
+    const Tiling view(7, *type);
+    const Outcome written = storage_.move({Direction::write, block(mine), view, 0, false});
+    ASSERT_EQ(written.bytes, std::int64_t(mine.size()));
+    const std::vector<unsigned char> now = all();
+    for (std::size_t i = 7; i < now.size(); ++i) {
+      const std::int64_t at = std::int64_t(i) - 7, in_run = at % stride;
+      const auto expected = in_run < run ? mine[std::size_t(at / stride * run + in_run)] : 0xaa;
+      ASSERT_EQ(now[i], expected) << "byte " << i << ", runs of " << run;
+    }
+    std::vector<unsigned char> again(mine.size());
+    EXPECT_EQ(storage_.move({Direction::read, block(again), view, 0, true}).bytes, std::int64_t(mine.size()));
+    EXPECT_EQ(again, mine);
+    EXPECT_EQ(ftruncate(storage_.descriptor(), 0), 0);
+  }
+}
+
+TEST_F(StorageTest, ReadingEndsWhereTheFileEnds) {
+  std::vector<unsigned char> data(1000, 1), read(4000);
+  ASSERT_EQ(storage_.move({Direction::write, block(data), Tiling(0, byte()), 0, false}).bytes, 1000);
+  EXPECT_EQ(storage_.move({Direction::read, block(read), Tiling(0, byte()), 900, false}).bytes, 100);
+  const Ref<Datatype> type = vector(4000, 1, 2);
+  EXPECT_EQ(storage_.move({Direction::read, block(read), Tiling(1, *type), 0, false}).bytes, 500);
+}
+
+TEST_F(StorageTest, ErrorsSayWhere) {
+  Storage closed;
+  EXPECT_EQ(closed.open("/no/such/folder/file", O_RDONLY, 0), ENOENT);
+  EXPECT_EQ(error_of(ENOENT), Err::no_such_file);
+  Storage full;
+  ASSERT_EQ(full.open("/dev/full", O_WRONLY, 0), 0);
+  std::vector<unsigned char> data(100);
+  const Outcome outcome = full.move({Direction::write, block(data), Tiling(0, byte()), 50, false});
+  EXPECT_EQ(outcome.reason, ENOSPC);
+  EXPECT_EQ(outcome.offset, 50);
+  EXPECT_EQ(error_of(outcome.reason), Err::no_space);
+}
+
+TEST_F(StorageTest, ThreadsUseOneFileAtOnce) {
+  const Ref<Datatype> type = vector(30000, 4, 16);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<unsigned char> mine(120000, static_cast<unsigned char>(t + 1)), read(120000);
+      const Tiling view(4 * t, *type);
+      EXPECT_EQ(storage_.move({Direction::write, block(mine), view, 0, false}).bytes, 120000);
+      EXPECT_EQ(storage_.move({Direction::read, block(read), view, 0, false}).bytes, 120000);
+      EXPECT_EQ(read, mine);
+    });
+  for (std::thread& each : threads) each.join();
+  const std::vector<unsigned char> now = all();
+  for (std::size_t i = 0; i < now.size(); ++i) ASSERT_EQ(now[i], i / 4 % 4 + 1);
+}
+
+TEST_F(StorageTest, PlacesAreFoundFromOffsets) {
+  const Ref<Datatype> type = vector(10, 3, 7);
+  const Tiling view(5, *type);
+  const std::int64_t extent = type->extent();
+  for (std::int64_t position = 0; position < 100; ++position) {
+    const std::int64_t tile = position / 30, in_tile = position % 30;
+    const std::int64_t expected = 5 + tile * extent + in_tile / 3 * 7 + in_tile % 3;
+    EXPECT_EQ(view.offset_of(position), expected);
+    EXPECT_EQ(view.position_at(expected), position);
+  }
+  EXPECT_EQ(view.position_at(0), 0);
+  EXPECT_EQ(view.position_at(5 + 3), 3);  // in a gap: the next
+}
+
+}  // namespace
+}  // namespace dunlin::io
