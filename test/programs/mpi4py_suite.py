@@ -23,7 +23,7 @@ MODULES = """address attributes buffer cco_buf cco_nb_buf cco_nb_vec cco_obj cco
 doc environ errhandler errorcode exceptions grequest group handle info mpiapi mpimem msgspec msgzero objmodel op p2p_buf
 p2p_buf_matched p2p_obj p2p_obj_matched pack package pickle request status threads toplevel util_dtlib util_pkl5
 util_pool cco_buf_inter cco_obj_inter cco_vec_inter cco_pr_buf cco_pr_vec
-cco_ngh_buf cco_ngh_obj cco_pr_ngh_buf comm_topo session rma rma_nb win util_sync""".split()
+cco_ngh_buf cco_ngh_obj cco_pr_ngh_buf comm_topo session rma rma_nb win util_sync file io subclass""".split()
 # Modules that do not run at every number of ranks.
 SIZES = {
     "util_pool": ("2,3,4,5", "alone it spawns its workers, and MPI_Comm_spawn is not there yet"),
@@ -31,15 +31,10 @@ SIZES = {
 }
 # Single tests (patterns of mpi4py's runner) left out of those modules, with the reason.
 TESTS_LEFT_OUT = {
-    "TestErrhandlerFile": "files are not there yet",
-    "testSafeFreeCreated": "makes a file",
 }
 LEFT_OUT = {
-    "subclass": "opens a file before its first test",
     "dynproc": "MPI_Comm_connect and MPI_Comm_join are not there yet",
     "spawn": "MPI_Comm_spawn is not there yet",
-    "file": "files are not there yet",
-    "io": "files are not there yet",
     "p2p_buf_part": "partitioned communication is not there yet",
     "ulfm": "fault tolerance (ULFM) is no part of MPI 5.0",
     "mpiabi": "looks for an installed libmpi_abi by itself, which is mpi4py 4.2's way",

@@ -130,8 +130,16 @@ extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) no
 }
 #pragma weak MPI_Error_string = PMPI_Error_string
 
-extern "C" int PMPI_File_call_errhandler(MPI_File, int) noexcept {
-  return unsupported_returned("MPI_File_call_errhandler");
+extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) noexcept {
+  constexpr const char* call = "MPI_File_call_errhandler";
+  BigLock::Guard guard;
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  File* const fh_object = from_handle<File>(fh);
+  if (is_bad_optional(fh_object, fh, MPI_FILE_NULL)) [[unlikely]]
+    return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const Err error = bindings::file_call_errhandler(fh_object, errorcode);
+  if (error != Err::ok) [[unlikely]] return raise(heard_by(fh_object), error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_File_call_errhandler = PMPI_File_call_errhandler
 
@@ -140,23 +148,46 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
   constexpr const char* call = "MPI_File_create_errhandler";
   BigLock::Guard guard;
   if (is_missing(reinterpret_cast<void*>(file_errhandler_fn))) [[unlikely]]
-    return bad_pointer(nullptr, "file_errhandler_fn", call);
-  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
+    return bad_pointer(&no_file(), "file_errhandler_fn", call);
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(&no_file(), "errhandler", call);
   Errhandler* errhandler_made = nullptr;
   const Err error = object::file_create_errhandler(file_errhandler_fn, &errhandler_made);
-  if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
+  if (error != Err::ok) [[unlikely]] return raise(&no_file(), error, call);
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
 #pragma weak MPI_File_create_errhandler = PMPI_File_create_errhandler
 
-extern "C" int PMPI_File_get_errhandler(MPI_File, MPI_Errhandler*) noexcept {
-  return unsupported_returned("MPI_File_get_errhandler");
+extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) noexcept {
+  constexpr const char* call = "MPI_File_get_errhandler";
+  BigLock::Guard guard;
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  File* const file_object = from_handle<File>(file);
+  if (is_bad_optional(file_object, file, MPI_FILE_NULL)) [[unlikely]]
+    return bad_handle(&no_file(), Err::file, file, "file", call);
+  if (is_missing(errhandler)) [[unlikely]] return bad_pointer(heard_by(file_object), "errhandler", call);
+  Errhandler* errhandler_made = nullptr;
+  const Err error = object::file_get_errhandler(file_object, &errhandler_made);
+  if (error != Err::ok) [[unlikely]] return raise(heard_by(file_object), error, call);
+  set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_File_get_errhandler = PMPI_File_get_errhandler
 
-extern "C" int PMPI_File_set_errhandler(MPI_File, MPI_Errhandler) noexcept {
-  return unsupported_returned("MPI_File_set_errhandler");
+extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) noexcept {
+  constexpr const char* call = "MPI_File_set_errhandler";
+  BigLock::Guard guard;
+  if (is_unusable()) [[unlikely]] return not_usable(call);
+  File* const file_object = from_handle<File>(file);
+  if (is_bad_optional(file_object, file, MPI_FILE_NULL)) [[unlikely]]
+    return bad_handle(&no_file(), Err::file, file, "file", call);
+  Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);
+  if (is_missing(errhandler_object)) [[unlikely]]
+    return bad_handle(heard_by(file_object), Err::errhandler, errhandler, "errhandler", call);
+  const Kept kept(file_object, errhandler_object);
+  const Err error = object::file_set_errhandler(file_object, *errhandler_object);
+  if (error != Err::ok) [[unlikely]] return raise(heard_by(file_object), error, call);
+  return MPI_SUCCESS;
 }
 #pragma weak MPI_File_set_errhandler = PMPI_File_set_errhandler
 

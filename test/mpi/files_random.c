@@ -1,0 +1,207 @@
+/* Random accesses against an array that holds what the file has to hold: views of random blocks, of which
+ * every rank has some, memory with gaps, every way to name a place, to work together and to wait.  Prints its
+ * seed where it fails. files_random [seed [rounds]] variants: none */
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { kBytes = 1 << 18, kBlocksMax = 600 };
+
+static unsigned long long state; /* the same on all ranks */
+
+static unsigned random_below(unsigned n) {
+  state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+  return (unsigned)(state >> 33) % n;
+}
+
+static unsigned char model[kBytes];
+static unsigned char buffer[2 * kBytes], wanted[2 * kBytes];
+static MPI_File file;
+static unsigned long seed;
+static int round_number;
+
+/* The file cut into blocks, each of one rank, or of nobody. */
+typedef struct {
+  int count, disp;
+  int owner[kBlocksMax], start[kBlocksMax], length[kBlocksMax];
+} Cut;
+
+static Cut cut_file(void) {
+  static const int lengths[] = {1, 3, 8, 64, 500, 4096, 20000};
+  const int longest = lengths[random_below(7)];
+  Cut cut = {0};
+  int at = cut.disp = (int)random_below(100);
+  while (cut.count < kBlocksMax) {
+    const int n = 1 + (int)random_below((unsigned)longest);
+    if (at + n > kBytes) break;
+    cut.owner[cut.count] = (int)random_below((unsigned)check_size + 1);
+    cut.start[cut.count] = at;
+    cut.length[cut.count++] = n;
+    at += n;
+  }
+  return cut;
+}
+
+static MPI_Datatype filetype_of(const Cut* cut, int rank, int* bytes) {
+  int lengths[kBlocksMax], starts[kBlocksMax], n = 0, i;
+  MPI_Datatype type;
+  for (*bytes = 0, i = 0; i < cut->count; ++i)
+    if (cut->owner[i] == rank) {
+      lengths[n] = cut->length[i];
+      starts[n++] = cut->start[i] - cut->disp;
+      *bytes += cut->length[i];
+    }
+  MPI_Type_indexed(n, lengths, starts, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+/* Bytes [skip, skip + n) of a rank's view, from or to `data`. */
+static void in_model(const Cut* cut, int rank, int skip, int n, unsigned char* data, int is_write) {
+  int i, j;
+  for (i = 0; i < cut->count && n > 0; ++i) {
+    if (cut->owner[i] != rank) continue;
+    for (j = 0; j < cut->length[i] && n > 0; ++j) {
+      if (skip > 0) {
+        --skip;
+        continue;
+      }
+      if (is_write)
+        model[cut->start[i] + j] = *data++;
+      else
+        *data++ = model[cut->start[i] + j];
+      --n;
+    }
+  }
+}
+
+static unsigned char byte_of(int rank, int i) {
+  return (unsigned char)(rank * 37 + i * 11 + round_number * 5);
+}
+
+/* One access of all ranks; `way` and `skip` are the same everywhere. */
+static void access_file(int is_write, int way, int skip, int n, void* data, int count, MPI_Datatype type) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status;
+  int got = -1;
+  if (way % 2) MPI_File_seek(file, skip, MPI_SEEK_SET);
+  switch (way + (is_write ? 100 : 0)) {
+    case 0:
+      MPI_File_read_at(file, skip, data, count, type, &status);
+      break;
+    case 1:
+      MPI_File_read(file, data, count, type, &status);
+      break;
+    case 2:
+      MPI_File_read_at_all(file, skip, data, count, type, &status);
+      break;
+    case 3:
+      MPI_File_read_all(file, data, count, type, &status);
+      break;
+    case 4:
+      MPI_File_iread_at(file, skip, data, count, type, &request);
+      break;
+    case 5:
+      MPI_File_iread_all(file, data, count, type, &request);
+      break;
+    case 6:
+      MPI_File_iread_at_all(file, skip, data, count, type, &request);
+      break;
+    case 7:
+      MPI_File_read_all_begin(file, data, count, type);
+      MPI_File_read_all_end(file, data, &status);
+      break;
+    case 100:
+      MPI_File_write_at(file, skip, data, count, type, &status);
+      break;
+    case 101:
+      MPI_File_write(file, data, count, type, &status);
+      break;
+    case 102:
+      MPI_File_write_at_all(file, skip, data, count, type, &status);
+      break;
+    case 103:
+      MPI_File_write_all(file, data, count, type, &status);
+      break;
+    case 104:
+      MPI_File_iwrite_at(file, skip, data, count, type, &request);
+      break;
+    case 105:
+      MPI_File_iwrite_all(file, data, count, type, &request);
+      break;
+    case 106:
+      MPI_File_iwrite_at_all(file, skip, data, count, type, &request);
+      break;
+    case 107:
+      MPI_File_write_all_begin(file, data, count, type);
+      MPI_File_write_all_end(file, data, &status);
+      break;
+  }
+  if (way >= 4 && way < 7) MPI_Wait(&request, &status);
+  MPI_Get_count(&status, MPI_BYTE, &got);
+  CHECK(got == n, "%d bytes, not %d; seed %lu, round %d, way %d", got, n, seed, round_number, way);
+}
+
+/* Some of each rank's view, in memory with gaps or without. */
+static void one_round(void) {
+  const int is_write = (int)random_below(2), way = (int)random_below(8), gap = (int)random_below(2);
+  const Cut cut = cut_file();
+  MPI_Datatype filetype, memory = MPI_BYTE;
+  int bytes, rank, i, all[64], skip[64];
+  MPI_File_set_atomicity(file, random_below(8) == 0);
+  for (rank = 0; rank < check_size; ++rank) {
+    const int owned = (filetype = filetype_of(&cut, rank, &bytes), MPI_Type_free(&filetype), bytes);
+    skip[rank] = owned > 0 ? (int)random_below((unsigned)owned) : 0;
+    all[rank] = owned > 0 ? (int)random_below((unsigned)(owned - skip[rank]) + 1) : 0;
+  }
+  filetype = filetype_of(&cut, check_rank, &bytes);
+  if (bytes > 0)
+    MPI_File_set_view(file, cut.disp, MPI_BYTE, filetype, "native", MPI_INFO_NULL);
+  else
+    MPI_File_set_view(file, cut.disp, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  const int n = all[check_rank], step = gap ? 2 : 1;
+  if (gap) {
+    MPI_Type_vector(n, 1, 2, MPI_BYTE, &memory);
+    MPI_Type_commit(&memory);
+  }
+  memset(buffer, 0xcd, sizeof buffer);
+  for (i = 0; is_write && i < n; ++i) buffer[i * step] = byte_of(check_rank, i);
+  access_file(is_write, way, skip[check_rank], n, buffer, gap ? 1 : n, memory);
+  if (is_write) {
+    for (rank = 0; rank < check_size; ++rank) {
+      for (i = 0; i < all[rank]; ++i) wanted[i] = byte_of(rank, i);
+      in_model(&cut, rank, skip[rank], all[rank], wanted, 1);
+    }
+  } else {
+    in_model(&cut, check_rank, skip[check_rank], n, wanted, 0);
+    for (i = 0; i < n; ++i)
+      CHECK(buffer[i * step] == wanted[i], "byte %d of %d: %d, not %d; seed %lu, round %d, way %d", i, n,
+            buffer[i * step], wanted[i], seed, round_number, way);
+  }
+  if (gap) MPI_Type_free(&memory);
+  MPI_Type_free(&filetype);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  char path[256];
+  int rounds = argc > 2 ? atoi(argv[2]) : 60;
+  check_start(&argc, &argv);
+  seed = argc > 1 && atol(argv[1]) ? (unsigned long)atol(argv[1]) : (unsigned long)getpid();
+  MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
+  state = seed;
+  snprintf(path, sizeof path, "/dev/shm/dunlin-files-random-%lu", seed);
+  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                MPI_INFO_NULL, &file);
+  CHECK(MPI_File_set_size(file, kBytes) == MPI_SUCCESS, " ");
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (round_number = 0; round_number < rounds; ++round_number) one_round();
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_read_at_all(file, 0, buffer, kBytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  CHECK(memcmp(buffer, model, kBytes) == 0, "seed %lu", seed);
+  MPI_File_close(&file);
+  return check_end();
+}
