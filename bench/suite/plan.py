@@ -371,6 +371,19 @@ def windows():
         )
 
 
+def files():
+    for ranks in (2, 4):
+        yield Experiment(
+            f"files{ranks}",
+            f"One file in memory, written and read by {ranks} ranks",
+            "files",
+            ("--sizes=8,64,4096", "--ms=60"),
+            ranks=ranks,
+            is_curve=False,
+            timeout_s=60,
+        )
+
+
 def programs():
     for ranks in (2, 4):
         yield Experiment(
@@ -448,7 +461,8 @@ def programs():
 
 
 def experiments():
-    return [*point_to_point(), *mechanisms(), *matching_and_overlap(), *processes(), *collectives(), *windows(), *programs()]
+    return [*point_to_point(), *mechanisms(), *matching_and_overlap(), *processes(), *collectives(), *windows(), *files(),
+            *programs()]
 
 
 def choose(only, is_quick, available):

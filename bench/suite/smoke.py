@@ -21,6 +21,7 @@ RUNS = [
     (3, "all_to_all", ["--sizes=8,70000", "--mode=off_cache", "--pool=4000000"]),
     (2, "strided", []),
     (2, "window", ["--sizes=8,70000"]),
+    (2, "files", ["--sizes=8,4096", "--mb=1"]),
     (2, "window", ["--sizes=8,70000", "--flavor=create"]),
     (2, "window", ["--sizes=8", "--flavor=dynamic"]),
     (2, "strided", ["--mode=fresh", "--layouts=column,structs"]),

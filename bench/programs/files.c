@@ -1,0 +1,156 @@
+// Writing and reading one file together: MB/s of all ranks.
+//
+// --patterns=contiguous,interleaved,...  contiguous: 8 MB a rank, one behind the other; plain: the same by
+//                      pwrite and pread; interleaved: the ranks' pieces in turn, collectively; strided: the
+//                      same, each rank alone; block: a block of a 3-D array of doubles, collectively; open:
+//                      MPI_File_open and MPI_File_close, us
+// --sizes=8,64,4096    bytes of a piece, for interleaved and strided
+// --mb=8               of a rank
+// --file=NAME          default /dev/shm/dunlin-bench-file
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sample.h"
+
+typedef struct {
+  const char* path;
+  MPI_File file;
+  int descriptor;
+  char* memory;
+  int bytes;
+  int is_read, is_collective;
+} Context;
+
+static void transfer(const Context* c) {
+  MPI_File_seek(c->file, 0, MPI_SEEK_SET);
+  if (c->is_collective && c->is_read)
+    MPI_File_read_all(c->file, c->memory, c->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  else if (c->is_collective)
+    MPI_File_write_all(c->file, c->memory, c->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  else if (c->is_read)
+    MPI_File_read(c->file, c->memory, c->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  else
+    MPI_File_write(c->file, c->memory, c->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+}
+
+static void repeat(long iterations, void* opaque) {
+  const Context* c = opaque;
+  for (long i = 0; i < iterations; ++i) {
+    transfer(c);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+static void repeat_plain(long iterations, void* opaque) {
+  const Context* c = opaque;
+  const off_t mine = (off_t)c->bytes * bench_rank;
+  for (long i = 0; i < iterations; ++i) {
+    for (ssize_t done = 0, n; done < c->bytes; done += n) {
+      n = c->is_read ? pread(c->descriptor, c->memory + done, (size_t)(c->bytes - done), mine + done)
+                     : pwrite(c->descriptor, c->memory + done, (size_t)(c->bytes - done), mine + done);
+      if (n <= 0) break;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+static void repeat_open(long iterations, void* opaque) {
+  Context* c = opaque;
+  for (long i = 0; i < iterations; ++i) {
+    MPI_File_open(MPI_COMM_WORLD, c->path, MPI_MODE_RDWR, MPI_INFO_NULL, &c->file);
+    MPI_File_close(&c->file);
+  }
+}
+
+/// Writes, then reads, and checks what was read.
+static void measure(Context* c, const char* pattern, double x, bench_work work) {
+  bench_fill(c->memory, (size_t)c->bytes, (unsigned)bench_rank + 1);
+  for (c->is_read = 0; c->is_read < 2; ++c->is_read) {
+    char series[64];
+    snprintf(series, sizeof series, "%s_%s", pattern, c->is_read ? "read" : "write");
+    const bench_point point = {series, x, "MB/s", (double)c->bytes * bench_ranks / 1e6, 1};
+    if (c->is_read) memset(c->memory, 0, (size_t)c->bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    bench_measure(&point, work, c);
+    bench_verify(c->memory, (size_t)c->bytes, (unsigned)bench_rank + 1);
+  }
+}
+
+/// Every rank's pieces of `piece` bytes, those of all ranks in turn.
+static MPI_Datatype interleaved_type(int piece, int bytes) {
+  MPI_Datatype vector, filetype;
+  MPI_Type_vector(bytes / piece, piece, piece * bench_ranks, MPI_BYTE, &vector);
+  MPI_Type_create_resized(vector, 0, (MPI_Aint)bytes * bench_ranks, &filetype);
+  MPI_Type_commit(&filetype);
+  MPI_Type_free(&vector);
+  return filetype;
+}
+
+/// A block of a cube of doubles, as large as `bytes`, cut in three directions.
+static MPI_Datatype block_type(int* bytes) {
+  int parts[3] = {0, 0, 0}, sizes[3], subsizes[3], starts[3], rest = bench_rank, edge = 1;
+  MPI_Datatype filetype;
+  MPI_Dims_create(bench_ranks, 3, parts);
+  while ((edge + 1) * (edge + 1) * (edge + 1) * 8 <= *bytes) ++edge;
+  for (int i = 2; i >= 0; --i) {
+    sizes[i] = edge * parts[i];
+    subsizes[i] = edge;
+    starts[i] = rest % parts[i] * edge;
+    rest /= parts[i];
+  }
+  *bytes = edge * edge * edge * 8;
+  MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &filetype);
+  MPI_Type_commit(&filetype);
+  return filetype;
+}
+
+static void measure_view(Context* c, const char* pattern, double x, MPI_Offset disp, MPI_Datatype filetype,
+                         int is_collective) {
+  MPI_File_open(MPI_COMM_WORLD, c->path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &c->file);
+  MPI_File_set_view(c->file, disp, MPI_BYTE, filetype, "native", MPI_INFO_NULL);
+  c->is_collective = is_collective;
+  measure(c, pattern, x, repeat);
+  MPI_File_close(&c->file);
+}
+
+int main(int argc, char** argv) {
+  bench_start(&argc, &argv, "files");
+  long sizes[kBenchSizesMax];
+  const int count = bench_sizes(sizes, 8, 4096, 8);
+  const int bytes = (int)bench_option("mb", 8) << 20;
+  Context c = {bench_text("file", "/dev/shm/dunlin-bench-file"), MPI_FILE_NULL, -1, NULL, bytes, 0, 0};
+  c.memory = bench_memory((size_t)bytes);
+  if (bench_wants("patterns", "plain")) {
+    c.descriptor = open(c.path, O_RDWR | O_CREAT, 0666);
+    measure(&c, "plain", bytes, repeat_plain);
+    close(c.descriptor);
+  }
+  if (bench_wants("patterns", "contiguous"))
+    measure_view(&c, "contiguous", bytes, (MPI_Offset)bytes * bench_rank, MPI_BYTE, 1);
+  for (int s = 0; s < count; ++s) {
+    const int piece = (int)sizes[s];
+    MPI_Datatype filetype = interleaved_type(piece, bytes);
+    const MPI_Offset mine = (MPI_Offset)piece * bench_rank;
+    if (bench_wants("patterns", "interleaved")) measure_view(&c, "interleaved", piece, mine, filetype, 1);
+    if (bench_wants("patterns", "strided")) measure_view(&c, "strided", piece, mine, filetype, 0);
+    MPI_Type_free(&filetype);
+  }
+  if (bench_wants("patterns", "block")) {
+    MPI_Datatype filetype = block_type(&c.bytes);
+    measure_view(&c, "block", c.bytes, 0, filetype, 1);
+    MPI_Type_free(&filetype);
+  }
+  if (bench_wants("patterns", "open")) {
+    const bench_point point = {"open", 0, "us", 1e6, 0};
+    MPI_File_open(MPI_COMM_WORLD, c.path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &c.file);
+    MPI_File_close(&c.file);
+    bench_measure(&point, repeat_open, &c);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (bench_rank == 0) unlink(c.path);
+  bench_finish();
+  return 0;
+}
