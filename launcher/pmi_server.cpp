@@ -11,7 +11,7 @@
 #include "base/assert.hpp"
 #include "boot/launch_environment.hpp"
 #include "boot/pmi1_wire.hpp"
-#include "boot/process_mapping.hpp"
+#include "boot/node_map.hpp"
 
 namespace dunlin::launcher {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t kLineBytesMax = std::size_t{1} << 20;  // a longer one is 
 
 PmiServer::PmiServer(EventLoop& loop, std::vector<int> app_of_rank)
     : loop_(loop), app_of_rank_(std::move(app_of_rank)), clients_(app_of_rank_.size()) {
-  values_["PMI_process_mapping"] = boot::mapping_of_one_node(int(app_of_rank_.size()));
+  values_["PMI_process_mapping"] = boot::NodeMap(int(app_of_rank_.size())).text();
 }
 
 PmiServer::~PmiServer() {

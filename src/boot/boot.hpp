@@ -15,21 +15,25 @@
 #include <vector>
 
 #include "base/err.hpp"
+#include "boot/node_map.hpp"
 
 namespace dunlin::boot {
 
 class RankWaits;
 
-/// Where this process stands in its job.  `node_peers` are world ranks, ascending, this process included.
+/// Where this process stands in its job.
 struct Place {
   int rank = 0;
   int size = 1;
-  int node_rank = 0;  // index of `rank` in node_peers
-  int node = 0;       // which node of the job, 0 .. nodes-1
-  int nodes = 1;
-  std::vector<int> node_peers = {0};  // O(ranks of this node); nothing here grows with the size of the job
+  NodeMap map;
+  int node = 0;                       // of the job's nodes
+  int node_rank = 0;                  // index of `rank` in node_peers
+  std::vector<int> node_peers = {0};  // world ranks, ascending, this process included
   int app_number = 0;                 // MPI_APPNUM: which part of an MPMD command line
   int universe_size = -1;             // MPI_UNIVERSE_SIZE; -1 when the launcher does not say
+
+  /// Fills in what follows from a map of `size` ranks.
+  void set_map(NodeMap nodes);
 };
 
 /// Thread safety: calls come from one thread at a time; `abort` may come from any thread at any time.
@@ -42,27 +46,39 @@ class Boot {
   int rank() const noexcept { return place_.rank; }
   int size() const noexcept { return place_.size; }
   int node() const noexcept { return place_.node; }
-  int nodes() const noexcept { return place_.nodes; }
+  int nodes() const noexcept { return place_.map.nodes(); }
+  const NodeMap& node_map() const noexcept { return place_.map; }
   int node_rank() const noexcept { return place_.node_rank; }
   int node_size() const noexcept { return int(place_.node_peers.size()); }
   std::span<const int> node_peers() const noexcept { return place_.node_peers; }
+  /// With whom this rank shares processors: the ranks of its node, or all where DUNLIN_NODES makes nodes of
+  /// one machine.
+  std::vector<int> machine_peers() const;
   int app_number() const noexcept { return place_.app_number; }
   int universe_size() const noexcept { return place_.universe_size; }
 
-  /// "mpirun", "PMI-1" or "singleton", for messages.
+  /// "mpirun", "PMI-1", "PMIx" or "singleton", for messages.
   virtual const char* name() const noexcept = 0;
 
   /// Publishes `value` (any bytes, any length) under this rank and `key` (letters, digits, '.', '_', '-').
   /// Each key is put once.
   virtual Err put(std::string_view key, std::string_view value) noexcept = 0;
-  /// What `rank` put under `key`; Err::other when it put nothing.  Only after a fence that followed the put.
+  /// What `rank` put under `key`; Err::other when it put nothing (PMIx launchers wait then for ever).  Only
+  /// after a fence that followed the put.
   virtual Result<std::string> get(int rank, std::string_view key) noexcept = 0;
   /// Collective over the job: puts before it are visible to gets after it.
   virtual Err fence() noexcept = 0;
 
-  /// The node's memfd that our launcher made and all ranks of the node inherited, or -1.  Callers want
-  /// `node_segment` (boot/node_segment.hpp), which works under every launcher.
-  virtual int node_segment_fd() const noexcept { return -1; }
+  /// How ranks of other nodes reach this one, for `lookup` after the next fence.  Once, at init.  Cost at
+  /// 10,000 nodes of 128 ranks: one message to the node's launcher daemon; what crosses the network, and what
+  /// is held there, is the launcher's (docs/cluster.md).
+  Err publish(std::span<const std::byte> address) noexcept;
+  /// What `rank` published; asked for at first contact.
+  Result<std::string> lookup(int rank) noexcept;
+
+  /// The machine's memfd that our launcher made and all ranks inherited, or -1.  Callers want `node_segment`
+  /// (boot/node_segment.hpp), which works under every launcher.
+  virtual int inherited_segment_fd() const noexcept { return -1; }
 
   /// Where mpirun sees what this rank waits for, or null.
   virtual RankWaits* waits() const noexcept { return nullptr; }
@@ -79,12 +95,22 @@ class Boot {
   /// ends.
   virtual Err restart() noexcept { return Err::ok; }
 
+  /// Obeys DUNLIN_NODES: nodes are what it says, although all ranks run on this machine.
+  Err emulate_nodes() noexcept;
+
  protected:
   Boot() = default;
+  /// For launchers that tell nothing of nodes: ranks tell each other the identity of their hosts. Collective;
+  /// each rank asks for all, so this is for small jobs.
+  Err find_nodes_by_host() noexcept;
   Place place_;
+
+ private:
+  bool has_emulated_nodes_ = false;
 };
 
-/// Finds the launcher of this process: our mpirun, a PMI-1 launcher (Hydra, Slurm), or none (a singleton).
+/// Finds the launcher of this process: our mpirun, a PMI-1 launcher (Hydra, Slurm), a PMIx launcher (PRRTE,
+/// Slurm), or none (a singleton).
 /// Under a launcher that cannot be spoken to yet this fails with one sentence instead of making N
 /// singletons.
 Result<std::unique_ptr<Boot>> open() noexcept;

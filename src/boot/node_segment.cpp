@@ -24,13 +24,13 @@ constexpr char kTicketKey[] = "node_segment";
 constexpr char kCpusKey[] = "cpus";
 constexpr int kHandOverSecondsMax = 60;  // a rank that has not come by then is dead or stopped
 
-/// How many ranks of this node can compute at once: the processors of all their masks together, since the
+/// How many ranks of this machine can compute at once: the processors of all their masks together, since the
 /// launcher may have bound each to its own, and not more than their quota.  After a fence that followed the
 /// put of kCpusKey.
-Result<int> usable_cpus_of_node(Boot& boot) noexcept {
+Result<int> usable_cpus_of_machine(Boot& boot) noexcept {
   std::set<int> cpus;
   int quota = os::kUnlimitedCpus;
-  for (const int rank : boot.node_peers()) {
+  for (const int rank : boot.machine_peers()) {
     const Result<std::string> text = boot.get(rank, kCpusKey);  // "<quota>;<list>"
     if (!text) return text.error();
     const std::size_t end = text.value().find(';');
@@ -68,7 +68,7 @@ Err hand_out(os::DescriptorOffer& offer, LaunchPage& page, int node_size) noexce
 }
 
 Result<int> lead(Boot& boot) noexcept {
-  const Result<int> cpus = usable_cpus_of_node(boot);
+  const Result<int> cpus = usable_cpus_of_machine(boot);
   if (!cpus) return cpus;
   const Result<int> fd = make(boot, cpus.value());
   if (!fd) return fd;
@@ -104,8 +104,8 @@ Result<int> follow(Boot& boot) noexcept {
 
 Result<int> node_segment(Boot& boot) noexcept {
   DUNLIN_ASSERT(boot.node_rank() >= 0);
-  if (boot.node_segment_fd() >= 0) {
-    const int copy = ::fcntl(boot.node_segment_fd(), F_DUPFD_CLOEXEC, 3);
+  if (boot.inherited_segment_fd() >= 0 && boot.nodes() == 1) {
+    const int copy = ::fcntl(boot.inherited_segment_fd(), F_DUPFD_CLOEXEC, 3);
     if (copy < 0) return fail(Err::no_mem, "cannot duplicate a descriptor: %s", std::strerror(errno));
     return copy;
   }

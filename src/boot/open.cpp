@@ -9,7 +9,9 @@
 
 namespace dunlin::boot {
 
-Result<std::unique_ptr<Boot>> open() noexcept {
+namespace {
+
+Result<std::unique_ptr<Boot>> find_launcher() noexcept {
   if (OwnLauncherBoot::is_present()) {
     Result<std::unique_ptr<Boot>> own = OwnLauncherBoot::open();
     if (!own || *own) return own;
@@ -19,10 +21,19 @@ Result<std::unique_ptr<Boot>> open() noexcept {
   if (os::environment_number("PMI_FD", -1) >= 0 || *os::environment_text("PMI_PORT")) return Pmi1Boot::open();
   if (const char* launcher = unspoken_launcher())
     return fail(Err::other,
-                "started by %s, which this library cannot speak to yet: use its own mpirun or a PMI-1 "
-                "launcher such as mpiexec.hydra",
+                "started by %s, which this library cannot speak to yet: use its own mpirun, or a "
+                "launcher that speaks PMI-1 or PMIx (mpiexec.hydra, srun --mpi=pmi2 or pmix, prterun)",
                 launcher);
   return std::unique_ptr<Boot>(std::make_unique<SingletonBoot>());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Boot>> open() noexcept {
+  Result<std::unique_ptr<Boot>> boot = find_launcher();
+  if (!boot) return boot;
+  if (const Err error = boot.value()->emulate_nodes(); error != Err::ok) return error;
+  return boot;
 }
 
 }  // namespace dunlin::boot

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <numeric>
 #include <string>
 
 #include "base/assert.hpp"
@@ -74,14 +73,13 @@ Result<std::unique_ptr<Boot>> OwnLauncherBoot::open() noexcept {
   DUNLIN_ASSERT(is_present());
   auto boot = std::make_unique<OwnLauncherBoot>();
   Place& place = boot->place_;
-  place.rank = place.node_rank = environment_number(kLaunchRank, -1);
+  place.rank = environment_number(kLaunchRank, -1);
   place.size = place.universe_size = environment_number(kLaunchSize, -1);
   place.app_number = environment_number(kLaunchApp, 0);
-  place.node_peers.resize(std::size_t(place.size));
-  std::iota(place.node_peers.begin(), place.node_peers.end(), 0);
+  place.set_map(NodeMap(place.size));
   if (const Err e = boot->find_segment(); e != Err::ok) return e;
-  if (!boot->page_->try_begin(place.node_rank)) {
-    if (boot->page_->state(place.node_rank) == RankState::initialized) return std::unique_ptr<Boot>();
+  if (!boot->page_->try_begin(place.rank)) {
+    if (boot->page_->state(place.rank) == RankState::initialized) return std::unique_ptr<Boot>();
     return fail(Err::other,
                 "rank %d of this mpirun has already run an MPI program to its end; a script under mpirun "
                 "can run only one per rank (use one mpirun for each)",
@@ -140,13 +138,13 @@ void OwnLauncherBoot::abort(int code, const char* message) noexcept {
 
 Err OwnLauncherBoot::finalize() noexcept {
   DUNLIN_ASSERT(page_ != nullptr);
-  page_->set_state(node_rank(), RankState::finalized);
+  page_->set_state(rank(), RankState::finalized);
   return Err::ok;
 }
 
 Err OwnLauncherBoot::restart() noexcept {
-  DUNLIN_ASSERT(page_->state(node_rank()) == RankState::finalized);
-  page_->set_state(node_rank(), RankState::initialized);
+  DUNLIN_ASSERT(page_->state(rank()) == RankState::finalized);
+  page_->set_state(rank(), RankState::initialized);
   return Err::ok;
 }
 

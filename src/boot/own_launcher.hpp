@@ -23,8 +23,8 @@ class OwnLauncherBoot final : public Boot {
   Err put(std::string_view key, std::string_view value) noexcept override;
   Result<std::string> get(int rank, std::string_view key) noexcept override;
   Err fence() noexcept override;
-  int node_segment_fd() const noexcept override { return node_fd_; }
-  RankWaits* waits() const noexcept override { return &page_->waits(node_rank()); }
+  int inherited_segment_fd() const noexcept override { return node_fd_; }
+  RankWaits* waits() const noexcept override { return &page_->waits(rank()); }
   [[noreturn]] void abort(int code, const char* message) noexcept override;
   Err finalize() noexcept override;
   Err restart() noexcept override;

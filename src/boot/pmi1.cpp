@@ -12,14 +12,13 @@
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
-#include "boot/process_mapping.hpp"
 #include "os/environment.hpp"
-#include "os/host_identity.hpp"
 
 namespace dunlin::boot {
 namespace {
 
 constexpr int kLastWordsUs = 100000;
+constexpr std::size_t kServerLineBytesMax = 1024;  // Slurm 22.05 cuts longer ones in two, whatever it says
 
 /// "host:port" from PMI_PORT.  The launcher chose the name, so it must resolve; ours is never looked up.
 int connect_to(const char* address) noexcept {
@@ -54,12 +53,16 @@ void Pmi1Store::set_space(std::string name, int value_bytes_max) noexcept {
 
 Err Pmi1Store::put(int rank, std::string_view key, std::string_view value) noexcept {
   constexpr std::size_t kHeaderBytes = 16;  // "<pieces>:" and the terminating NUL that some servers count
+  const std::string start = "cmd=put kvsname=" + space_ + " key=" + key_of(rank, key);
+  const std::size_t around_bytes = std::max(start.size(), sizeof "cmd=get_result rc=0 msg=success") + 32;
   DUNLIN_ASSERT(value_bytes_max_ > int(kHeaderBytes));
+  DUNLIN_ASSERT(around_bytes < kServerLineBytesMax);
   const std::string word = encode_word(value);
-  const std::size_t piece_bytes = std::size_t(value_bytes_max_) - kHeaderBytes;
+  const std::size_t piece_bytes =
+      std::min(std::size_t(value_bytes_max_) - kHeaderBytes, kServerLineBytesMax - around_bytes);
   const std::size_t pieces = std::max<std::size_t>(1, (word.size() + piece_bytes - 1) / piece_bytes);
   for (std::size_t i = 0; i < pieces; ++i) {
-    std::string line = "cmd=put kvsname=" + space_ + " key=" + key_of(rank, key);
+    std::string line = start;
     line += i == 0 ? " value=" + std::to_string(pieces) + ':' : '.' + std::to_string(i) + " value=";
     line += word.substr(i * piece_bytes, piece_bytes);
     if (const auto got = socket_.ask(line, "put_result"); !got) return got.error();
@@ -98,7 +101,7 @@ Result<std::unique_ptr<Boot>> Pmi1Boot::open() noexcept {
   const Place& place = boot->place_;
   if (place.size < 1 || place.rank < 0 || place.rank >= place.size)
     return fail(Err::other, "the PMI-1 launcher says rank %d of %d", place.rank, place.size);
-  if (const Err e = boot->find_node(); e != Err::ok) return e;
+  if (const Err e = boot->find_nodes(); e != Err::ok) return e;
   return std::unique_ptr<Boot>(std::move(boot));
 }
 
@@ -143,34 +146,19 @@ Err Pmi1Boot::greet() noexcept {
   auto name = socket.ask("cmd=get_my_kvsname", "my_kvsname");
   if (!name) return name.error();
   store_.set_space(std::string(wire_field(*name, "kvsname")), value_bytes_max);
-  if (auto got = socket.ask("cmd=get_appnum", "appnum")) place_.app_number = wire_number(*got, "appnum", 0);
+  if (auto got = socket.ask("cmd=get_appnum", "appnum"))
+    place_.app_number = std::max(0, wire_number(*got, "appnum", 0));  // Slurm says -1
   if (auto got = socket.ask("cmd=get_universe_size", "universe_size"))
     place_.universe_size = wire_number(*got, "size", -1);
   return Err::ok;
 }
 
-/// From the launcher's mapping; where it has none, ranks tell each other the identity of their hosts.
-Err Pmi1Boot::find_node() noexcept {
+Err Pmi1Boot::find_nodes() noexcept {
+  NodeMap map;
   if (place_.size == 1) return Err::ok;
-  if (const auto mapping = store_.get_raw("PMI_process_mapping");
-      mapping && try_apply_mapping(mapping.value(), place_))
-    return Err::ok;
-  const std::string mine = os::host_identity();
-  if (const Err e = put("host", mine); e != Err::ok) return e;
-  if (const Err e = fence(); e != Err::ok) return e;
-  std::vector<std::string> hosts;  // of the nodes met so far, in order of their first rank
-  place_.node_peers.clear();
-  for (int rank = 0; rank < place_.size; ++rank) {
-    Result<std::string> host = get(rank, "host");
-    if (!host) return host.error();
-    const auto known = std::find(hosts.begin(), hosts.end(), *host);
-    if (known == hosts.end()) hosts.push_back(*host);
-    if (*host != mine) continue;
-    if (rank == place_.rank) place_.node_rank = int(place_.node_peers.size());
-    place_.node_peers.push_back(rank);
-  }
-  place_.nodes = int(hosts.size());
-  place_.node = int(std::find(hosts.begin(), hosts.end(), mine) - hosts.begin());
+  const auto mapping = store_.get_raw("PMI_process_mapping");
+  if (!mapping || !map.try_assign(mapping.value(), place_.size)) return find_nodes_by_host();
+  place_.set_map(std::move(map));
   return Err::ok;
 }
 

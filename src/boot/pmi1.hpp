@@ -44,7 +44,7 @@ class Pmi1Boot final : public Boot {
  private:
   Err connect() noexcept;
   Err greet() noexcept;
-  Err find_node() noexcept;
+  Err find_nodes() noexcept;
 
   Pmi1Store store_;
   bool is_finalized_ = false;

@@ -16,6 +16,7 @@
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
+#include "boot/node_map.hpp"
 #include "object/comm.hpp"
 
 namespace dunlin::comm {
@@ -26,6 +27,7 @@ struct Process {
   int job = 0;  // which job of those that met by spawn or connect; 0 for the first
   int me = 0;   // world rank, which is also the peer index
   int world_size = 1;
+  boot::NodeMap node_map;             // of world ranks; the same in all processes
   std::vector<int> node_peers = {0};  // world ranks of this node, ascending, this process included
   std::uint32_t contexts_taken = 2;   // of the counter; 0: world (of rank 0), 1: self
 

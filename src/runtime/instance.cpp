@@ -37,11 +37,11 @@ void make_predefined_objects() noexcept {
   init_predefined_ops();
 }
 
-/// Whether the ranks of this node have to share its CPUs.  A launcher that binds ranks has counted before it
-/// did.
-bool is_oversubscribed(int node_size, const boot::LaunchPage& page) noexcept {
+/// Whether the ranks of this machine have to share its CPUs.  A launcher that binds ranks has counted before
+/// it did.
+bool is_oversubscribed(const boot::Boot& boot, const boot::LaunchPage& page) noexcept {
   const int cpus = page.cpus_usable > 0 ? int(page.cpus_usable) : os::usable_cpu_count();
-  return node_size > cpus;
+  return int(boot.machine_peers().size()) > cpus;
 }
 
 }  // namespace
@@ -96,11 +96,11 @@ Err Instance::start() noexcept {
   messaging_ = std::make_unique<protocol::Messaging>(boot_->rank(), boot_->size());
   engine_ = std::make_unique<progress::Engine>(*messaging_);
   self_ = std::make_unique<transport::self::Transport>(boot_->rank(), *messaging_);
-  if (boot_->node_size() > 1)
+  if (boot_->size() > 1)
     if (Err error = start_node(); error != Err::ok) return error;
-  const auto shares_cores = agree_on_shared_cores(*boot_, engine_->is_oversubscribed());
-  if (!shares_cores) return shares_cores.error();
-  engine_->set_job_shares_cores(shares_cores.value());
+  const auto facts = agree_on_facts(*boot_, engine_->is_oversubscribed());
+  if (!facts) return facts.error();
+  engine_->set_job_shares_cores(facts.value().shares_cores);
   add(*self_);
   open_world();
   return Err::ok;
@@ -112,6 +112,7 @@ void Instance::open_world() noexcept {
   process_.engine = engine_.get();
   process_.me = boot_->rank();
   process_.world_size = boot_->size();
+  process_.node_map = boot_->node_map();
   process_.node_peers.assign(boot_->node_peers().begin(), boot_->node_peers().end());
   comm::create_world(process_);
   comm::publish_world(process_);
@@ -124,24 +125,25 @@ Err Instance::start_node() noexcept {
   if (!segment) return segment.error();
   const int fd = segment.value();
   const int node_size = boot_->node_size();
-  const std::size_t board_at = boot::launch_page_bytes(node_size);
-  Err error = board_.open(fd, board_at, node_size);
-  if (error == Err::ok) {
-    auto opened = transport::shm::Transport::open({.fd = fd,
-                                                   .offset = board_at + AddressBoard::bytes(node_size),
-                                                   .local_rank = boot_->node_rank(),
-                                                   .node_peers = boot_->node_peers()});
-    if (opened)
-      shm_ = std::move(opened.value());
-    else
-      error = opened.error();
-  }
   if (boot::LaunchPage* page = boot::map_launch_page(fd, node_size)) {
-    engine_->set_oversubscribed(is_oversubscribed(node_size, *page));
+    engine_->set_oversubscribed(is_oversubscribed(*boot_, *page));
     boot::unmap_launch_page(page);
   }
+  const Err error = node_size > 1 ? join_node(fd) : Err::ok;
   ::close(fd);
-  if (error != Err::ok) return error;
+  return error;
+}
+
+Err Instance::join_node(int fd) noexcept {
+  const int node_size = boot_->node_size();
+  const std::size_t board_at = boot::launch_page_bytes(node_size);
+  if (const Err error = board_.open(fd, board_at, node_size); error != Err::ok) return error;
+  auto opened = transport::shm::Transport::open({.fd = fd,
+                                                 .offset = board_at + AddressBoard::bytes(node_size),
+                                                 .local_rank = boot_->node_rank(),
+                                                 .node_peers = boot_->node_peers()});
+  if (!opened) return opened.error();
+  shm_ = std::move(opened.value());
   board_.write(boot_->node_rank(), peer::published_address());
   messaging_->peers.join_node(*shm_, *this);
   add(*shm_);

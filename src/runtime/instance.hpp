@@ -37,6 +37,7 @@ class Instance final : private peer::Memories {
   Err start() noexcept;
   void open_world() noexcept;
   Err start_node() noexcept;
+  Err join_node(int fd) noexcept;
   void add(transport::Transport& transport) noexcept;
   Err stop() noexcept;
   void note_unreceived() noexcept;

@@ -4,13 +4,23 @@
 // ranks that decided by what their own node is like would wait for each other (coll/select.cpp).
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "base/err.hpp"
 #include "boot/boot.hpp"
 
 namespace dunlin::runtime {
 
-/// Whether ranks share cores on any node; `here`: on this one.  Collective over the job.  Cost: nothing on
-/// one node; else two fences, and rank 0 asks once for every rank.
-Result<bool> agree_on_shared_cores(boot::Boot& boot, bool here) noexcept;
+struct JobFacts {
+  bool shares_cores = false;  // on any node
+  /// Random, and known to the ranks of this job only: shows a connection over the network to be one of
+  /// theirs. All zero on one node, where nobody connects.
+  std::array<std::byte, 16> secret{};
+};
+
+/// `shares_cores`: on this node.  Collective over the job; what was put before is visible afterwards.  Cost:
+/// nothing on one node; else two fences, and rank 0 asks once for every node.
+Result<JobFacts> agree_on_facts(boot::Boot& boot, bool shares_cores) noexcept;
 
 }  // namespace dunlin::runtime

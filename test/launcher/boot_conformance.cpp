@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/variable.hpp"
 #include "boot/boot.hpp"
 #include "boot/launch_environment.hpp"
 #include "boot/launch_page.hpp"
@@ -31,6 +32,7 @@ struct Way {
   const char*
       mapping;  // what the launcher says of nodes; null: what mpirun says; "none": nothing that makes sense
   int nodes;
+  const char* emulated = "";  // DUNLIN_NODES
 };
 
 constexpr Way kWays[] = {
@@ -42,6 +44,9 @@ constexpr Way kWays[] = {
     {"PMI-1", 3, false, true, "none", 1},
     {"PMI-1", 4, false, true, "(vector,(0,2,2))", 2},
     {"PMI-1", 5, false, true, "(vector,(0,2,1))", 2},
+    {"PMI-1", 5, false, true, nullptr, 2, "2"},
+    {"mpirun", 5, true, true, nullptr, 3, "0,7,1"},
+    {"mpirun", 3, true, true, nullptr, 3, "4"},
 };
 
 std::string name_of_way(const testing::TestParamInfo<Way>& info) {
@@ -102,6 +107,8 @@ class BootConformance : public testing::TestWithParam<Way> {
       set(kLaunchPmiInode, long(status.st_ino));
       set(kLaunchNodeFd, segment);
     }
+    ::setenv("DUNLIN_NODES", way.emulated, 1);
+    Variable::read_all_again();
     auto boot = open();
     if (!boot) {
       std::fprintf(stderr, "open: %s\n", error_detail(boot.error()));
@@ -185,6 +192,17 @@ bool is_segment_shared_by_node(Boot& boot) {
   return is_filled;
 }
 
+/// Addresses reach everybody, who all know the same map.
+bool are_addresses_found(Boot& boot) {
+  const std::string mine = boot.node_map().text() + bytes_of(boot.rank(), 100);
+  if (boot.publish(std::as_bytes(std::span(mine))) != Err::ok || boot.fence() != Err::ok) return false;
+  for (int rank = 0; rank < boot.size(); ++rank) {
+    const auto address = boot.lookup(rank);
+    if (!address || address.value() != boot.node_map().text() + bytes_of(rank, 100)) return false;
+  }
+  return true;
+}
+
 bool do_abort(Boot& boot) {
   boot.abort(37, "was told to abort by the test");
   return true;
@@ -199,6 +217,7 @@ TEST_P(BootConformance, PlaceIsSound) { run(is_place_sound); }
 TEST_P(BootConformance, RanksAgreeOnNodes) { run(do_ranks_agree_on_nodes); }
 TEST_P(BootConformance, ValuesOfAnyBytesAndLengthTravel) { run(do_values_travel); }
 TEST_P(BootConformance, FencesOrderPutsAndGets) { run(do_fences_order_turns); }
+TEST_P(BootConformance, AddressesAreFound) { run(are_addresses_found); }
 TEST_P(BootConformance, NodeSegment) { run(is_segment_shared_by_node); }
 TEST_P(BootConformance, AbortEndsWithTheCode) { run(do_abort, 37); }
 TEST_P(BootConformance, AbortNeverLooksLikeSuccess) { run(do_abort_with_nothing, 1); }

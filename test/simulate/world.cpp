@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include "op/op.hpp"
 
@@ -49,7 +48,7 @@ std::unique_ptr<NodeTransport> open_node(int fd, int local_rank, const std::vect
 
 }  // namespace
 
-World::Rank::Rank(transport::sim::Network& network, int me, std::vector<int> node_peers,
+World::Rank::Rank(transport::sim::Network& network, int me, const boot::NodeMap& node_map,
                   std::unique_ptr<NodeTransport> node_transport, peer::Memories* memories)
     : node(std::move(node_transport)), messaging(me, network.size()), engine(messaging), self(me, messaging) {
   if (node) {
@@ -62,7 +61,8 @@ World::Rank::Rank(transport::sim::Network& network, int me, std::vector<int> nod
   process.engine = &engine;
   process.me = me;
   process.world_size = network.size();
-  process.node_peers = std::move(node_peers);
+  process.node_map = node_map;
+  process.node_peers = node_map.ranks_of(node_map.node_of(me));
   comm::create_world(process);
 }
 
@@ -78,30 +78,25 @@ World::Rank::~Rank() {
 
 World::World(int size, const transport::sim::Weather& weather) : network_(size, weather) {
   make_predefined_objects();
-  std::vector<int> everybody(std::size_t(size), 0);
-  std::iota(everybody.begin(), everybody.end(), 0);
   for (int me = 0; me < size; ++me)
-    ranks_.push_back(std::make_unique<Rank>(network_, me, everybody, nullptr, nullptr));
+    ranks_.push_back(std::make_unique<Rank>(network_, me, boot::NodeMap(size), nullptr, nullptr));
 }
 
 World::World(const Nodes& nodes, const transport::sim::Weather& weather)
     : network_(int(nodes.of_rank.size()), weather) {
   make_predefined_objects();
-  const std::vector<int>& of_rank = nodes.of_rank;
-  for (std::size_t me = 0; me < of_rank.size(); ++me)
+  const boot::NodeMap map(nodes.of_rank);
+  for (int me = 0; me < map.ranks(); ++me)
     memories_.push_back(std::make_unique<RankMemory>(network_, memories_, nodes.memory));
-  ranks_.resize(of_rank.size());
-  for (std::size_t node = 0; node < of_rank.size(); ++node) {
-    std::vector<int> peers;
-    for (std::size_t rank = 0; rank < of_rank.size(); ++rank)
-      if (of_rank[rank] == int(node)) peers.push_back(int(rank));
+  ranks_.resize(nodes.of_rank.size());
+  for (int node = 0; node < map.nodes(); ++node) {
+    const std::vector<int> peers = map.ranks_of(node);
     const int fd = memfd_create("dunlin-node", MFD_CLOEXEC);
     for (std::size_t i = 0; i < peers.size(); ++i) {
       const auto me = std::size_t(peers[i]);
       std::unique_ptr<NodeTransport> transport;
       if (peers.size() > 1) transport = open_node(fd, int(i), peers, network_);
-      ranks_[me] =
-          std::make_unique<Rank>(network_, int(me), peers, std::move(transport), memories_[me].get());
+      ranks_[me] = std::make_unique<Rank>(network_, int(me), map, std::move(transport), memories_[me].get());
     }
     close(fd);
   }

@@ -29,7 +29,7 @@ transport::sim::Weather weather_of(std::uint64_t seed);
 
 /// Which ranks are joined by shared memory, and what they can do with it.
 struct Nodes {
-  std::vector<int> of_rank;  // number of the node, below the number of ranks
+  std::vector<int> of_rank;  // number of the node
   MemoryWeather memory;
 };
 
@@ -92,7 +92,7 @@ class World {
 
  private:
   struct Rank {
-    Rank(transport::sim::Network& network, int me, std::vector<int> node_peers,
+    Rank(transport::sim::Network& network, int me, const boot::NodeMap& node_map,
          std::unique_ptr<NodeTransport> node, peer::Memories* memories);
     ~Rank();
     void add(transport::Transport& transport) noexcept;

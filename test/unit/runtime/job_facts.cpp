@@ -24,9 +24,9 @@ class FakeBoot final : public boot::Boot {
   FakeBoot(Board& board, int rank, int size, int ranks_per_node) : board_(board) {
     place_.rank = rank;
     place_.size = size;
-    place_.node = rank / ranks_per_node;
-    place_.nodes = (size + ranks_per_node - 1) / ranks_per_node;
-    place_.node_rank = rank % ranks_per_node;
+    std::vector<int> node_of_rank;
+    for (int each = 0; each < size; ++each) node_of_rank.push_back(each / ranks_per_node);
+    place_.set_map(boot::NodeMap(node_of_rank));
   }
   const char* name() const noexcept override { return "fake"; }
   Err put(std::string_view key, std::string_view value) noexcept override {
@@ -55,14 +55,20 @@ class FakeBoot final : public boot::Boot {
 std::vector<int> agreed(int size, int ranks_per_node, int crowded) {
   Board board(size);
   std::vector<int> answers(std::size_t(size), -1);
+  std::vector<std::array<std::byte, 16>> secrets{std::size_t(size)};
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < size; ++rank)
     ranks.emplace_back([&, rank] {
       FakeBoot boot(board, rank, size, ranks_per_node);
-      const auto answer = runtime::agree_on_shared_cores(boot, boot.node() == crowded);
-      if (answer) answers[std::size_t(rank)] = answer.value();
+      const auto facts = runtime::agree_on_facts(boot, boot.node() == crowded);
+      if (!facts) return;
+      answers[std::size_t(rank)] = facts.value().shares_cores;
+      secrets[std::size_t(rank)] = facts.value().secret;
     });
   for (auto& each : ranks) each.join();
+  const bool is_secret = secrets[0] != decltype(secrets)::value_type{};
+  EXPECT_EQ(is_secret, size > ranks_per_node);
+  for (const auto& each : secrets) EXPECT_EQ(each, secrets[0]);
   return answers;
 }
 
