@@ -20,9 +20,7 @@ struct Launcher {
 constexpr Launcher kLaunchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true, "Open MPI's mpirun (OMPI_COMM_WORLD_RANK is set)"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", false,
-     "srun without PMI-1 (SLURM_PROCID is set; use --mpi=pmi2)"},
-    {"PMIX_RANK", "", true, "a PMIx launcher (PMIX_RANK is set)"},
-    {"PMIX_NAMESPACE", "", true, "a PMIx launcher (PMIX_NAMESPACE is set)"},
+     "srun without PMI (SLURM_PROCID is set; use --mpi=pmi2 or --mpi=pmix)"},
     {"PALS_RANKID", "PMI_SIZE", true, "HPE's PALS (PALS_RANKID is set)"},
     {"ALPS_APP_PE", "PMI_SIZE", true, "Cray's aprun (ALPS_APP_PE is set)"},
     {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", true, "IBM's jsrun (JSM_NAMESPACE_RANK is set)"},

@@ -4,6 +4,7 @@
 #include "boot/foreign.hpp"
 #include "boot/own_launcher.hpp"
 #include "boot/pmi1.hpp"
+#include "boot/pmix.hpp"
 #include "boot/singleton.hpp"
 #include "os/environment.hpp"
 
@@ -19,6 +20,7 @@ Result<std::unique_ptr<Boot>> find_launcher() noexcept {
     return std::unique_ptr<Boot>(std::make_unique<SingletonBoot>());
   }
   if (os::environment_number("PMI_FD", -1) >= 0 || *os::environment_text("PMI_PORT")) return Pmi1Boot::open();
+  if (PmixBoot::is_present()) return PmixBoot::open();
   if (const char* launcher = unspoken_launcher())
     return fail(Err::other,
                 "started by %s, which this library cannot speak to yet: use its own mpirun, or a "

@@ -46,7 +46,8 @@ void exchange(Boot& boot) {
     if (value.value() != value_of(rank)) complain("another value came back", Err::other);
   }
   if (!boot.get(0, "empty").value().empty()) complain("an empty value is not empty", Err::other);
-  if (boot.get(0, "nobody").is_ok()) complain("a key that nobody put has a value", Err::other);
+  if (std::strcmp(boot.name(), "PMIx") != 0 && boot.get(0, "nobody").is_ok())
+    complain("a key that nobody put has a value", Err::other);
   for (int i = 0; i < 20; ++i) must("fence", boot.fence());
 }
 
