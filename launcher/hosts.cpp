@@ -1,4 +1,4 @@
-// Which names mean this machine; see hosts.hpp.
+// Lists of machines; see hosts.hpp.
 #include "launcher/hosts.hpp"
 
 #include <fcntl.h>
@@ -22,6 +22,8 @@ bool is_this_machine(std::string_view name) {
   return has_both_domains ? name == own : before_dot(name) == before_dot(own);
 }
 
+long number_of(std::string_view text) { return std::max(0L, std::atol(std::string(text).c_str())); }
+
 /// Cuts off and returns what stands before the next of `marks`.
 std::string_view next_word(std::string_view& rest, std::string_view marks) {
   const std::size_t begin = std::min(rest.find_first_not_of(marks), rest.size());
@@ -33,19 +35,41 @@ std::string_view next_word(std::string_view& rest, std::string_view marks) {
 
 }  // namespace
 
-void Hosts::add(std::string_view name, std::string_view slots_text) {
-  if (!is_this_machine(name)) {
-    if (elsewhere.empty()) elsewhere = name;
-    return;
+void Hosts::add(std::string_view name, long ranks) {
+  are_elsewhere = are_elsewhere || !is_this_machine(name);
+  const auto known =
+      std::find_if(all.begin(), all.end(), [name](const Host& host) { return host.name == name; });
+  if (known == all.end())
+    all.push_back({std::string(name), ranks});
+  else
+    known->ranks += ranks;
+}
+
+long Hosts::ranks() const {
+  long sum = 0;
+  for (const Host& host : all) sum += host.ranks;
+  return sum;
+}
+
+std::vector<Host> Hosts::share_out(long ranks, long per_machine) const {
+  std::vector<Host> machines = all;
+  for (Host& machine : machines) {
+    if (machine.ranks == 0) machine.ranks = per_machine;
+    machine.ranks = std::min(machine.ranks, ranks);
+    ranks -= machine.ranks;
   }
-  slots += std::strtol(std::string(slots_text).c_str(), nullptr, 10);
+  const long count = long(machines.size());
+  for (long i = 0; i < count; ++i)
+    machines[std::size_t(i)].ranks += ranks / count + (i < ranks % count ? 1 : 0);
+  std::erase_if(machines, [](const Host& machine) { return machine.ranks == 0; });
+  return machines;
 }
 
 void Hosts::add_list(std::string_view list) {
   for (std::string_view host; !(host = next_word(list, ",")).empty();) {
     const bool is_number_6 = host == "::1";
     const std::size_t colon = is_number_6 ? host.npos : host.find(':');
-    add(host.substr(0, colon), colon == host.npos ? "" : host.substr(colon + 1));
+    add(host.substr(0, colon), colon == host.npos ? 0 : number_of(host.substr(colon + 1)));
   }
 }
 
@@ -67,7 +91,7 @@ bool Hosts::try_add_file(const std::string& path) {
     if (host.empty()) continue;
     add_list(host);
     for (std::string_view word; !(word = next_word(line, " \t\r")).empty();)
-      if (word.starts_with("slots=")) add(host.substr(0, host.find(':')), word.substr(6));
+      if (word.starts_with("slots=")) add(host.substr(0, host.find(':')), number_of(word.substr(6)));
   }
   return true;
 }

@@ -1,15 +1,28 @@
-// Host lists and host files of scripts that were written for several machines.  Used by options.cpp.
+// Host lists and host files.  Used by options.cpp.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dunlin::launcher {
 
-/// What a list or a file says of this machine.
+struct Host {
+  std::string name;
+  long ranks = 0;  // that a list or file asks for, or that it gets; 0: not said
+};
+
+/// What lists and files say; a machine that is named twice stands here once.
 struct Hosts {
-  long slots = 0;         // ranks that it asks for here; 0: it does not say
-  std::string elsewhere;  // the first name that is not this machine's; "" when there is none
+  std::vector<Host> all;
+  bool are_elsewhere = false;  // some name is not this machine's
+
+  /// All that they ask for together; 0: nothing said.
+  long ranks() const;
+  /// Machines with their ranks, in order, without those that get none.  Those that were asked for come first,
+  /// a machine of which nothing was said gets `per_machine`; where neither says anything, and for what is
+  /// left over, equal parts.
+  std::vector<Host> share_out(long ranks, long per_machine) const;
 
   /// "localhost:4,node17": NAME or NAME:SLOTS, separated by commas.
   void add_list(std::string_view list);
@@ -18,7 +31,7 @@ struct Hosts {
   bool try_add_file(const std::string& path);
 
  private:
-  void add(std::string_view name, std::string_view slots);
+  void add(std::string_view name, long ranks);
 };
 
 }  // namespace dunlin::launcher

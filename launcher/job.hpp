@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/hosts.hpp"
+
 namespace dunlin::launcher {
 
 /// One part of an MPMD command line: `ranks` processes of one program.
@@ -23,8 +25,9 @@ struct Job {
   bool is_binding_asked = false;  // given on the command line: then doing without it deserves a line
   bool shows_binding = false;
   bool tags_output = false;
-  bool has_input = true;  // rank 0 reads mpirun's standard input
-  double timeout_s = 0;   // 0: none
+  bool has_input = true;       // rank 0 reads mpirun's standard input
+  double timeout_s = 0;        // 0: none
+  std::vector<Host> machines;  // with the ranks of each; empty: this one
 
   int size() const noexcept {
     int ranks = 0;

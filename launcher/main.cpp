@@ -1,10 +1,11 @@
-// mpirun, also called mpiexec: starts the ranks of a job on this machine.  docs/launcher.md tells what it
-// promises.
+// mpirun, also called mpiexec: starts the ranks of a job on this machine, or has another launcher do it.
+// docs/launcher.md tells what it promises.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "launcher/guard.hpp"
+#include "launcher/hand_over.hpp"
 #include "launcher/job.hpp"
 #include "launcher/options.hpp"
 #include "launcher/supervisor.hpp"
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   dunlin::launcher::Job job;
   int exit_code = 0;
   if (!dunlin::launcher::try_parse_command_line(argc, argv, job, exit_code)) return exit_code;
+  if (!job.machines.empty()) return dunlin::launcher::hand_over(job);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would hide the ranks' ends from us
   dunlin::launcher::split_into_guard_and_worker();

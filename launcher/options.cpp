@@ -19,13 +19,10 @@ namespace {
 constexpr double kTimeoutSecondsMax = 1e9;  // 31 years
 
 constexpr char kUsage[] =
-    "Starts the ranks of an MPI job on this machine:\n"
+    "Starts the ranks of an MPI job on this machine, or has a launcher for several machines do it "
+    "(--hosts):\n"
     "  mpirun -n RANKS [OPTIONS] PROGRAM [ARGUMENTS] [: -n RANKS [OPTIONS] PROGRAM [ARGUMENTS]]...\n\n"
     "Options may be written with one dash or two, and with a blank or \"=\" before the value.\n";
-
-constexpr char kOneMachine[] =
-    "this version of Dunlin starts all ranks of a job on its own machine; for several, run the program with "
-    "another library of the standard MPI ABI, such as MPICH 5";
 
 /// Reads the options of one part of the command line (between ":"), and those of the job on the way.
 struct Parser {
@@ -76,9 +73,12 @@ bool ignore(Parser&, const std::string*) { return true; }
 constexpr Option kOptions[] = {
     {"n np c", "RANKS", "number of ranks of this program (1)",
      [](Parser& p, const std::string* v) { return p.set_number(p.ranks, v[0]); }},
-    {"N ppn perhost npernode", "RANKS", "ranks on each machine: as -n, since there is one machine",
+    {"N ppn perhost npernode", "RANKS", "ranks on each machine (on one: as -n)",
      [](Parser& p, const std::string* v) { return p.set_number(p.ranks_per_machine, v[0]); }},
-    {"H host hosts", "LIST", "machines as NAME or NAME:RANKS, separated by commas; only this one is allowed",
+    {"H host hosts", "LIST",
+     "machines as NAME or NAME:RANKS, separated by commas; for others than this one, srun (in an "
+     "allocation), "
+     "prterun or mpiexec.hydra starts the job",
      [](Parser& p, const std::string* v) { return p.hosts.add_list(v[0]), true; }},
     {"f hostfile machinefile default-hostfile", "FILE", "the same from a file, one machine a line",
      [](Parser& p, const std::string* v) { return p.add_host_file(v[0]); }},
@@ -234,16 +234,31 @@ bool try_obey(Parser& parser, const std::vector<std::string>& words, std::size_t
   return parser.refuse("%.*s must follow", int(option->values.size()), option->values.data());
 }
 
-/// How many ranks this part has, and whether they may all be here.
+/// Where no number was given: what lists of machines ask for, else one on each machine.
+long ranks_of_part(const Parser& parser) {
+  if (parser.ranks > 0) return parser.ranks;
+  const long machines = std::max(1L, long(parser.hosts.all.size()));
+  if (parser.ranks_per_machine > 0) return parser.ranks_per_machine * machines;
+  return parser.hosts.ranks() > 0 ? parser.hosts.ranks() : machines;
+}
+
+/// How many ranks this part has, and on which machines.
 bool try_count_ranks(Parser& parser) {
   parser.option = {};
-  if (!parser.hosts.elsewhere.empty())
-    return parser.refuse("%s is not this machine; %s", parser.hosts.elsewhere.c_str(), kOneMachine);
-  const long here = parser.ranks_per_machine > 0 ? parser.ranks_per_machine : parser.hosts.slots;
-  const long ranks = parser.ranks > 0 ? parser.ranks : std::max(here, 1L);
+  const long ranks = ranks_of_part(parser);
+  if (parser.hosts.are_elsewhere) {
+    for (const Host& host : parser.hosts.share_out(ranks, parser.ranks_per_machine)) {
+      if (!parser.job.machines.empty() && parser.job.machines.back().name == host.name)
+        parser.job.machines.back().ranks += host.ranks;
+      else
+        parser.job.machines.push_back(host);
+    }
+    parser.app.ranks = int(ranks);
+    return true;
+  }
   if (parser.ranks_per_machine > 0 && ranks > parser.ranks_per_machine)
-    return parser.refuse("%ld ranks, %ld on each machine, need several machines; %s", ranks,
-                         parser.ranks_per_machine, kOneMachine);
+    return parser.refuse("%ld ranks, %ld on each machine, need several machines; name them by --hosts", ranks,
+                         parser.ranks_per_machine);
   if (const long most = ranks_max(); parser.job.size() + ranks > most)
     return parser.refuse("%ld ranks are too many: the limits of this system (ulimit -Hn, pid_max) allow %ld",
                          parser.job.size() + ranks, most);

@@ -92,18 +92,6 @@ bool wants_heap(const App& app, const std::string& program, const std::vector<st
   return !is_sanitized(is_inside ? app.directory + '/' + program : program);
 }
 
-std::vector<std::string> environment_of(const App& app, const std::string& program) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry; ++entry)
-    if (!is_of_another_launcher(name_of(*entry))) environment.push_back(*entry);
-  for (const auto& [name, value] : app.environment) set(environment, name, value);
-  if (const std::string heap = heap_library(); !heap.empty() && wants_heap(app, program, environment)) {
-    const std::string others = value_of(environment, "LD_PRELOAD");
-    set(environment, "LD_PRELOAD", others.empty() ? heap : others + ':' + heap);
-  }
-  return environment;
-}
-
 /// Everything the child needs, made before it exists: between vfork and exec it may only make system calls.
 struct Child {
   const char* program;
@@ -192,10 +180,23 @@ std::vector<std::string> variables_of(const RankSetup& setup) {
 
 }  // namespace
 
+std::vector<std::string> environment_of(const App& app) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry)
+    if (!is_of_another_launcher(name_of(*entry))) environment.push_back(*entry);
+  for (const auto& [name, value] : app.environment) set(environment, name, value);
+  if (const std::string heap = heap_library();
+      !heap.empty() && wants_heap(app, program_of(app), environment)) {
+    const std::string others = value_of(environment, "LD_PRELOAD");
+    set(environment, "LD_PRELOAD", others.empty() ? heap : others + ':' + heap);
+  }
+  return environment;
+}
+
 Starter::Starter(const Job& job) : job_(job) {
   for (const App& app : job.apps) {
     programs_.push_back(program_of(app));
-    environments_.push_back(environment_of(app, programs_.back()));
+    environments_.push_back(environment_of(app));
   }
 }
 

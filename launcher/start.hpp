@@ -45,6 +45,10 @@ class Starter {
   std::vector<std::string> programs_;
 };
 
+/// "NAME=VALUE" of a program, without what differs by rank: mpirun's own environment without other launchers'
+/// variables, what options set, and the shared heap in LD_PRELOAD unless it is not wanted.
+std::vector<std::string> environment_of(const App& app);
+
 /// As many ranks as the limits of processes and descriptors can allow.
 long ranks_max();
 
