@@ -53,8 +53,9 @@ long Hosts::ranks() const {
 
 std::vector<Host> Hosts::share_out(long ranks, long per_machine) const {
   std::vector<Host> machines = all;
+  const long unsaid = per_machine > 0 ? per_machine : std::min(1L, this->ranks());
   for (Host& machine : machines) {
-    if (machine.ranks == 0) machine.ranks = per_machine;
+    if (machine.ranks == 0) machine.ranks = unsaid;
     machine.ranks = std::min(machine.ranks, ranks);
     ranks -= machine.ranks;
   }

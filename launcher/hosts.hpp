@@ -19,9 +19,9 @@ struct Hosts {
 
   /// All that they ask for together; 0: nothing said.
   long ranks() const;
-  /// Machines with their ranks, in order, without those that get none.  Those that were asked for come first,
-  /// a machine of which nothing was said gets `per_machine`; where neither says anything, and for what is
-  /// left over, equal parts.
+  /// Machines with their ranks, in order, without those that get none.  They get what was asked for,
+  /// `per_machine` where nothing was said of them, one where something was said of others only; what is left
+  /// is shared out in equal parts.
   std::vector<Host> share_out(long ranks, long per_machine) const;
 
   /// "localhost:4,node17": NAME or NAME:SLOTS, separated by commas.

@@ -227,7 +227,6 @@ class CommandLine(LauncherTest):
             self.assertEqual(self.run_job("-n", "1", "-wdir", place, "./a.out-test")[:2], (0, "found\n"))
 
     def test_wrong_usage_says_so(self):
-        host = "elsewhere.example"
         for words, text in (
             ([], "no program given"),
             (["-n", "0", "true"], "at least 1"),
@@ -244,8 +243,6 @@ class CommandLine(LauncherTest):
             (["--timeout", "1e30", "true"], '"1e30" is not a number of seconds'),
             (["--timeout", "-1", "true"], '"-1" is not a number of seconds'),
             (["--timeout", "nan", "true"], '"nan" is not a number of seconds'),
-            (["-host", host, "true"], host + " is not this machine"),
-            (["-H", "localhost:2," + host + ":2", "true"], host + " is not this machine"),
             (["-f", "/no/such/file", "true"], "cannot read /no/such/file: No such file"),
             (["-ppn", "2", "-n", "4", "true"], "4 ranks, 2 on each machine"),
             (["--stdin", "all", "true"], '"all" cannot read standard input'),
@@ -260,6 +257,42 @@ class CommandLine(LauncherTest):
         code, _, err = self.run_job("true", env=dict(os.environ, MPIEXEC_TIMEOUT="soon"))
         self.assertEqual((code, err.count("\n")), (2, 1))
         self.assertIn("MPIEXEC_TIMEOUT", err)
+
+    def test_hosts_are_handed_over(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("srun", "prterun", "mpiexec.hydra"):
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write("#!/bin/sh\necho ${0##*/} \"$@\"\nexit 5\n")
+                os.chmod(file.name, 0o755)
+            bare = {"PATH": folder, "DUNLIN_HEAP": "private"}
+            hosts = ["-H", "a:1,b", "-f", "/dev/null", "-n", "4"]
+            for more, words, command, parts in (
+                ({}, hosts, "prterun --host a:2,b:2 --map-by slot:OVERSUBSCRIBE", ["-n 4 p x"]),
+                ({}, ["-l", "--bind", "none", "--hosts", "a,b", "-n", "1"],
+                 "prterun --host a:1 --map-by slot:OVERSUBSCRIBE --bind-to none --output tag", ["-n 1 p x"]),
+                ({"SLURM_JOB_ID": "1"}, ["-ppn", "3", "--hosts", "a,b"],
+                 "srun --nodelist=a,b --nodes=2 --overcommit --kill-on-bad-exit=1 --input=0 --mpi=pmi2", ["-n 6 p x"]),
+                ({"DUNLIN_REMOTE_LAUNCHER": "mpiexec.hydra -iface ib0"}, ["-H", "a:3,b", "-x", "A=1", "-wdir", "/d"],
+                 "mpiexec.hydra -hosts a:3 -iface ib0", ["-n 3 --chdir=/d A=1 p x"]),
+                ({"DUNLIN_REMOTE_LAUNCHER": "mpiexec.hydra"},
+                 ["-H", "a,b", "-n", "3", "q", ":", "-H", "b,c", "-n", "2"],
+                 "mpiexec.hydra -hosts a:2,b:2,c:1", ["-n 3 q", "-n 2 p x"]),
+            ):
+                code, out, err = self.run_job(*words, "p", "x", env={**bare, **more})
+                said = out.strip().replace("env ", "")
+                for setting in ("DUNLIN_HEAP=private ", "DUNLIN_REMOTE_LAUNCHER=mpiexec.hydra -iface ib0 ",
+                                "DUNLIN_REMOTE_LAUNCHER=mpiexec.hydra "):
+                    said = said.replace(setting, "")
+                self.assertEqual((code, said), (5, command + " " + " : ".join(parts)), err)
+                self.assertRegex(err, "^mpirun: [0-9]+ ranks on a:.*, started by %s\n$" % command.split()[0])
+            for more, words, text in (
+                ({"PATH": "/nowhere"}, hosts, "a:2,b:2 needs a launcher for several machines, and there is none"),
+                ({"DUNLIN_REMOTE_LAUNCHER": "ssh"}, hosts, "DUNLIN_REMOTE_LAUNCHER=ssh is none of srun"),
+                ({"SLURM_JOB_ID": "1"}, ["-H", "a:1,b:3"], "srun starts one program"),
+            ):
+                code, out, err = self.run_job(*words, "p", env={**bare, **more})
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+                self.assertIn(text, err)
 
     def test_words_of_scripts_for_other_launchers(self):
         for words in (
