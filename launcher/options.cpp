@@ -200,7 +200,9 @@ bool Parser::add_host_file(const std::string& path) {
 }
 
 bool Parser::export_variable(const std::string& text) {
-  if (const std::size_t equals = text.find('='); equals != std::string::npos)
+  const std::size_t equals = text.find('=');
+  if (text.empty() || equals == 0) return refuse("\"%s\" names no variable; give NAME=VALUE", text.c_str());
+  if (equals != std::string::npos)
     app.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   return true;
 }

@@ -131,7 +131,7 @@ void Output::resume(Sink& sink) {
 
 /// One read; false when there is nothing (more) to read now.
 bool Output::read_some(Stream& stream) {
-  char block[65536];
+  static char block[65536];  // one thread, and the stack may be small
   const ssize_t got = ::read(stream.fd, block, sizeof block);
   if (got < 0 && errno == EINTR) return true;
   if (got < 0 && errno == EAGAIN) return false;

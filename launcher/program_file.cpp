@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -50,6 +51,11 @@ class Image {
     return end == std::string_view::npos ? std::string() : std::string(rest.substr(0, end));
   }
 
+  std::string first_line() const {
+    const std::string_view all(bytes_.data(), bytes_.size());
+    return std::string(all.substr(0, all.find('\n')));
+  }
+
  private:
   std::span<const char> bytes_;
 };
@@ -72,7 +78,39 @@ std::size_t offset_of(const Image& image, const Elf64_Ehdr& header, Elf64_Addr a
   return 0;
 }
 
+/// The program that the kernel starts in its place: of a script, or an ELF program's dynamic linker.
+std::string interpreter_of(const Image& image) {
+  const std::string line = image.first_line();
+  if (line.starts_with("#!")) {
+    const std::size_t begin = line.find_first_not_of(" \t", 2);
+    if (begin == std::string::npos) return "";
+    return line.substr(begin, line.find_first_of(" \t", begin) - begin);
+  }
+  Elf64_Ehdr header;
+  if (!image.try_read(0, header) || !is_readable_elf(header)) return "";
+  Elf64_Phdr segment;
+  for (unsigned i = 0; i < header.e_phnum; ++i)
+    if (image.try_read(header.e_phoff + i * sizeof segment, segment) && segment.p_type == PT_INTERP)
+      return image.text(segment.p_offset);
+  return "";
+}
+
 }  // namespace
+
+std::string why_not_started(const std::string& path, int error) {
+  struct stat status;
+  const bool is_there = ::stat(path.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) return "it is a folder";
+  if (is_there && !S_ISREG(status.st_mode)) return "it is no regular file";
+  if (is_there && error == EACCES && ::access(path.c_str(), X_OK) != 0)
+    return "it is not executable; \"chmod +x\" makes it so";
+  if (!is_there || error != ENOENT) return std::strerror(error);
+  std::string interpreter = interpreter_of(Image(path));
+  if (!interpreter.ends_with('\r')) return "its interpreter " + interpreter + " is not there";
+  interpreter.pop_back();
+  return "its first line ends like those of Windows, so that its interpreter " + interpreter +
+         " is not found";
+}
 
 std::vector<std::string> needed_libraries(const std::string& path) {
   const Image image(path);

@@ -14,4 +14,7 @@ std::vector<std::string> needed_libraries(const std::string& path);
 /// which ends a process with another library preloaded.
 bool is_sanitized(const std::string& path);
 
+/// Why the kernel did not start the program, for people: what `error`, its errno, does not say.
+std::string why_not_started(const std::string& path, int error);
+
 }  // namespace dunlin::launcher

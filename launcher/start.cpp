@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "base/assert.hpp"
@@ -85,11 +86,16 @@ std::string program_of(const App& app) {
   return ::access((directory + '/' + name).c_str(), X_OK) == 0 ? "./" + name : name;
 }
 
+/// As mpirun reaches it, which stays where it is.
+std::string path_of(const App& app, const std::string& program) {
+  const bool is_inside = program[0] != '/' && !app.directory.empty();
+  return is_inside ? app.directory + '/' + program : program;
+}
+
 /// Whether to preload the shared heap: the user may say no, and a program may not stand it.
 bool wants_heap(const App& app, const std::string& program, const std::vector<std::string>& environment) {
   if (value_of(environment, "DUNLIN_HEAP") == "private") return false;
-  const bool is_inside = program[0] != '/' && !app.directory.empty();
-  return !is_sanitized(is_inside ? app.directory + '/' + program : program);
+  return !is_sanitized(path_of(app, program));
 }
 
 /// Everything the child needs, made before it exists: between vfork and exec it may only make system calls.
@@ -108,6 +114,8 @@ struct Child {
   volatile int error;
   const char* volatile step;
 };
+
+constexpr const char* kCannotStart = "cannot start it";
 
 [[noreturn]] void give_up(Child& child, const char* step) noexcept {
   child.error = errno;
@@ -133,7 +141,7 @@ struct Child {
   ::signal(SIGPIPE, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::execvpe(child.program, child.arguments, child.environment);
-  give_up(child, "cannot start it");
+  give_up(child, kCannotStart);
 }
 
 /// vfork alone in a function, so that the compiler keeps nothing of a larger frame across its double return.
@@ -235,8 +243,12 @@ Started Starter::start(const RankSetup& setup) const {
   }
   const pid_t pid = launch(child);
   if (mask) CPU_FREE(mask);
-  if (pid < 0) return {-1, errno, "cannot make a process"};
-  return {pid, child.error, child.step};
+  if (pid < 0) return {-1, errno, std::string("cannot make a process: ") + std::strerror(errno)};
+  if (child.error == 0) return {pid, 0, ""};
+  const std::string& program = programs_[std::size_t(setup.app)];
+  const std::string why = child.step == kCannotStart ? why_not_started(path_of(app, program), child.error)
+                                                     : std::strerror(child.error);
+  return {pid, child.error, std::string(child.step) + ": " + why};
 }
 
 long ranks_max() {

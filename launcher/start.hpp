@@ -22,11 +22,11 @@ struct RankSetup {
   const std::vector<int>* cpus = nullptr;  // null: not bound
 };
 
-/// The outcome: a pid, or which step failed and its errno.
+/// The outcome: a pid, or what failed ("cannot start it: ...") and its errno.
 struct Started {
   pid_t pid = -1;
   int error = 0;
-  std::string step;
+  std::string reason;
 };
 
 /// Prepares what all ranks of a job share, once.

@@ -158,7 +158,9 @@ bool Supervisor::try_start(int rank, const Starter& starter) {
     output_.say("rank " + std::to_string(rank) + " may use processors " + os::format_cpu_list(*setup.cpus));
   Started started;
   if (!try_open_files(rank, setup))
-    started = {-1, errno, "cannot open its descriptors"};
+    started = {
+        -1, errno,
+        std::string("cannot open its descriptors (a socket, pipes, /dev/null): ") + std::strerror(errno)};
   else
     started = starter.start(setup);
   if (setup.pmi_fd >= 0) ::close(setup.pmi_fd);
@@ -175,7 +177,7 @@ bool Supervisor::try_start(int rank, const Starter& starter) {
   if (started.error == 0) return true;
   fail(started.error == EACCES || started.error == ENOEXEC ? 126 : 127,
        "rank " + std::to_string(rank) + " (" + job_.apps[std::size_t(self.app)].command[0] +
-           "): " + started.step + ": " + std::strerror(started.error),
+           "): " + started.reason,
        0);
   return false;
 }

@@ -9,7 +9,8 @@ STYLE = """body{font-family:sans-serif;line-height:1.45;max-width:60em;margin:1e
 h1{font-size:1.5em}h2{font-size:1.15em;margin:2.2em 0 .4em}.lead{font-size:1.1em}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:85%;margin:.6em 0 1em}
 td,th{padding:.15em .6em;text-align:right;white-space:nowrap}th{border-bottom:1px solid #888}
-td:first-child,th:first-child{text-align:left}table.text td{text-align:left}table.text td{white-space:normal}
+td:first-child,th:first-child{text-align:left}table.text td,table.text th{text-align:left}
+table.text td{white-space:normal}table.text td:last-child{min-width:17em}
 tr:nth-child(even){background:#f6f6f6}.best{font-weight:bold}.behind{color:#b03a2e}.spread{color:#777;font-size:80%}
 img{width:100%;max-width:38em;display:block}summary{cursor:pointer;color:#1f618d;padding:.3em 0}li{margin:.15em 0}
 @media(max-width:600px){table{font-size:75%}td,th{padding:.15em .35em}}"""

@@ -181,7 +181,9 @@ Err win_flush(int rank, Win& win) noexcept {
   if (const Err e = check_passive(window, rank); e != Err::ok) return e;
   // Who is told by a third memory that this is done must find it done.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  window.poll_now_and_then();
+  // Nobody else changes what is locked exclusively, and giving the core away would only keep the others
+  // waiting.
+  if (window.part(rank).hold != Part::Hold::exclusive) window.poll_now_and_then();
   return window.complete(window.part(rank));
 }
 

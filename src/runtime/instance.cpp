@@ -66,7 +66,20 @@ Err Instance::release() noexcept {
   return error;
 }
 
+namespace {
+
+/// A child of fork has all that makes a rank and would speak to the others in its name.
+void end_life_in_child() noexcept {
+  if (!Life::is_usable()) return;
+  Life::users = 0;
+  Life::is_finalized = Life::is_forked = true;
+  BigLock::set_needed(false);  // another thread may have held it, and is not here
+}
+
+}  // namespace
+
 Err Instance::start_first() noexcept {
+  [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, end_life_in_child);
   make_predefined_objects();
   auto instance = std::unique_ptr<Instance>(new Instance);
   current_ = instance.get();

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void abort_in_handler(int number) { MPI_Abort(MPI_COMM_WORLD, number); }
@@ -60,6 +61,22 @@ int main(int argc, char** argv) {
     char command[4096];
     snprintf(command, sizeof command, "exec '%s' sum", argv[0]);
     if (system(command) != 0) return 9;
+  }
+  if (!strcmp(what, "fork") && is_chosen) { /* a child that takes itself for the rank */
+    const pid_t child = fork();
+    if (child == 0) MPI_Barrier(MPI_COMM_WORLD);
+    waitpid(child, NULL, 0);
+  }
+  if (!strcmp(what, "fork-exit")) { /* one that ends like a program that cleans up with care */
+    int is_finalized, status;
+    const pid_t child = fork();
+    if (child == 0) {
+      MPI_Finalized(&is_finalized);
+      if (!is_finalized) MPI_Finalize();
+      exit(0);
+    }
+    waitpid(child, &status, 0);
+    what = "sum";
   }
   if (!strcmp(what, "sum") || !strcmp(what, "child")) {
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -7,10 +7,11 @@ import subprocess
 import time
 import unittest
 
-from harness import LauncherTest, SECOND, new_mark, processes_with
+from harness import LauncherTest, MPIRUN, SECOND, new_mark, processes_with, refuse
 
 PROGRAM = os.environ["LAUNCHER_TEST_PROGRAM"]
 SESSIONS = os.environ["LAUNCHER_TEST_SESSIONS"]
+LARGE_BUFFERS = os.environ["LAUNCHER_TEST_LARGE_BUFFERS"]
 HYDRA = shutil.which("mpiexec.hydra")
 
 
@@ -32,6 +33,31 @@ class Real(LauncherTest):
         code, out, err = self.run_job("-n", "64", PROGRAM)
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(out, "sum 2016 of 64\n" * 64)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make a container without help")
+    def test_in_a_container(self):
+        # Another user, 64 KiB of /dev/shm, nothing to write to, no network, processes numbered anew, no debugging.
+        inside = [
+            "mount --make-rprivate / && mount -t tmpfs -o size=64k tmpfs /dev/shm",
+            "mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp",
+            "cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \"$@\"",
+        ]
+        unshare = "unshare --mount --ipc --net --pid --fork --mount-proc sh -c".split() + [" && ".join(inside)]
+
+        def run(*words):
+            def forbid():
+                for call in ("ptrace", "process_vm_readv", "process_vm_writev"):
+                    refuse(call)
+
+            return subprocess.run([*unshare, "sh", *words], capture_output=True, text=True, timeout=60, preexec_fn=forbid)
+
+        can = run("test", "-x", MPIRUN)
+        if can.returncode:
+            self.skipTest("no container here, or its user cannot reach the build folder: " + can.stderr)
+        done = run(MPIRUN, "-n", "4", PROGRAM)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "sum 6 of 4\n" * 4, ""))
+        done = run(MPIRUN, "-n", "3", LARGE_BUFFERS)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_singleton(self):
         done = subprocess.run([PROGRAM], capture_output=True, text=True, timeout=20)
@@ -96,6 +122,13 @@ class Real(LauncherTest):
         code, out, err = self.run_job("-n", "2", PROGRAM, "child")
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(sorted(out.splitlines()), ["sum 0 of 1", "sum 1 of 2", "sum 1 of 2"])
+
+    def test_a_child_of_fork_is_no_rank(self):
+        code, _, err = self.run_job("-n", "3", PROGRAM, "fork")
+        self.assertEqual(code, 16)
+        self.assertIn("rank 2: MPI_Barrier failed: it was called in a child process of fork, which is no rank", err)
+        code, out, err = self.run_job("-n", "2", PROGRAM, "fork-exit")
+        self.assertEqual((code, out, err), (0, "sum 1 of 2\n" * 2, ""))
 
     def test_library_opened_again(self):
         for size in (1, 2, 5):

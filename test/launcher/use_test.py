@@ -247,6 +247,7 @@ class CommandLine(LauncherTest):
             (["-ppn", "2", "-n", "4", "true"], "4 ranks, 2 on each machine"),
             (["--stdin", "all", "true"], '"all" cannot read standard input'),
             (["--output", "file=x", "true"], '"file=x" is not known'),
+            (["-x", "=5", "true"], 'option -x: "=5" names no variable'),
             (["-n", "1", "true", ":"], "no program given"),
         ):
             code, out, err = self.run_job(*words)
@@ -336,13 +337,13 @@ class CommandLine(LauncherTest):
             os.mkfifo(path)
             code, _, err = self.run_job("-n", "2", path)
             self.assertEqual(code, 126)
-            self.assertIn("Permission denied", err)
+            self.assertIn("it is no regular file", err)
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "knows numbers of system calls of x86-64")
     def test_what_the_system_refuses_is_named(self):
         for call, text in (
             ("memfd_create", "cannot make shared memory for the job (memfd_create): Operation not permitted"),
-            ("socketpair", "rank 0 (true): cannot open its descriptors: Operation not permitted"),
+            ("socketpair", "(true): cannot open its descriptors (a socket, pipes, /dev/null): Operation not permitted"),
             ("epoll_create1", "(epoll_create1): Operation not permitted"),
             ("signalfd4", "(signalfd): Operation not permitted"),
         ):
@@ -361,6 +362,26 @@ class CommandLine(LauncherTest):
             self.assertEqual(code, 0)
             self.assertIn("--tag-output", out)
         self.assertRegex(self.run_job("--version")[1], r"Dunlin \d+\.\d+")
+
+    def test_why_a_program_does_not_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text, said in (
+                ("windows", "#!/bin/sh\r\ntrue\r\n", "Windows, so that its interpreter /bin/sh is not found"),
+                ("absent", "#!/no/such/sh -e\n", "its interpreter /no/such/sh is not there"),
+                ("plain", "#!/bin/sh\n", "it is not executable"),
+            ):
+                path = os.path.join(folder, name)
+                with open(path, "w") as file:
+                    file.write(text)
+                os.chmod(path, 0o600 if name == "plain" else 0o700)
+                self.assertIn(said, self.run_job("-n", "2", path)[2])
+            self.assertIn("it is a folder", self.run_job("-n", "2", folder)[2])
+
+    def test_a_small_stack_is_enough(self):
+        code, out, err = self.run_job(
+            "-n", "2", "echo", "x", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (65536, 65536))
+        )
+        self.assertEqual((code, out, err), (0, "x\nx\n", ""))
 
     def test_missing_program(self):
         code, _, err = self.run_job("-n", "2", "./no-such-program")

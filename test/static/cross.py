@@ -26,7 +26,9 @@ def main():
         "CMAKE_SYSTEM_PROCESSOR": processor,
         "CMAKE_C_COMPILER": compilers[0],
         "CMAKE_CXX_COMPILER": compilers[1],
-        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_BUILD_TYPE": "",  # it is never run
+        "CMAKE_C_FLAGS": "-O0",
+        "CMAKE_CXX_FLAGS": "-O0",
         "DUNLIN_TESTS": "OFF",
     }
     configure = ["cmake", "--fresh", "-S", source, "-B", build, "-G", "Ninja"]

@@ -80,7 +80,7 @@ const char* null_handle_name(std::uintptr_t value) noexcept {
 int end_job(Err error, const char* call) noexcept {
   const char* detail = error_detail(error);
   log::warn("%s failed: %s (%s)", call, *detail ? detail : "no more is known", class_name(error));
-  if (Life::is_usable()) {
+  if (Life::is_usable() || Life::is_forked) {
     char sentence[256];
     std::snprintf(sentence, sizeof sentence, "ended the job after an error of %s (%s)", call,
                   class_name(error));
@@ -248,7 +248,9 @@ int uncommitted(Object* about, const char* argument, const char* call) noexcept 
 }
 
 int not_usable(const char* call) noexcept {
-  const char* why = Life::is_finalized ? "after MPI_Finalize" : "before MPI_Init";
+  const char* why = Life::is_forked      ? "in a child process of fork, which is no rank"
+                    : Life::is_finalized ? "after MPI_Finalize"
+                                         : "before MPI_Init";
   return raise(nullptr, fail(Err::other, "it was called %s", why), call);
 }
 
