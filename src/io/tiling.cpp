@@ -38,11 +38,11 @@ std::int64_t Tiling::offset_of(std::int64_t position) const noexcept {
 }
 
 std::int64_t Tiling::position_at(std::int64_t offset) const noexcept {
-  if (is_empty() || offset <= displacement_) return 0;
-  if (is_contiguous()) return offset - displacement_;
-  const std::int64_t tile = (offset - displacement_) / std::max(type_->extent(), std::int64_t{1});
-  // The data of a tile may begin behind its lower bound: the answer is in this tile or the one before.
-  std::int64_t low = std::max(tile - 1, std::int64_t{0}) * type_->size();
+  const std::int64_t first = displacement_ + type_->true_lower_bound();  // byte with data
+  if (is_empty() || offset <= first) return 0;
+  if (is_contiguous()) return offset - first;
+  const std::int64_t tile = (offset - first) / std::max(type_->extent(), std::int64_t{1});
+  std::int64_t low = std::min(tile, count_) * type_->size();
   std::int64_t high = std::min(tile + 1, count_) * type_->size();
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;

@@ -123,6 +123,14 @@ TEST_F(StorageTest, PlacesAreFoundFromOffsets) {
     EXPECT_EQ(view.position_at(expected), position);
   }
   EXPECT_EQ(view.position_at(0), 0);
+  // Data far behind the beginning of a short type.
+  Datatype* made = nullptr;
+  const std::int64_t lengths[] = {4, 3}, starts[] = {500, 506};
+  ASSERT_EQ(datatype::type_indexed(2, {lengths, true}, {starts, true}, byte(), true, &made), Err::ok);
+  const Ref<Datatype> far = Ref<Datatype>::adopt(made);
+  const Tiling far_view(10, *far);
+  for (std::int64_t position = 0; position < 30; ++position)
+    EXPECT_EQ(far_view.position_at(far_view.offset_of(position)), position);
   EXPECT_EQ(view.position_at(5 + 3), 3);  // in a gap: the next
 }
 
