@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "boot/remote_launcher.hpp"
+#include "boot/launcher_settings.hpp"
 #include "launcher/start.hpp"
 
 namespace dunlin::launcher {

@@ -17,6 +17,7 @@
 
 #include "base/assert.hpp"
 #include "boot/launch_environment.hpp"
+#include "boot/launcher_settings.hpp"
 #include "launcher/program_file.hpp"
 #include "os/text_file.hpp"
 
@@ -59,14 +60,14 @@ std::string value_of(const std::vector<std::string>& environment, std::string_vi
   return {};
 }
 
-/// Our shared heap beside this program, or "" when it is not there or cannot be named in LD_PRELOAD.
-std::string heap_library() {
+/// A library of ours beside this program, or "" when it is not there or cannot be named in LD_PRELOAD.
+std::string library(const char* name) {
   char self[4096];
   const ssize_t bytes = ::readlink("/proc/self/exe", self, sizeof self - 1);
   if (bytes <= 0) return {};
   std::string path(self, std::size_t(bytes));
   for (int levels = 0; levels < 2; ++levels) path.erase(std::min(path.rfind('/'), path.size()));
-  path += "/lib/libdunlin_heap.so";
+  path += std::string("/lib/") + name;
   const bool is_nameable = path.find_first_of(": ") == std::string::npos;
   return is_nameable && ::access(path.c_str(), R_OK) == 0 ? path : "";
 }
@@ -92,10 +93,13 @@ std::string path_of(const App& app, const std::string& program) {
   return is_inside ? app.directory + '/' + program : program;
 }
 
-/// Whether to preload the shared heap: the user may say no, and a program may not stand it.
-bool wants_heap(const App& app, const std::string& program, const std::vector<std::string>& environment) {
-  if (value_of(environment, "DUNLIN_HEAP") == "private") return false;
-  return !is_sanitized(path_of(app, program));
+/// Whether a program stands preloaded libraries: a sanitizer's must come first.
+bool can_preload(const App& app) { return !is_sanitized(path_of(app, program_of(app))); }
+
+/// Behind what the user has there.
+void preload(std::vector<std::string>& environment, const std::string& library) {
+  const std::string others = value_of(environment, "LD_PRELOAD");
+  if (!library.empty()) set(environment, "LD_PRELOAD", others.empty() ? library : others + ':' + library);
 }
 
 /// Everything the child needs, made before it exists: between vfork and exec it may only make system calls.
@@ -193,11 +197,9 @@ std::vector<std::string> environment_of(const App& app) {
   for (char** entry = environ; *entry; ++entry)
     if (!is_of_another_launcher(name_of(*entry))) environment.push_back(*entry);
   for (const auto& [name, value] : app.environment) set(environment, name, value);
-  if (const std::string heap = heap_library();
-      !heap.empty() && wants_heap(app, program_of(app), environment)) {
-    const std::string others = value_of(environment, "LD_PRELOAD");
-    set(environment, "LD_PRELOAD", others.empty() ? heap : others + ':' + heap);
-  }
+  if (!can_preload(app)) return environment;
+  if (boot::is_profiled()) preload(environment, library("libdunlin_profile.so"));
+  if (value_of(environment, "DUNLIN_HEAP") != "private") preload(environment, library("libdunlin_heap.so"));
   return environment;
 }
 

@@ -1,5 +1,7 @@
-// See remote_launcher.hpp.
-#include "boot/remote_launcher.hpp"
+// See launcher_settings.hpp.
+#include "boot/launcher_settings.hpp"
+
+#include <cstring>
 
 #include "base/variable.hpp"
 
@@ -11,8 +13,15 @@ WordVariable remote_launcher_variable{"REMOTE_LAUNCHER", "", "",
                                       "as a name or path, and its options "
                                       "(default: the first that is there)"};
 
+WordVariable profile{"PROFILE", "0", "",
+                     "1: the ranks of mpirun print at MPI_Finalize what they spent in MPI; a folder (with a "
+                     "slash): they write "
+                     "it there, too, as profile.RANK.json"};
+
 }  // namespace
 
 const char* remote_launcher() noexcept { return remote_launcher_variable.get(); }
+
+bool is_profiled() noexcept { return *profile.get() && std::strcmp(profile.get(), "0") != 0; }
 
 }  // namespace dunlin::boot

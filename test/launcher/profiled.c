@@ -1,0 +1,33 @@
+// What profile_test.py counts: every rank sends two long messages to the next and a short one, and all but
+// rank 0 send two short ones to rank 0; rank 0 sends to nobody meanwhile.
+#include <mpi.h>
+#include <stdlib.h>
+
+int main(int argc, char** argv) {
+  enum { SHORT_BYTES = 1000, LONG_BYTES = 100000 };
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int next = (rank + 1) % size, last = (rank + size - 1) % size;
+  char* const out = calloc(1, LONG_BYTES);
+  char* const in = calloc(1, LONG_BYTES);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Request request;
+    MPI_Isend(out, LONG_BYTES / 4, MPI_INT32_T, next, 1, MPI_COMM_WORLD, &request);
+    MPI_Recv(in, LONG_BYTES, MPI_BYTE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Sendrecv(out, SHORT_BYTES, MPI_BYTE, next, 2, in, SHORT_BYTES, MPI_BYTE, last, 2, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Send(out, SHORT_BYTES, MPI_BYTE, rank == 0 ? MPI_PROC_NULL : 0, 3, MPI_COMM_WORLD);
+  }
+  for (int i = 2; rank == 0 && i < 2 * size; ++i)
+    MPI_Recv(in, SHORT_BYTES, MPI_BYTE, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  free(in);
+  free(out);
+  MPI_Finalize();
+  return 0;
+}
