@@ -19,7 +19,7 @@ Fibers::Fibers(World& world, std::function<void(int)> body)
       fibers_(std::size_t(world.size())) {
   world_.network().give_way = [this] { give_way(); };
   for (Fiber& each : fibers_) {
-    each.stack = std::make_unique<std::byte[]>(kStackBytes);
+    each.stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
     getcontext(&each.context);
     each.context.uc_stack.ss_sp = each.stack.get();
     each.context.uc_stack.ss_size = kStackBytes;

@@ -76,10 +76,13 @@ World::Rank::~Rank() {
   process.self = {};
 }
 
-World::World(int size, const transport::sim::Weather& weather) : network_(size, weather) {
+World::World(int size, const transport::sim::Weather& weather) : World(boot::NodeMap(size), weather) {}
+
+World::World(const boot::NodeMap& map, const transport::sim::Weather& weather)
+    : network_(map.ranks(), weather) {
   make_predefined_objects();
-  for (int me = 0; me < size; ++me)
-    ranks_.push_back(std::make_unique<Rank>(network_, me, boot::NodeMap(size), nullptr, nullptr));
+  for (int me = 0; me < map.ranks(); ++me)
+    ranks_.push_back(std::make_unique<Rank>(network_, me, map, nullptr, nullptr));
 }
 
 World::World(const Nodes& nodes, const transport::sim::Weather& weather)
@@ -95,7 +98,10 @@ World::World(const Nodes& nodes, const transport::sim::Weather& weather)
     for (std::size_t i = 0; i < peers.size(); ++i) {
       const auto me = std::size_t(peers[i]);
       std::unique_ptr<NodeTransport> transport;
-      if (peers.size() > 1) transport = open_node(fd, int(i), peers, network_);
+      if (peers.size() > 1) {
+        transport = open_node(fd, int(i), peers, network_);
+        node_transports_.push_back(transport.get());
+      }
       ranks_[me] = std::make_unique<Rank>(network_, int(me), map, std::move(transport), memories_[me].get());
     }
     close(fd);
@@ -143,8 +149,7 @@ std::vector<Ref<Comm>> World::inter(int split, std::uint64_t context) {
 
 std::uint64_t World::moves() const noexcept {
   std::uint64_t moves = network_.delivered();
-  for (const auto& rank : ranks_)
-    if (rank->node) moves += rank->node->delivered();
+  for (const NodeTransport* node : node_transports_) moves += node->delivered();
   for (const auto& memory : memories_) moves += memory->copies();
   return moves;
 }

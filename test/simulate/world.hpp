@@ -64,8 +64,10 @@ class NodeTransport final : public transport::Transport {
 
 class World {
  public:
-  /// All ranks are joined by the network, as if they were on one node.
+  /// All ranks are joined by the network, as if they were on one node; or on those of a map, without anything
+  /// shared.
   World(int size, const transport::sim::Weather& weather);
+  World(const boot::NodeMap& map, const transport::sim::Weather& weather);
   World(const Nodes& nodes, const transport::sim::Weather& weather);
   ~World();
 
@@ -108,6 +110,7 @@ class World {
   transport::sim::Network network_;
   std::vector<std::unique_ptr<RankMemory>> memories_;  // by rank
   std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<NodeTransport*> node_transports_;
 };
 
 /// What MPI_Wait does with a request that is complete.

@@ -29,7 +29,7 @@ class CutPayload final : public Payload {
 
 Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head,
                        const Source& data) noexcept {
-  return network_.try_send(from_, to_, envelope, head, data);
+  return network_.try_send(lane_, envelope, head, data);
 }
 
 std::size_t Channel::bytes_max() const noexcept { return network_.weather().bytes_max; }
@@ -38,58 +38,65 @@ Transport::Transport(Network& network, int me) noexcept : network_(network), me_
 
 transport::Channel* Transport::connect(int peer) noexcept {
   if (peer < 0 || peer >= network_.size()) return nullptr;
-  if (channels_.empty()) channels_.resize(std::size_t(network_.size()));
-  auto& channel = channels_[std::size_t(peer)];
-  if (!channel) channel = std::make_unique<Channel>(network_, me_, peer);
-  return channel.get();
+  if (const auto found = channels_.find(peer); found != channels_.end()) return &found->second;
+  return &channels_.try_emplace(peer, network_, network_.lane(me_, peer)).first->second;
 }
 
 int Transport::poll(Inbox& inbox) noexcept {
-  const int size = network_.size();
-  const int first = int(network_.roll(std::uint64_t(size)));
+  const Network::Lanes& lanes = network_.lanes_[std::size_t(me_)];
+  const std::size_t count = lanes.size(), first = count > 0 ? network_.roll(count) : 0;
   int messages = 0;
-  for (int i = 0; i < size; ++i) messages += network_.deliver((first + i) % size, me_, inbox);
+  for (std::size_t i = 0; i < count; ++i) messages += network_.deliver(*lanes[(first + i) % count], inbox);
   if (network_.give_way) network_.give_way();
   return messages;
 }
 
-int Transport::poll_peer(int peer, Inbox& inbox) noexcept { return network_.deliver(peer, me_, inbox); }
+int Transport::poll_peer(int peer, Inbox& inbox) noexcept {
+  return network_.deliver(network_.lane(peer, me_), inbox);
+}
 
 Network::Network(int size, const Weather& weather)
-    : size_(size), weather_(weather), dice_(weather.seed), lanes_(std::size_t(size) * std::size_t(size)) {
+    : size_(size), weather_(weather), dice_(weather.seed), lanes_(std::size_t(size)) {
   for (int rank = 0; rank < size; ++rank) transports_.push_back(std::make_unique<Transport>(*this, rank));
 }
 
-Sent Network::try_send(int from, int to, const Envelope& envelope, std::span<const std::byte> head,
+Lane& Network::lane(int from, int to) noexcept {
+  Lanes& lanes = lanes_[std::size_t(to)];
+  for (const auto& each : lanes)
+    if (each->from == from) return *each;
+  lanes.push_back(std::make_unique<Lane>());
+  lanes.back()->from = from;
+  return *lanes.back();
+}
+
+Sent Network::try_send(Lane& lane, const Envelope& envelope, std::span<const std::byte> head,
                        const Source& data) noexcept {
   DUNLIN_ASSERT(head.size() + data.bytes == envelope.bytes);
   DUNLIN_ASSERT(envelope.bytes <= weather_.bytes_max);
-  Lane& pair = lane(from, to);
-  if (pair.is_cut) return Sent::failed;
-  if (pair.messages.size() >= weather_.messages_max || chance(weather_.refuse_percent)) return Sent::full;
-  Message message{envelope, std::vector<std::byte>(envelope.bytes)};
+  if (lane.is_cut) return Sent::failed;
+  if (lane.messages.size() >= weather_.messages_max || chance(weather_.refuse_percent)) return Sent::full;
+  Lane::Message message{envelope, std::vector<std::byte>(envelope.bytes)};
   std::copy(head.begin(), head.end(), message.payload.begin());
   std::byte* body = message.payload.data() + head.size();
   if (data.is_contiguous() && data.bytes > 0) std::memcpy(body, data.address, data.bytes);
   if (!data.is_contiguous()) Cursor(data).pack(body, data.bytes);
-  pair.messages.push_back(std::move(message));
+  lane.messages.push_back(std::move(message));
   ++under_way_;
   return Sent::yes;
 }
 
-int Network::deliver(int from, int to, Inbox& inbox) noexcept {
+int Network::deliver(Lane& lane, Inbox& inbox) noexcept {
   constexpr std::size_t kFirstRunMin = 40;  // what a line of the ring holds
-  Lane& pair = lane(from, to);
   int messages = 0;
-  while (!pair.messages.empty() && !chance(weather_.delay_percent)) {
-    const Message message = std::move(pair.messages.front());
-    pair.messages.pop_front();
+  while (!lane.messages.empty() && !chance(weather_.delay_percent)) {
+    const Lane::Message message = std::move(lane.messages.front());
+    lane.messages.pop_front();
     --under_way_;
     ++delivered_;
     ++messages;
     const std::size_t bytes = message.payload.size(), least = std::min(bytes, kFirstRunMin);
     const std::size_t first = chance(50) ? bytes : least + std::size_t(roll(bytes - least + 1));
-    inbox.arrived(from, message.envelope, CutPayload(message.payload, first));
+    inbox.arrived(lane.from, message.envelope, CutPayload(message.payload, first));
   }
   return messages;
 }

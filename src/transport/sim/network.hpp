@@ -3,10 +3,13 @@
 // Messages of a pair stay in order; everything else is up to the dice: which pairs deliver at a poll and how
 // much, when a channel is full, how a payload is cut into runs.  The same seed and the same calls give the
 // same run. Used by test/simulate and test/conformance only; not part of the library.
+//
+// Memory grows with the pairs that talk, not with all pairs: 4,096 ranks are no difficulty.
 #pragma once
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <random>
 #include <vector>
@@ -26,16 +29,27 @@ struct Weather {
 
 class Network;
 
+/// Messages under way from one rank to another.
+struct Lane {
+  struct Message {
+    Envelope envelope;
+    std::vector<std::byte> payload;
+  };
+  int from = 0;
+  std::deque<Message> messages;
+  bool is_cut = false;
+};
+
 class Channel final : public transport::Channel {
  public:
-  Channel(Network& network, int from, int to) noexcept : network_(network), from_(from), to_(to) {}
+  Channel(Network& network, Lane& lane) noexcept : network_(network), lane_(lane) {}
   Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
                 const Source& data) noexcept override;
   std::size_t bytes_max() const noexcept override;
 
  private:
   Network& network_;
-  const int from_, to_;
+  Lane& lane_;
 };
 
 class Transport final : public transport::Transport {
@@ -49,7 +63,7 @@ class Transport final : public transport::Transport {
  private:
   Network& network_;
   const int me_;
-  std::vector<std::unique_ptr<Channel>> channels_;  // by peer
+  std::map<int, Channel> channels_;  // by peer
 };
 
 class Network {
@@ -79,25 +93,16 @@ class Network {
  private:
   friend class Channel;
   friend class Transport;
-  struct Message {
-    Envelope envelope;
-    std::vector<std::byte> payload;
-  };
-  struct Lane {
-    std::deque<Message> messages;
-    bool is_cut = false;
-  };
-  Lane& lane(int from, int to) noexcept {
-    return lanes_[std::size_t(from) * std::size_t(size_) + std::size_t(to)];
-  }
-  Sent try_send(int from, int to, const Envelope& envelope, std::span<const std::byte> head,
+  using Lanes = std::vector<std::unique_ptr<Lane>>;  // in the order of first contact
+  Lane& lane(int from, int to) noexcept;
+  Sent try_send(Lane& lane, const Envelope& envelope, std::span<const std::byte> head,
                 const Source& data) noexcept;
-  int deliver(int from, int to, Inbox& inbox) noexcept;
+  int deliver(Lane& lane, Inbox& inbox) noexcept;
 
   const int size_;
   const Weather weather_;
   std::mt19937_64 dice_;
-  std::vector<Lane> lanes_;                             // from * size + to
+  std::vector<Lanes> lanes_;                            // by receiver
   std::vector<std::unique_ptr<Transport>> transports_;  // by rank
   std::size_t under_way_ = 0;
   std::uint64_t delivered_ = 0;
