@@ -196,6 +196,7 @@ int main(int argc, char** argv) {
   snprintf(path, sizeof path, "/dev/shm/dunlin-files-random-%lu", seed);
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
                 MPI_INFO_NULL, &file);
+  MPI_File_set_size(file, 0);  /* a run that was killed leaves its file */
   CHECK(MPI_File_set_size(file, kBytes) == MPI_SUCCESS, " ");
   MPI_Barrier(MPI_COMM_WORLD);
   for (round_number = 0; round_number < rounds; ++round_number) one_round();
