@@ -1,9 +1,10 @@
 #include "object/object.hpp"
 
+#include <atomic>
 #include <cstdlib>
-#include <vector>
 
 #include "base/log.hpp"
+#include "base/pointer_table.hpp"
 
 namespace dunlin {
 
@@ -11,15 +12,13 @@ Object* predefined_objects[kPredefinedHandles];
 
 namespace {
 
-std::vector<Object*>& objects_by_int() {
-  static auto& objects =
-      *new std::vector<Object*>;  // never destroyed: objects are freed until the end of the process
-  return objects;
-}
-std::vector<std::size_t>& free_places() {  // of objects_by_int
-  static auto& places = *new std::vector<std::size_t>;
-  return places;
-}
+// Of the handles that Fortran sees at one time.
+constexpr std::uint32_t kIntegers = 1 << 22;
+constinit PointerTable<kIntegers> objects_by_int;
+
+/// Threads may ask for the integer of one object at the same time.  Relaxed: what the integer stands for is
+/// ordered by the table.
+std::atomic_ref<int> shared(int& integer) noexcept { return std::atomic_ref<int>(integer); }
 
 }  // namespace
 
@@ -34,34 +33,24 @@ void* ObjectPool::take_new(std::size_t step) noexcept {
 
 void ObjectPool::give_back_large(void* memory) noexcept { std::free(memory); }
 
-void Object::forget_int() noexcept {
-  const std::size_t place = std::size_t(integer_) - kPredefinedHandles;
-  objects_by_int()[place] = nullptr;
-  free_places().push_back(place);
-}
+void Object::forget_int() noexcept { objects_by_int.remove(std::uint32_t(integer_) - kPredefinedHandles); }
 
 int Object::to_int() noexcept {
   if (predefined_handle_) return int(predefined_handle_);
-  if (integer_ == 0) {
-    auto& objects = objects_by_int();
-    std::size_t index = objects.size();
-    if (free_places().empty()) {
-      objects.push_back(nullptr);
-    } else {
-      index = free_places().back();
-      free_places().pop_back();
-    }
-    objects[index] = this;
-    integer_ = int(index + kPredefinedHandles);
-  }
-  return integer_;
+  int integer = shared(integer_).load(std::memory_order_relaxed);
+  if (integer != 0) return integer;
+  const std::uint32_t place = objects_by_int.put(this);
+  if (place == kIntegers) log::die("more than %u MPI objects have a handle in Fortran", kIntegers);
+  const int made = int(place + kPredefinedHandles);
+  if (shared(integer_).compare_exchange_strong(integer, made, std::memory_order_relaxed)) return made;
+  objects_by_int.remove(place);  // another thread was first
+  return integer;
 }
 
 Object* Object::from_int(int value) noexcept {
   if (value < 0) return nullptr;
   if (std::uintptr_t(value) < kPredefinedHandles) return predefined_objects[value];
-  const std::size_t index = std::size_t(value) - kPredefinedHandles;
-  return index < objects_by_int().size() ? objects_by_int()[index] : nullptr;
+  return static_cast<Object*>(objects_by_int.get(std::uint32_t(value) - kPredefinedHandles));
 }
 
 void make_predefined(Object& object, std::uintptr_t handle) noexcept {

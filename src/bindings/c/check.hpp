@@ -140,10 +140,10 @@ inline void set_handle(Handle* to, Object* object, Handle null_handle) noexcept 
   *to = object ? to_handle<Handle>(*object) : null_handle;
 }
 
-/// MPI_Xxx_toint and MPI_Xxx_c2f: predefined and null handles are their own integers.
+/// MPI_Xxx_toint and MPI_Xxx_c2f: predefined and null handles are their own integers.  Neither this nor the
+/// way back takes a lock.
 template <class Handle>
 inline int to_integer(Handle handle) noexcept {
-  BigLock::Guard guard;
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   return value < kPredefinedHandles ? int(value) : reinterpret_cast<Object*>(value)->to_int();
 }
@@ -151,7 +151,6 @@ inline int to_integer(Handle handle) noexcept {
 /// The way back; an integer that never was one of a handle gives the null handle.
 template <class Handle>
 inline Handle to_object_handle(int integer, Handle null_handle) noexcept {
-  BigLock::Guard guard;
   if (integer >= 0 && std::uintptr_t(integer) < kPredefinedHandles)
     return reinterpret_cast<Handle>(std::uintptr_t(integer));
   Object* object = Object::from_int(integer);
