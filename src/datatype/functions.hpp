@@ -13,6 +13,7 @@
 
 #include "base/err.hpp"
 #include "datatype/datatype.hpp"
+#include "object/info.hpp"
 #include "object/int_array.hpp"
 
 namespace dunlin::datatype {
@@ -92,6 +93,14 @@ Err unpack_external(const char* representation, const void* in, std::int64_t in_
                     void* out, std::int64_t out_count, const Datatype& type) noexcept;
 Err pack_external_size(const char* representation, std::int64_t in_count, const Datatype& type,
                        std::int64_t* bytes) noexcept;
+
+// What a Fortran layer tells of its compiler.  MPI_INTEGER or MPI_LOGICAL of 8 bytes is possible before
+// they are made only; MPI_2INTEGER has no size then.
+bool try_widen_fortran_types(bool integers, bool logicals) noexcept;
+Err abi_get_fortran_info(Info** info) noexcept;
+Err abi_set_fortran_info(Info& info) noexcept;
+Err abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int* is_set) noexcept;
+Err abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) noexcept;
 
 // Addresses.
 inline std::int64_t get_address(const void* location) noexcept {

@@ -131,17 +131,35 @@ datatype::Shape predefined_shape(Basic basic) noexcept {
 
 Datatype& predefined(MPI_Datatype handle) noexcept { return *from_handle<Datatype>(handle); }
 
+bool is_made = false;
+bool are_integers_wide = false, are_logicals_wide = false;
+
+/// What a type is whose size the Fortran compiler chooses.
+Basic basic_of(const Predefined& entry) noexcept {
+  if (are_integers_wide && entry.handle == MPI_INTEGER) return Basic::i64;
+  if (are_integers_wide && entry.handle == MPI_2INTEGER) return Basic::none;
+  if (are_logicals_wide && entry.handle == MPI_LOGICAL) return Basic::logical64;
+  return entry.basic;
+}
+
 }  // namespace
 
 void init_predefined_datatypes() noexcept {
-  static bool is_done = false;
-  if (is_done) return;
-  is_done = true;
+  if (is_made) return;
+  is_made = true;
   for (std::size_t i = 0; i < kPredefinedTypes; ++i) {
     const Predefined& entry = kPredefined[i];
-    auto* type = new (storage[i]) Datatype(predefined_shape(entry.basic), entry.basic, entry.name);
+    const Basic basic = basic_of(entry);
+    auto* type = new (storage[i]) Datatype(predefined_shape(basic), basic, entry.name);
     make_predefined(*type, reinterpret_cast<std::uintptr_t>(entry.handle));
   }
+}
+
+bool datatype::try_widen_fortran_types(bool integers, bool logicals) noexcept {
+  if (is_made && (integers || logicals)) return false;
+  are_integers_wide = integers;
+  are_logicals_wide = logicals;
+  return true;
 }
 
 namespace datatype {

@@ -128,9 +128,5 @@ inline MPI_Aint aint_diff(MPI_Aint left, MPI_Aint right) noexcept { return left 
 // --- the standard ABI (20.4).  abi.cpp
 Err abi_get_version(int* major, int* minor) noexcept;
 Err abi_get_info(Info** info) noexcept;
-Err abi_get_fortran_info(Info** info) noexcept;
-Err abi_set_fortran_info(Info& info) noexcept;
-Err abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int* is_set) noexcept;
-Err abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) noexcept;
 
 }  // namespace dunlin::object

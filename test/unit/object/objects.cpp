@@ -140,19 +140,6 @@ TEST(Abi, TellsVersionAndSizes) {
   info->release();
 }
 
-TEST(Abi, FortranBooleansAreToldOnce) {
-  int yes = 1, no = 0, is_set = -1, got_yes = -1, got_no = -1;
-  EXPECT_EQ(abi_get_fortran_booleans(4, &got_yes, &got_no, &is_set), Err::ok);
-  EXPECT_EQ(is_set, 0);
-  EXPECT_EQ(abi_set_fortran_booleans(3, &yes, &no), Err::arg);
-  EXPECT_EQ(abi_set_fortran_booleans(4, &yes, &no), Err::ok);
-  EXPECT_EQ(abi_set_fortran_booleans(4, &yes, &no), Err::abi);
-  EXPECT_EQ(abi_get_fortran_booleans(4, &got_yes, &got_no, &is_set), Err::ok);
-  EXPECT_EQ(is_set, 1);
-  EXPECT_EQ(got_yes, 1);
-  EXPECT_EQ(got_no, 0);
-}
-
 TEST(Environment, NamesAndClock) {
   char name[MPI_MAX_PROCESSOR_NAME], version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0, major = 0, minor = -1;
