@@ -15,7 +15,8 @@ OTHERS = re.compile(r"mpi_fortran_special_|mpi_\w*_fn_|mpi_conversion_fn_null_(c
 def wanted():
     """The specific procedures of all interfaces, by their symbols."""
     text = "\n".join(path.read_text() for path in FORTRAN.rglob("*.inc"))
-    return {f"{name.lower()}_" for name in re.findall(r"^    (?:subroutine|function) (\w+)\(", text, re.M)}
+    names = {f"{name.lower()}_" for name in re.findall(r"^    (?:subroutine|function) (\w+)\(", text, re.M)}
+    return names | {f"p{name}" for name in names if not name.startswith("p")}
 
 
 def main():
@@ -28,8 +29,9 @@ def main():
         if not name.startswith(("mpi_", "pmpi_")) and not OTHERS.fullmatch(name):
             problems.append(f"too much: {name}")
     dynamic = subprocess.run(["readelf", "-d", sys.argv[1]], capture_output=True, text=True, check=True).stdout
-    if "SONAME" not in dynamic or "[libmpifort_abi.so.1]" not in dynamic:
-        problems.append("the soname is not libmpifort_abi.so.1")
+    soname = f"{Path(sys.argv[1]).name.split('.so')[0]}.so.1"
+    if not re.search(rf"SONAME.*\[{re.escape(soname)}\]", dynamic):
+        problems.append(f"the soname is not {soname}")
     for name in re.findall(r"NEEDED.*\[(.*)\]", dynamic):
         if not re.match(r"lib(mpi_abi|c|m|stdc\+\+|gcc_s|gfortran|asan|tsan|ubsan)\.so|ld-linux", name):
             problems.append(f"the library needs {name} to start")

@@ -63,7 +63,7 @@ def included_first(root):
 
 def does_not_compile(header, source, compiler, include):
     command = [compiler, "-std=c++20", "-fno-exceptions", "-fno-rtti", "-fsyntax-only", "-x", "c++",
-               "-DDUNLIN_CHECK_ARGUMENTS=1", f"-I{source}", f"-I{include}", str(header)]
+               "-DDUNLIN_CHECK_ARGUMENTS=1", "-DDUNLIN_FORTRAN_INTEGER=int", f"-I{source}", f"-I{include}", str(header)]
     result = subprocess.run(command, capture_output=True, text=True)
     lines = [line for line in result.stderr.splitlines() if "error" in line]
     return f"{header} does not compile alone: {lines[0] if lines else result.stderr}" if result.returncode else None

@@ -117,7 +117,7 @@ def parts(expression):
 
 # --- mpi -----------------------------------------------------------------------------------------------------------------
 
-def f90_interface(procedure, prefix):
+def f90_interface(procedure):
     """Choice buffers are of any type, kind and rank, and go by address."""
     expression = procedure.f90
     choices = [a.name.upper() for a in procedure.arguments if a.kind in ("BUFFER", "C_BUFFER2")]
@@ -126,18 +126,22 @@ def f90_interface(procedure, prefix):
     declarations = [f"TYPE(*), DIMENSION(*) :: {name}" for name in choices] + declarations
     attributes = [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}" for name in choices]
     attributes += [f"!DIR$ IGNORE_TKR {name}" for name in choices]
-    name = prefix + procedure.name
+    name = procedure.name
     head = f"{head_of(procedure, name)}({dummies(expression)})"
-    lines = [f"  interface {name}", *interface_body(head, result_of(procedure, name) + declarations, attributes, use)]
+    body = interface_body(head, result_of(procedure, name) + declarations, attributes, use)
     pointers = [a.name.upper() for a in procedure.arguments if a.kind == "C_BUFFER"]
-    if pointers:                                     # the same with TYPE(C_PTR)
-        (pointer,) = pointers
-        declarations = [re.sub(rf", {pointer}\b", "", line) for line in declarations] + [f"TYPE(C_PTR) {pointer}"]
-        declarations = [line for line in declarations if line != f"INTEGER(KIND=MPI_ADDRESS_KIND) {pointer}"]
-        declarations = [re.sub(rf"(INTEGER\(KIND=MPI_ADDRESS_KIND\)) {pointer}, ", r"\1 ", line) for line in declarations]
-        head = f"subroutine {name}_cptr({dummies(expression)})"
-        lines += interface_body(head, declarations, attributes, ["USE, INTRINSIC :: ISO_C_BINDING, ONLY : C_PTR"])
-    return lines + [f"  end interface {name}"]
+    if not pointers:
+        return ["  interface", *body, "  end interface", f"  procedure({name}) :: P{name}"]
+    (pointer,) = pointers                            # the same with TYPE(C_PTR)
+    declarations = [re.sub(rf", {pointer}\b", "", line) for line in declarations] + [f"TYPE(C_PTR) {pointer}"]
+    declarations = [line for line in declarations if line != f"INTEGER(KIND=MPI_ADDRESS_KIND) {pointer}"]
+    declarations = [re.sub(rf"(INTEGER\(KIND=MPI_ADDRESS_KIND\)) {pointer}, ", r"\1 ", line) for line in declarations]
+    head = f"subroutine {name}_cptr({dummies(expression)})"
+    body += interface_body(head, declarations, attributes, ["USE, INTRINSIC :: ISO_C_BINDING, ONLY : C_PTR"])
+    # One of the procedures has the name of all: then no other can be declared like it.
+    twins = [re.sub(rf"\b{name}", f"P{name}", line) for line in body]
+    return [f"  interface {name}", *body, f"  end interface {name}", f"  interface P{name}", *twins,
+            f"  end interface P{name}"]
 
 
 def head_of(procedure, name):
@@ -154,24 +158,30 @@ def result_of(procedure, name):
 
 # --- mpi_f08 -------------------------------------------------------------------------------------------------------------
 
-def f08_interface(procedure, prefix):
-    generic = prefix + procedure.name
-    ending = "_f08ts" if procedure.has_choice else "_f08"
-    lines = [f"  interface {generic}", *f08_body(procedure, procedure.f08, f"{generic}{ending}")]
-    if procedure.large and not procedure.is_alike_when_large:
-        large = procedure.f08_large
-        if large.name.endswith("_c"):                # told apart by the procedures that it takes, not by kinds
-            lines += [f"  end interface {generic}", f"  interface {generic}_c"]
-            generic += "_c"
-        lines += f08_body(procedure, large, f"{prefix}{procedure.name}_c{ending}")
-    return lines + [f"  end interface {generic}"]
+def f08_interface(procedure):
+    lines = f08_generic(procedure, procedure.f08, procedure.name, procedure.name)
+    if procedure.large and procedure.f08_large.name.endswith("_c"):  # told apart by the procedures that it takes
+        lines += f08_generic(procedure, procedure.f08_large, f"{procedure.name}_c", f"{procedure.name}_c")
+    return lines
 
 
-def f08_body(procedure, expression, specific):
+def large_interface(procedure):
+    """The form with large counts, which has the same name and other kinds of integers."""
+    if not procedure.large or procedure.is_alike_when_large or procedure.f08_large.name.endswith("_c"):
+        return []
+    return f08_generic(procedure, procedure.f08_large, procedure.name, f"{procedure.name}_c")
+
+
+def f08_generic(procedure, expression, generic, stem):
+    """One specific procedure of a generic name, and the same with the name for profiling."""
+    specific = stem + ("_f08ts" if procedure.has_choice else "_f08")
     use, declarations = parts(expression)
-    bind = f' bind(C, name="{specific.lower()}_")' if procedure.has_choice else ""
-    head = f"{head_of(procedure, specific)}({dummies(expression)}){bind}"
-    return interface_body(head, result_of(procedure, specific) + declarations, (), use)
+    bind = 'bind(C, name="{}_")' if procedure.has_choice else ""
+    head = f"{head_of(procedure, specific)}({dummies(expression)}) {bind.format(specific.lower())}".rstrip()
+    attribute = f", {bind.format('p' + specific.lower())}" if bind else ""
+    return [f"  interface {generic}", *interface_body(head, result_of(procedure, specific) + declarations, (), use),
+            f"  end interface {generic}", *wrapped(f"procedure({specific}){attribute} :: P{specific}", 2),
+            f"  interface P{generic}", f"    procedure P{specific}", f"  end interface P{generic}"]
 
 
 def abstract_interfaces():
@@ -280,11 +290,15 @@ def texts(found):
     in_mpi = [p for p in found if p.name != "MPI_Sizeof"]
     in_f08 = [p for p in found if p.in_f08]
     for folder, procedures, of_one in (("mpi", in_mpi, f90_interface), ("mpi_f08", in_f08, f08_interface)):
-        for file, lines in chapters(procedures, lambda p: [*of_one(p, ""), *of_one(p, "P")]).items():
+        for file, lines in chapters(procedures, of_one).items():
             head = [f"! {folder}: {titles()[file]}.", f"! {NOTE}"]
             result[f"{FOLDER}/{folder}/{file}.inc"] = "\n".join(head + lines) + "\n"
     includes = lambda folder: [path.split("modules/")[1] for path in sorted(result) if f"/{folder}/" in path]
-    sizeof = [line for p in found if p.name == "MPI_Sizeof" for prefix in ("", "P") for line in f08_interface(p, prefix)]
+    large = [line for p in in_f08 for line in large_interface(p)]
+    result[f"{FOLDER}/large/large_counts.inc"] = "\n".join(["! mpi_f08: large counts.", f"! {NOTE}", *large, ""])
+    result[f"{FOLDER}/no_large/large_counts.inc"] = "\n".join(
+        ["! mpi_f08: an INTEGER of 8 bytes cannot be told from an INTEGER(KIND=MPI_COUNT_KIND).", f"! {NOTE}", ""])
+    sizeof = [line for p in found if p.name == "MPI_Sizeof" for line in f08_interface(p)]
     hidden = ["  private :: " + f"{name.lower()}_{ending}" for name in HANDLES for ending in ("equal", "differ")]
     result[f"{FOLDER}/mpi.f90"] = module(
         "mpi", "The mpi module (MPI 5.0, 19.1.3).",
@@ -293,5 +307,6 @@ def texts(found):
     result[f"{FOLDER}/mpi_f08.f90"] = module(
         "mpi_f08", "The mpi_f08 module (MPI 5.0, 19.1.2).",
         ["  use, intrinsic :: iso_c_binding, only : C_PTR", "  implicit none", "  private :: C_PTR", *types(), *hidden,
-         *module_constants(True), *abstract_interfaces(), *null_procedures()], includes("mpi_f08"), operators())
+         *module_constants(True), *abstract_interfaces(), *null_procedures()],
+        [*includes("mpi_f08"), "large_counts.inc"], operators())
     return result

@@ -25,12 +25,18 @@ struct Wrapper {
   std::string include_dir;
   std::string library_dir;
   bool is_fortran = false;
+  bool has_wide_integers = false;  // an INTEGER of 8 bytes
 
   Words compile_words() const {
     // A C compiler searches /usr/include itself, and naming it would change the order of its own headers.
-    return include_dir == "/usr/include" && !is_fortran ? Words{} : Words{"-I" + include_dir};
+    if (include_dir == "/usr/include" && !is_fortran) return {};
+    if (has_wide_integers) return {"-I" + include_dir + "/integer8", "-I" + include_dir};
+    return {"-I" + include_dir};
   }
-  Words libraries() const { return is_fortran ? Words{"mpifort_abi", "mpi_abi"} : Words{"mpi_abi"}; }
+  Words libraries() const {
+    if (!is_fortran) return {"mpi_abi"};
+    return {has_wide_integers ? "mpifort_abi_integer8" : "mpifort_abi", "mpi_abi"};
+  }
   Words link_words() const {
     Words words;
     if (library_dir != "/usr/lib")
@@ -156,14 +162,12 @@ int main(int argc, char** argv) {
     } else if (argument.starts_with("-cc=") || argument.starts_with("-cxx=") ||
                argument.starts_with("-fc=")) {
       wrapper.compiler = argument.substr(argument.find('=') + 1);
-    } else if (wrapper.is_fortran && (argument == "-fdefault-integer-8" || argument == "-i8")) {
-      std::fprintf(stderr, "%s: %s: the INTEGER of this MPI library has 4 bytes\n", wrapper.name.c_str(),
-                   argv[i]);
-      return 1;
     } else if (const int status = answer(wrapper, argument); status >= 0) {
       return status;
     } else if (!argument.empty()) {
       arguments.emplace_back(argument);
+      wrapper.has_wide_integers |=
+          wrapper.is_fortran && (argument == "-fdefault-integer-8" || argument == "-i8");
     }
   }
   if (argc == 1) return help(wrapper);

@@ -1,6 +1,8 @@
 // The parts of arguments.hpp that are not on the hot path.
 #include "bindings/fortran/arguments.hpp"
 
+#include "bindings/fortran/attribute_values.hpp"
+
 namespace dunlin::fortran {
 
 extern "C" {
@@ -16,7 +18,7 @@ void* meaning_of(const void* special_address) noexcept {
   return nullptr;  // MPI_BOTTOM, MPI_STATUS_IGNORE and all others
 }
 
-int blocks_received(const MPI_Fint* comm) noexcept {
+int blocks_received(const Fint* comm) noexcept {
   int is_inter = 0, size = 0;
   if (PMPI_Comm_test_inter(to_c<MPI_Comm>(comm), &is_inter) != MPI_SUCCESS) return 0;
   if (is_inter)
@@ -26,15 +28,46 @@ int blocks_received(const MPI_Fint* comm) noexcept {
   return size;
 }
 
-int blocks_sent(const MPI_Fint* comm, const void* sendbuf) noexcept {
+int blocks_sent(const Fint* comm, const void* sendbuf) noexcept {
   return address(sendbuf) == MPI_IN_PLACE ? 0 : blocks_received(comm);
+}
+
+int blocks_reduced(const Fint* comm) noexcept {
+  int size = 0;
+  PMPI_Comm_size(to_c<MPI_Comm>(comm), &size);
+  return size;
+}
+
+int blocks_at_root(const Fint* comm, const Fint* root) noexcept {
+  int is_inter = 0, rank = MPI_PROC_NULL;
+  if (PMPI_Comm_test_inter(to_c<MPI_Comm>(comm), &is_inter) != MPI_SUCCESS) return 0;
+  if (is_inter) return *root == MPI_ROOT ? blocks_received(comm) : 0;
+  PMPI_Comm_rank(to_c<MPI_Comm>(comm), &rank);
+  return *root == rank ? blocks_received(comm) : 0;
+}
+
+int dimensions_of(const Fint* comm) noexcept {
+  int kind = MPI_UNDEFINED, dimensions = 0;
+  if (PMPI_Topo_test(to_c<MPI_Comm>(comm), &kind) != MPI_SUCCESS || kind != MPI_CART) return 0;
+  PMPI_Cartdim_get(to_c<MPI_Comm>(comm), &dimensions);
+  return dimensions;
+}
+
+std::int64_t edges_of(const Fint* index, std::int64_t nodes) noexcept {
+  return nodes > 0 ? index[nodes - 1] : 0;
+}
+
+std::int64_t sum_of(const Fint* numbers, std::int64_t count) noexcept {
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += numbers[i];
+  return sum;
 }
 
 namespace {
 
 /// Neighbors that send to this process, and those that it sends to (MPI 5.0, 8.6).
 struct Neighbors {
-  explicit Neighbors(const MPI_Fint* fortran_comm) noexcept {
+  explicit Neighbors(const Fint* fortran_comm) noexcept {
     const auto comm = to_c<MPI_Comm>(fortran_comm);
     int kind = MPI_UNDEFINED, rank = 0, weighted = 0;
     if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS) return;
@@ -54,8 +87,8 @@ struct Neighbors {
 
 }  // namespace
 
-int neighbor_blocks_received(const MPI_Fint* comm) noexcept { return Neighbors(comm).in; }
-int neighbor_blocks_sent(const MPI_Fint* comm) noexcept { return Neighbors(comm).out; }
+int neighbor_blocks_received(const Fint* comm) noexcept { return Neighbors(comm).in; }
+int neighbor_blocks_sent(const Fint* comm) noexcept { return Neighbors(comm).out; }
 
 namespace {
 
@@ -88,9 +121,11 @@ void fill(char* place, std::size_t length, const char* text) noexcept {
 }
 
 AttributeValue::~AttributeValue() {
-  if (!*flag_) return;
+  if (value_ == this) return;
   const bool is_user_made = keyval_ <= 0 || unsigned(keyval_) >= kPredefinedHandles;
-  if (is_user_made || keyval_ == MPI_WIN_BASE)
+  if (is_user_made)
+    *place_ = value_of_attribute(value_);
+  else if (keyval_ == MPI_WIN_BASE)
     *place_ = reinterpret_cast<MPI_Aint>(value_);
   else if (keyval_ == MPI_WIN_SIZE)
     *place_ = *static_cast<MPI_Aint*>(value_);

@@ -2,11 +2,9 @@
 // Used by the generated files of this folder, whose bodies are one C call each (docs/fortran.md).
 //
 // The classes are temporaries of that call: they convert where they are made and write back where they end,
-// and only what the C call has set.  An INTEGER is an int, and a LOGICAL is an int of 0 or 1, as gfortran and
-// flang have them; so both are passed on as they are.
+// and only what the C call has set.  Integers are in integers.hpp.
 //
-// hot path: MPI_SEND takes at most 25 instructions more than MPI_Send, from mpi_f08 some more
-// (test/fortran/overhead.py).
+// hot path: MPI_SEND takes at most 25 instructions more than MPI_Send (test/fortran/overhead.py).
 #pragma once
 
 // What mpi.h and this folder declare is what the library shows.
@@ -14,51 +12,21 @@
 #include <mpi.h>
 #pragma GCC visibility pop
 
+#include <atomic>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "bindings/fortran/integers.hpp"
 #include "bindings/fortran/memory.hpp"
+#include "bindings/fortran/special_addresses.hpp"
 
 namespace dunlin::fortran {
 
-static_assert(sizeof(MPI_Fint) == sizeof(int));
-static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint));
-
-inline void answer(MPI_Fint* ierror, int error) noexcept {
+inline void answer(Fint* ierror, int error) noexcept {
   if (ierror) *ierror = error;  // optional in mpi_f08
-}
-
-// --- addresses that stand for something
-// ----------------------------------------------------------------------------
-
-/// The COMMON block of mpif.h and of both modules.
-struct SpecialAddresses {
-  MPI_Fint bottom, in_place, buffer_automatic, unweighted, weights_empty, errcodes_ignore;
-  MPI_Fint status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
-  char argv_null, argvs_null;
-};
-extern "C" [[gnu::visibility("default")]] SpecialAddresses mpi_fortran_special_;
-
-inline bool is_special(const void* address) noexcept {
-  const auto start = reinterpret_cast<std::uintptr_t>(&mpi_fortran_special_);
-  return reinterpret_cast<std::uintptr_t>(address) - start < sizeof(SpecialAddresses);
-}
-/// What C calls the same: MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE ...
-void* meaning_of(const void* special_address) noexcept;
-
-template <class T>
-inline T* address(T* given) noexcept {
-  if (is_special(given)) [[unlikely]]
-    return static_cast<T*>(meaning_of(given));
-  return given;
-}
-
-/// A status, or an array of them: the same bytes in C, in both modules and in mpif.h.
-inline MPI_Status* status(MPI_Fint* given) noexcept { return reinterpret_cast<MPI_Status*>(address(given)); }
-inline const MPI_Status* status(const MPI_Fint* given) noexcept {
-  return reinterpret_cast<const MPI_Status*>(address(given));
 }
 
 /// An integer that C keeps in a pointer: extra states, values of attributes.
@@ -93,44 +61,62 @@ inline int to_int(MPI_Request handle) noexcept { return PMPI_Request_toint(handl
 inline int to_int(MPI_Session handle) noexcept { return PMPI_Session_toint(handle); }
 inline int to_int(MPI_Win handle) noexcept { return PMPI_Win_toint(handle); }
 
-/// An integer that is no error has no sign, which saves instructions.
-inline unsigned value_of(const MPI_Fint* handle) noexcept {
-  return *reinterpret_cast<const unsigned*>(handle);
+/// The integer of a handle.  One that is no error has no sign, which saves instructions.
+inline unsigned value_of(const Fint* handle) noexcept { return unsigned(*handle); }
+
+inline bool are_predefined(unsigned one, unsigned other) noexcept {
+  return (one | other) < kPredefinedHandles;  // a power of 2
 }
-inline bool is_predefined(const MPI_Fint* handle) noexcept { return value_of(handle) < kPredefinedHandles; }
-inline bool are_predefined(const MPI_Fint* one, const MPI_Fint* other) noexcept {
-  return (value_of(one) | value_of(other)) < kPredefinedHandles;  // a power of 2
+template <class Handle>
+inline Handle predefined(unsigned handle) noexcept {
+  return reinterpret_cast<Handle>(std::uintptr_t(handle));
+}
+template <class Handle>
+inline Handle to_c(unsigned handle) noexcept {
+  if (handle < kPredefinedHandles) [[likely]]
+    return predefined<Handle>(handle);
+  return from_int(int(handle), Handle{});
+}
+template <class Handle>
+inline Handle to_c(const Fint* handle) noexcept {
+  return to_c<Handle>(value_of(handle));
+}
+template <class Handle>
+inline Fint to_fortran(Handle handle) noexcept {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  return value < kPredefinedHandles ? Fint(value) : to_int(handle);
 }
 
-template <class Handle>
-inline Handle predefined(const MPI_Fint* handle) noexcept {
-  return reinterpret_cast<Handle>(std::uintptr_t(value_of(handle)));
+// Copies of buffers that belong to requests (subarrays.cpp); seldom are there any.
+extern std::atomic<int> requests_with_copies;
+void forget_copies_of(Fint request) noexcept;
+void look_after_copies_of(Fint request, MPI_Request now) noexcept;
+/// A new request cannot have any.
+inline void forget_copies(Fint request) noexcept {
+  if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
+    forget_copies_of(request);
 }
-template <class Handle>
-inline Handle to_c(const MPI_Fint* handle) noexcept {
-  if (is_predefined(handle)) [[likely]]
-    return predefined<Handle>(handle);
-  return from_int(*handle, Handle{});
-}
-template <class Handle>
-inline MPI_Fint to_fortran(Handle handle) noexcept {
-  const auto value = reinterpret_cast<std::uintptr_t>(handle);
-  return value < kPredefinedHandles ? MPI_Fint(value) : to_int(handle);
+/// After a call that may have completed a request, whose handle was an integer and is `now`.
+inline void look_after_copies(Fint request, MPI_Request now) noexcept {
+  if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
+    look_after_copies_of(request, now);
 }
 
 /// A handle that the call makes.
 template <class Handle>
 class Made {
  public:
-  explicit Made(MPI_Fint* place) noexcept : place_(place) {}
+  explicit Made(Fint* place) noexcept : place_(place) {}
   Made(const Made&) = delete;
   ~Made() {
-    if (handle_) *place_ = to_fortran(handle_);
+    if (!handle_) return;
+    *place_ = to_fortran(handle_);
+    if constexpr (std::is_same_v<Handle, MPI_Request>) forget_copies(*place_);
   }
   operator Handle*() noexcept { return &handle_; }
 
  private:
-  MPI_Fint* const place_;
+  Fint* const place_;
   Handle handle_ = nullptr;  // no handle of the ABI is 0
 };
 
@@ -138,15 +124,16 @@ class Made {
 template <class Handle>
 class Changed {
  public:
-  explicit Changed(MPI_Fint* place) noexcept : place_(place), before_(to_c<Handle>(place)), now_(before_) {}
+  explicit Changed(Fint* place) noexcept : place_(place), before_(to_c<Handle>(place)), now_(before_) {}
   Changed(const Changed&) = delete;
   ~Changed() {
+    if constexpr (std::is_same_v<Handle, MPI_Request>) look_after_copies(*place_, now_);
     if (now_ != before_) *place_ = to_fortran(now_);
   }
   operator Handle*() noexcept { return &now_; }
 
  private:
-  MPI_Fint* const place_;
+  Fint* const place_;
   const Handle before_;
   Handle now_;
 };
@@ -155,12 +142,18 @@ class Changed {
 template <class Handle>
 class Handles {
  public:
-  Handles(const MPI_Fint* given, std::int64_t count) noexcept : handles_(count) {
+  Handles(const Fint* given, std::int64_t count) noexcept : given_(given), handles_(count) {
     for (std::int64_t i = 0; i < count; ++i) handles_[i] = to_c<Handle>(&given[i]);
+  }
+  Handles(const Handles&) = delete;
+  ~Handles() {
+    if constexpr (std::is_same_v<Handle, MPI_Request>)
+      for (std::int64_t i = 0; i < handles_.size(); ++i) look_after_copies(given_[i], handles_[i]);
   }
   operator const Handle*() const noexcept { return handles_.data(); }
 
  private:
+  const Fint* const given_;
   Few<Handle> handles_;
 };
 
@@ -168,20 +161,22 @@ class Handles {
 template <class Handle>
 class ChangedHandles {
  public:
-  ChangedHandles(MPI_Fint* place, std::int64_t count) noexcept
+  ChangedHandles(Fint* place, std::int64_t count) noexcept
       : place_(place), count_(count), handles_(count) {
     for (std::int64_t i = 0; i < count; ++i) handles_[i] = to_c<Handle>(&place[i]);
   }
   ChangedHandles(const ChangedHandles&) = delete;
   ~ChangedHandles() {
+    if constexpr (std::is_same_v<Handle, MPI_Request>)
+      for (std::int64_t i = 0; i < count_; ++i) look_after_copies(place_[i], handles_[i]);
     for (std::int64_t i = 0; i < count_; ++i)
       if (const auto now = reinterpret_cast<std::uintptr_t>(handles_[i]); now < kPredefinedHandles)
-        place_[i] = MPI_Fint(now);
+        place_[i] = Fint(now);
   }
   operator Handle*() noexcept { return handles_.data(); }
 
  private:
-  MPI_Fint* const place_;
+  Fint* const place_;
   const std::int64_t count_;
   Few<Handle> handles_;
 };
@@ -190,7 +185,7 @@ class ChangedHandles {
 template <class Handle>
 class MadeHandles {
  public:
-  MadeHandles(MPI_Fint* place, std::int64_t count) noexcept : place_(place), count_(count), handles_(count) {
+  MadeHandles(Fint* place, std::int64_t count) noexcept : place_(place), count_(count), handles_(count) {
     for (std::int64_t i = 0; i < count; ++i) handles_[i] = nullptr;
   }
   MadeHandles(const MadeHandles&) = delete;
@@ -201,24 +196,34 @@ class MadeHandles {
   operator Handle*() noexcept { return handles_.data(); }
 
  private:
-  MPI_Fint* const place_;
+  Fint* const place_;
   const std::int64_t count_;
   Few<Handle> handles_;
 };
 
-/// The number of blocks on either side of MPI_ALLTOALLW and of its neighborhood form; none that are sent with
-/// MPI_IN_PLACE, whose arrays mean nothing.
-int blocks_received(const MPI_Fint* comm) noexcept;
-int blocks_sent(const MPI_Fint* comm, const void* sendbuf) noexcept;
-int neighbor_blocks_received(const MPI_Fint* comm) noexcept;
-int neighbor_blocks_sent(const MPI_Fint* comm) noexcept;
+// --- numbers of elements that no argument says
+// ---------------------------------------------------------------------
+
+/// The blocks on either side of a collective; none are sent with MPI_IN_PLACE, whose arrays mean nothing.
+int blocks_received(const Fint* comm) noexcept;
+int blocks_sent(const Fint* comm, const void* sendbuf) noexcept;
+int blocks_reduced(const Fint* comm) noexcept;
+/// Of a rooted collective: none but at the root.
+int blocks_at_root(const Fint* comm, const Fint* root) noexcept;
+int neighbor_blocks_received(const Fint* comm) noexcept;
+int neighbor_blocks_sent(const Fint* comm) noexcept;
+/// Of a Cartesian grid.
+int dimensions_of(const Fint* comm) noexcept;
+/// Of a graph, which says for each node where the edges of the next one begin.
+std::int64_t edges_of(const Fint* index, std::int64_t nodes) noexcept;
+std::int64_t sum_of(const Fint* numbers, std::int64_t count) noexcept;
 
 // --- indices of completed requests: from 1 up
 // ----------------------------------------------------------------------
 
 class Index {
  public:
-  explicit Index(MPI_Fint* place) noexcept : place_(place) {}
+  explicit Index(Fint* place) noexcept : place_(place) {}
   Index(const Index&) = delete;
   ~Index() {
     if (index_ != kNotSet) *place_ = index_ >= 0 ? index_ + 1 : index_;  // MPI_UNDEFINED is negative
@@ -227,22 +232,25 @@ class Index {
 
  private:
   static constexpr int kNotSet = INT_MIN;
-  MPI_Fint* const place_;
+  Fint* const place_;
   int index_ = kNotSet;
 };
 
 class Indices {
  public:
-  Indices(MPI_Fint* place, MPI_Fint* count) noexcept : place_(place), count_(count) { *count = 0; }
+  Indices(Fint* place, std::int64_t capacity) noexcept : place_(place), indices_(capacity) {
+    for (std::int64_t i = 0; i < capacity; ++i) indices_[i] = kNotSet;
+  }
   Indices(const Indices&) = delete;
   ~Indices() {
-    for (MPI_Fint i = 0; i < *count_; ++i) ++place_[i];  // none when the count is MPI_UNDEFINED
+    for (std::int64_t i = 0; i < indices_.size() && indices_[i] != kNotSet; ++i) place_[i] = indices_[i] + 1;
   }
-  operator int*() noexcept { return place_; }
+  operator int*() noexcept { return indices_.data(); }
 
  private:
-  MPI_Fint* const place_;
-  const MPI_Fint* const count_;
+  static constexpr int kNotSet = INT_MIN;
+  Fint* const place_;
+  Few<int> indices_;
 };
 
 // --- texts
@@ -299,13 +307,11 @@ class Discarded {
   void* address_;
 };
 
-/// The value of an attribute: an integer, where C gets the address of a predefined one's (MPI 5.0, 19.3.7).
+/// The value of an attribute, as `boxed` and `value_of_attribute` have it (attribute_values.hpp); C gets
+/// the addresses of the predefined ones (MPI 5.0, 19.3.7).
 class AttributeValue {
  public:
-  AttributeValue(const MPI_Fint* keyval, MPI_Aint* place, MPI_Fint* flag) noexcept
-      : keyval_(*keyval), place_(place), flag_(flag) {
-    *flag = 0;
-  }
+  AttributeValue(const Fint* keyval, MPI_Aint* place) noexcept : keyval_(narrow(*keyval)), place_(place) {}
   AttributeValue(const AttributeValue&) = delete;
   ~AttributeValue();
   operator void*() noexcept { return &value_; }
@@ -313,8 +319,7 @@ class AttributeValue {
  private:
   const int keyval_;
   MPI_Aint* const place_;
-  const MPI_Fint* const flag_;
-  void* value_ = nullptr;
+  void* value_ = this;  // this: not set
 };
 
 }  // namespace dunlin::fortran

@@ -1,10 +1,12 @@
 // Fortran procedures whose arguments depend on each other, so that tools/generate/fortran.py leaves them
 // alone: texts with a length of their own (MPI 5.0, 10), spawned commands (11.8), attributes of type INTEGER
 // (16).
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "bindings/fortran/arguments.hpp"
+#include "bindings/fortran/attribute_values.hpp"
 #include "bindings/fortran/callbacks.hpp"
 #include "bindings/fortran/subarrays.hpp"
 
@@ -14,45 +16,45 @@ using namespace dunlin::fortran;
 // --- texts: a length in Fortran does not count the zero at the end, but for MPI_INFO_GET a length in C does
 // ------
 
-extern "C" void pmpi_info_get_(const MPI_Fint* info, const char* key, const MPI_Fint* valuelen, char* value,
-                               MPI_Fint* flag, MPI_Fint* ierror, std::size_t key_length,
+extern "C" void pmpi_info_get_(const Fint* info, const char* key, const Fint* valuelen, char* value,
+                               Fint* flag, Fint* ierror, std::size_t key_length,
                                std::size_t value_length) noexcept {
-  Few<char, MPI_MAX_INFO_VAL + 1> text(std::int64_t(*valuelen) + 1);
-  *flag = 0;
-  answer(ierror, MPI_Info_get(to_c<MPI_Info>(info), Stripped(key, key_length), *valuelen, text.data(), flag));
-  if (*flag) fill(value, value_length, text.data());
+  char text[MPI_MAX_INFO_VAL + 1];  // longer ones there are not
+  int is_there = 0;
+  answer(ierror, MPI_Info_get(to_c<MPI_Info>(info), Stripped(key, key_length),
+                              narrow(std::min<Fint>(*valuelen, MPI_MAX_INFO_VAL)), text, &is_there));
+  *flag = is_there;
+  if (is_there) fill(value, value_length, text);
 }
 #pragma weak mpi_info_get_ = pmpi_info_get_
 #pragma weak mpi_info_get_f08_ = pmpi_info_get_
 #pragma weak pmpi_info_get_f08_ = pmpi_info_get_
 
-extern "C" void pmpi_info_get_string_(const MPI_Fint* info, const char* key, MPI_Fint* buflen, char* value,
-                                      MPI_Fint* flag, MPI_Fint* ierror, std::size_t key_length,
+extern "C" void pmpi_info_get_string_(const Fint* info, const char* key, Fint* buflen, char* value,
+                                      Fint* flag, Fint* ierror, std::size_t key_length,
                                       std::size_t value_length) noexcept {
-  int capacity = *buflen > 0 ? *buflen + 1 : 0;
-  Few<char, MPI_MAX_INFO_VAL + 1> text(std::int64_t(capacity) + 1);
-  text[0] = 0;
-  *flag = 0;
+  char text[MPI_MAX_INFO_VAL + 1] = {};
+  int capacity = *buflen > 0 ? int(std::min<Fint>(*buflen, MPI_MAX_INFO_VAL)) + 1 : 0, is_there = 0;
   answer(ierror,
-         MPI_Info_get_string(to_c<MPI_Info>(info), Stripped(key, key_length), &capacity, text.data(), flag));
-  if (!*flag) return;
-  if (*buflen > 0) fill(value, value_length, text.data());
+         MPI_Info_get_string(to_c<MPI_Info>(info), Stripped(key, key_length), &capacity, text, &is_there));
+  *flag = is_there;
+  if (!is_there) return;
+  if (*buflen > 0) fill(value, value_length, text);
   *buflen = capacity - 1;
 }
 #pragma weak mpi_info_get_string_ = pmpi_info_get_string_
 #pragma weak mpi_info_get_string_f08_ = pmpi_info_get_string_
 #pragma weak pmpi_info_get_string_f08_ = pmpi_info_get_string_
 
-extern "C" void pmpi_session_get_nth_pset_(const MPI_Fint* session, const MPI_Fint* info, const MPI_Fint* n,
-                                           MPI_Fint* pset_len, char* pset_name, MPI_Fint* ierror,
+extern "C" void pmpi_session_get_nth_pset_(const Fint* session, const Fint* info, const Fint* n,
+                                           Fint* pset_len, char* pset_name, Fint* ierror,
                                            std::size_t pset_name_length) noexcept {
-  int capacity = *pset_len > 0 ? *pset_len + 1 : 0;
-  Few<char, MPI_MAX_PSET_NAME_LEN + 1> text(std::int64_t(capacity) + 1);
-  text[0] = 0;
+  char text[MPI_MAX_PSET_NAME_LEN + 1] = {};
+  int capacity = *pset_len > 0 ? int(std::min<Fint>(*pset_len, MPI_MAX_PSET_NAME_LEN)) + 1 : 0;
   const int error =
-      MPI_Session_get_nth_pset(to_c<MPI_Session>(session), to_c<MPI_Info>(info), *n, &capacity, text.data());
+      MPI_Session_get_nth_pset(to_c<MPI_Session>(session), to_c<MPI_Info>(info), narrow(*n), &capacity, text);
   if (error == MPI_SUCCESS) {
-    if (*pset_len > 0) fill(pset_name, pset_name_length, text.data());
+    if (*pset_len > 0) fill(pset_name, pset_name_length, text);
     *pset_len = capacity - 1;
   }
   answer(ierror, error);
@@ -83,29 +85,35 @@ struct CommandArguments {
   std::vector<char*> pointers;
 };
 
+/// Whether this process is the root, where alone the commands mean something.
+bool is_root(const Fint* root, const Fint* comm) noexcept {
+  int rank = MPI_PROC_NULL;
+  PMPI_Comm_rank(to_c<MPI_Comm>(comm), &rank);
+  return rank == *root;
+}
+
 }  // namespace
 
-extern "C" void pmpi_comm_spawn_(const char* command, const char* argv, const MPI_Fint* maxprocs,
-                                 const MPI_Fint* info, const MPI_Fint* root, const MPI_Fint* comm,
-                                 MPI_Fint* intercomm, MPI_Fint* array_of_errcodes, MPI_Fint* ierror,
-                                 std::size_t command_length, std::size_t argv_length) noexcept {
+extern "C" void pmpi_comm_spawn_(const char* command, const char* argv, const Fint* maxprocs,
+                                 const Fint* info, const Fint* root, const Fint* comm, Fint* intercomm,
+                                 Fint* array_of_errcodes, Fint* ierror, std::size_t command_length,
+                                 std::size_t argv_length) noexcept {
   CommandArguments arguments;
-  if (!is_special(argv)) arguments.read(argv, argv_length, 1);
-  answer(ierror, MPI_Comm_spawn(Text(command, command_length), arguments.pointers.data(), *maxprocs,
-                                to_c<MPI_Info>(info), *root, to_c<MPI_Comm>(comm), Made<MPI_Comm>(intercomm),
-                                address(array_of_errcodes)));
+  if (is_root(root, comm) && !is_special(argv)) arguments.read(argv, argv_length, 1);
+  answer(ierror, MPI_Comm_spawn(Text(command, command_length), arguments.pointers.data(), narrow(*maxprocs),
+                                to_c<MPI_Info>(info), narrow(*root), to_c<MPI_Comm>(comm),
+                                Made<MPI_Comm>(intercomm), Written(address(array_of_errcodes), *maxprocs)));
 }
 #pragma weak mpi_comm_spawn_ = pmpi_comm_spawn_
 #pragma weak mpi_comm_spawn_f08_ = pmpi_comm_spawn_
 #pragma weak pmpi_comm_spawn_f08_ = pmpi_comm_spawn_
 
-extern "C" void pmpi_comm_spawn_multiple_(const MPI_Fint* count, const char* array_of_commands,
-                                          const char* array_of_argv, const MPI_Fint* array_of_maxprocs,
-                                          const MPI_Fint* array_of_info, const MPI_Fint* root,
-                                          const MPI_Fint* comm, MPI_Fint* intercomm,
-                                          MPI_Fint* array_of_errcodes, MPI_Fint* ierror,
+extern "C" void pmpi_comm_spawn_multiple_(const Fint* count, const char* array_of_commands,
+                                          const char* array_of_argv, const Fint* array_of_maxprocs,
+                                          const Fint* array_of_info, const Fint* root, const Fint* comm,
+                                          Fint* intercomm, Fint* array_of_errcodes, Fint* ierror,
                                           std::size_t command_length, std::size_t argv_length) noexcept {
-  const std::size_t commands = *count > 0 ? std::size_t(*count) : 0;
+  const std::size_t commands = is_root(root, comm) && *count > 0 ? std::size_t(*count) : 0;
   const bool has_arguments = !is_special(array_of_argv);
   std::vector<CommandArguments> arguments(commands);
   std::vector<std::string> names(commands);
@@ -117,10 +125,12 @@ extern "C" void pmpi_comm_spawn_multiple_(const MPI_Fint* count, const char* arr
     if (has_arguments) arguments[i].read(array_of_argv + i * argv_length, argv_length, commands);
     argv[i] = arguments[i].pointers.data();
   }
-  answer(ierror, MPI_Comm_spawn_multiple(*count, command.data(), has_arguments ? argv.data() : MPI_ARGVS_NULL,
-                                         array_of_maxprocs, Handles<MPI_Info>(array_of_info, *count), *root,
-                                         to_c<MPI_Comm>(comm), Made<MPI_Comm>(intercomm),
-                                         address(array_of_errcodes)));
+  answer(ierror,
+         MPI_Comm_spawn_multiple(narrow(*count), command.data(), has_arguments ? argv.data() : MPI_ARGVS_NULL,
+                                 Integers(array_of_maxprocs, commands),
+                                 Handles<MPI_Info>(array_of_info, std::int64_t(commands)), narrow(*root),
+                                 to_c<MPI_Comm>(comm), Made<MPI_Comm>(intercomm),
+                                 Written(address(array_of_errcodes), sum_of(array_of_maxprocs, commands))));
 }
 #pragma weak mpi_comm_spawn_multiple_ = pmpi_comm_spawn_multiple_
 #pragma weak mpi_comm_spawn_multiple_f08_ = pmpi_comm_spawn_multiple_
@@ -129,34 +139,54 @@ extern "C" void pmpi_comm_spawn_multiple_(const MPI_Fint* count, const char* arr
 // --- attributes of MPI-1, whose values are of type INTEGER
 // -----------------------------------------------------------
 
-extern "C" void pmpi_attr_get_(const MPI_Fint* comm, const MPI_Fint* keyval, MPI_Fint* attribute_val,
-                               MPI_Fint* flag, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_attr_get_(const Fint* comm, const Fint* keyval, Fint* attribute_val, Fint* flag,
+                               Fint* ierror) noexcept {
   MPI_Aint value = 0;
-  answer(ierror, MPI_Attr_get(to_c<MPI_Comm>(comm), *keyval, AttributeValue(keyval, &value, flag), flag));
-  if (*flag) *attribute_val = MPI_Fint(value);
+  int is_there = 0;
+  answer(ierror,
+         MPI_Attr_get(to_c<MPI_Comm>(comm), narrow(*keyval), AttributeValue(keyval, &value), &is_there));
+  *flag = is_there;
+  if (is_there) *attribute_val = Fint(value);
 }
 #pragma weak mpi_attr_get_ = pmpi_attr_get_
 
-extern "C" void pmpi_attr_put_(const MPI_Fint* comm, const MPI_Fint* keyval, const MPI_Fint* attribute_val,
-                               MPI_Fint* ierror) noexcept {
-  const MPI_Aint value = *attribute_val;
-  answer(ierror, MPI_Attr_put(to_c<MPI_Comm>(comm), *keyval, pointer(&value)));
+extern "C" void pmpi_attr_put_(const Fint* comm, const Fint* keyval, const Fint* attribute_val,
+                               Fint* ierror) noexcept {
+  answer(ierror, MPI_Attr_put(to_c<MPI_Comm>(comm), narrow(*keyval), boxed(MPI_Aint(*attribute_val))));
 }
 #pragma weak mpi_attr_put_ = pmpi_attr_put_
 
-extern "C" void pmpi_keyval_create_(Procedure* copy_fn, Procedure* delete_fn, MPI_Fint* keyval,
-                                    const MPI_Fint* extra_state, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_keyval_create_(Procedure* copy_fn, Procedure* delete_fn, Fint* keyval,
+                                    const Fint* extra_state, Fint* ierror) noexcept {
   const MPI_Aint state = *extra_state;
-  answer(ierror,
-         MPI_Keyval_create(copy_function(copy_fn), delete_function(delete_fn), keyval, pointer(&state)));
+  answer(ierror, MPI_Keyval_create(copy_function(copy_fn), delete_function(delete_fn), Written(keyval),
+                                   pointer(&state)));
 }
 #pragma weak mpi_keyval_create_ = pmpi_keyval_create_
+
+// --- statuses of mpi_f08 and of the others: the same integers
+// ------------------------------------------------------------
+
+extern "C" void pmpi_status_f082f_(const Fint* f08_status, Fint* f_status, Fint* ierror) noexcept {
+  std::copy_n(f08_status, MPI_F_STATUS_SIZE, f_status);
+  answer(ierror, MPI_SUCCESS);
+}
+#pragma weak mpi_status_f082f_ = pmpi_status_f082f_
+#pragma weak mpi_status_f082f_f08_ = pmpi_status_f082f_
+#pragma weak pmpi_status_f082f_f08_ = pmpi_status_f082f_
+
+extern "C" void pmpi_status_f2f08_(const Fint* f_status, Fint* f08_status, Fint* ierror) noexcept {
+  pmpi_status_f082f_(f_status, f08_status, ierror);
+}
+#pragma weak mpi_status_f2f08_ = pmpi_status_f2f08_
+#pragma weak mpi_status_f2f08_f08_ = pmpi_status_f2f08_
+#pragma weak pmpi_status_f2f08_f08_ = pmpi_status_f2f08_
 
 // --- what only Fortran has
 // ---------------------------------------------------------------------------------------------
 
-extern "C" void pmpi_sizeof_f08ts_(const CFI_cdesc_t* x, MPI_Fint* size, MPI_Fint* ierror) noexcept {
-  *size = MPI_Fint(x->elem_len);
+extern "C" void pmpi_sizeof_f08ts_(const CFI_cdesc_t* x, Fint* size, Fint* ierror) noexcept {
+  *size = Fint(x->elem_len);
   answer(ierror, MPI_SUCCESS);
 }
 #pragma weak mpi_sizeof_f08ts_ = pmpi_sizeof_f08ts_

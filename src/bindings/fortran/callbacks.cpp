@@ -1,9 +1,12 @@
 #include "bindings/fortran/callbacks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <type_traits>
 #include <utility>
 
+#include "bindings/fortran/attribute_values.hpp"
 #include "bindings/fortran/null_procedures.hpp"
 
 namespace dunlin::fortran {
@@ -82,8 +85,9 @@ struct Operator {
   using Function = FunctionInC;
   static constexpr const char* kName = "operators";
   static void call(Procedure* procedure, void* in, void* inout, Count* count, MPI_Datatype* datatype) {
-    MPI_Fint type = to_fortran(*datatype);
-    fortran::call(procedure, static_cast<char*>(in), static_cast<char*>(inout), count, &type);
+    Fint type = to_fortran(*datatype);
+    std::conditional_t<std::is_same_v<Count, int>, Fint, MPI_Count> elements = *count;
+    fortran::call(procedure, static_cast<char*>(in), static_cast<char*>(inout), &elements, &type);
   }
 };
 
@@ -92,8 +96,9 @@ struct ErrorHandler {
   using Function = FunctionInC;
   static constexpr const char* kName = "error handlers";
   static void call(Procedure* procedure, Handle* handle, int* code) {
-    MPI_Fint object = to_fortran(*handle);
-    fortran::call(procedure, &object, code);
+    Fint object = to_fortran(*handle), error = *code;
+    fortran::call(procedure, &object, &error);
+    *code = narrow(error);
   }
 };
 
@@ -104,11 +109,12 @@ struct CopyAttribute {
   static constexpr const char* kName = "functions that copy attributes";
   static int call(Procedure* procedure, Handle handle, int keyval, void* extra_state, void* in, void* out,
                   int* flag) {
-    MPI_Fint object = to_fortran(handle), error = MPI_SUCCESS;
-    Value state = Value(integer(extra_state)), old_value = Value(integer(in)), new_value = 0;
-    fortran::call(procedure, &object, &keyval, &state, &old_value, &new_value, flag, &error);
-    if (*flag) *static_cast<void**>(out) = reinterpret_cast<void*>(MPI_Aint(new_value));
-    return error;
+    Fint object = to_fortran(handle), key = keyval, is_copied = 0, error = MPI_SUCCESS;
+    Value state = Value(integer(extra_state)), old_value = Value(value_of_attribute(in)), new_value = 0;
+    fortran::call(procedure, &object, &key, &state, &old_value, &new_value, &is_copied, &error);
+    *flag = is_copied != 0;
+    if (*flag) *static_cast<void**>(out) = boxed(new_value);
+    return narrow(error);
   }
 };
 
@@ -117,10 +123,10 @@ struct DeleteAttribute {
   using Function = int(Handle, int, void*, void*);
   static constexpr const char* kName = "functions that delete attributes";
   static int call(Procedure* procedure, Handle handle, int keyval, void* attribute, void* extra_state) {
-    MPI_Fint object = to_fortran(handle), error = MPI_SUCCESS;
-    Value value = Value(integer(attribute)), state = Value(integer(extra_state));
-    fortran::call(procedure, &object, &keyval, &value, &state, &error);
-    return error;
+    Fint object = to_fortran(handle), key = keyval, error = MPI_SUCCESS;
+    Value value = Value(value_of_attribute(attribute)), state = Value(integer(extra_state));
+    fortran::call(procedure, &object, &key, &value, &state, &error);
+    return narrow(error);
   }
 };
 
@@ -129,9 +135,12 @@ struct GrequestQuery {
   static constexpr const char* kName = "query functions of generalized requests";
   static int call(Procedure* procedure, void* extra_state, MPI_Status* status) {
     MPI_Aint state = integer(extra_state);
-    MPI_Fint error = MPI_SUCCESS;
-    fortran::call(procedure, &state, status, &error);
-    return error;
+    Fint given[MPI_F_STATUS_SIZE], error = MPI_SUCCESS;
+    auto* const fields = reinterpret_cast<int*>(status);
+    std::copy_n(fields, MPI_F_STATUS_SIZE, given);
+    fortran::call(procedure, &state, given, &error);
+    std::copy_n(given, MPI_F_STATUS_SIZE, fields);
+    return narrow(error);
   }
 };
 
@@ -140,9 +149,9 @@ struct GrequestFree {
   static constexpr const char* kName = "free functions of generalized requests";
   static int call(Procedure* procedure, void* extra_state) {
     MPI_Aint state = integer(extra_state);
-    MPI_Fint error = MPI_SUCCESS;
+    Fint error = MPI_SUCCESS;
     fortran::call(procedure, &state, &error);
-    return error;
+    return narrow(error);
   }
 };
 
@@ -151,9 +160,9 @@ struct GrequestCancel {
   static constexpr const char* kName = "cancel functions of generalized requests";
   static int call(Procedure* procedure, void* extra_state, int complete) {
     MPI_Aint state = integer(extra_state);
-    MPI_Fint error = MPI_SUCCESS;
-    fortran::call(procedure, &state, &complete, &error);
-    return error;
+    Fint is_complete = complete, error = MPI_SUCCESS;
+    fortran::call(procedure, &state, &is_complete, &error);
+    return narrow(error);
   }
 };
 
@@ -164,10 +173,11 @@ struct DatarepConversion {
   static int call(Procedure* procedure, void* userbuf, MPI_Datatype datatype, Count count, void* filebuf,
                   MPI_Offset position, void* extra_state) {
     MPI_Aint state = integer(extra_state);
-    MPI_Fint type = to_fortran(datatype), error = MPI_SUCCESS;
-    fortran::call(procedure, static_cast<char*>(userbuf), &type, &count, static_cast<char*>(filebuf),
+    Fint type = to_fortran(datatype), error = MPI_SUCCESS;
+    std::conditional_t<std::is_same_v<Count, int>, Fint, MPI_Count> elements = count;
+    fortran::call(procedure, static_cast<char*>(userbuf), &type, &elements, static_cast<char*>(filebuf),
                   &position, &state, &error);
-    return error;
+    return narrow(error);
   }
 };
 
@@ -176,9 +186,9 @@ struct DatarepExtent {
   static constexpr const char* kName = "extents of data representations";
   static int call(Procedure* procedure, MPI_Datatype datatype, MPI_Aint* extent, void* extra_state) {
     MPI_Aint state = integer(extra_state);
-    MPI_Fint type = to_fortran(datatype), error = MPI_SUCCESS;
+    Fint type = to_fortran(datatype), error = MPI_SUCCESS;
     fortran::call(procedure, &type, extent, &state, &error);
-    return error;
+    return narrow(error);
   }
 };
 
@@ -239,11 +249,11 @@ MPI_Win_delete_attr_function* win_delete_attr_function(Procedure* procedure) noe
 MPI_Copy_function* copy_function(Procedure* procedure) noexcept {
   if (is(procedure, mpi_null_copy_fn_)) return MPI_NULL_COPY_FN;
   if (is(procedure, mpi_dup_fn_)) return MPI_DUP_FN;
-  return Entries<CopyAttribute<MPI_Comm, MPI_Fint>>::of(procedure);
+  return Entries<CopyAttribute<MPI_Comm, Fint>>::of(procedure);
 }
 MPI_Delete_function* delete_function(Procedure* procedure) noexcept {
   if (is(procedure, mpi_null_delete_fn_)) return MPI_NULL_DELETE_FN;
-  return Entries<DeleteAttribute<MPI_Comm, MPI_Fint>>::of(procedure);
+  return Entries<DeleteAttribute<MPI_Comm, Fint>>::of(procedure);
 }
 
 MPI_Grequest_query_function* grequest_query_function(Procedure* procedure) noexcept {

@@ -7,281 +7,290 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_allgather_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Allgather(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_allgather_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Allgather(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allgather_ = pmpi_allgather_
-extern "C" void pmpi_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm,
+    Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Allgather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype),
+  Copies copies;
+  answer(ierror, MPI_Allgather(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allgather_f08ts_ = pmpi_allgather_f08ts_
 extern "C" void pmpi_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Allgather_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype),
+      sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allgather_c_f08ts_ = pmpi_allgather_c_f08ts_
 
-extern "C" void pmpi_allgatherv_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Allgatherv(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_allgatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Allgatherv(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(displs,
+      [&] { return blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allgatherv_ = pmpi_allgatherv_
-extern "C" void pmpi_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
+    const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Allgatherv(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_copy.address(), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
-      to_c<MPI_Comm>(comm)));
+  Copies copies;
+  answer(ierror, MPI_Allgatherv(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(displs, [&] { return blocks_received(comm); }),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allgatherv_f08ts_ = pmpi_allgatherv_f08ts_
 extern "C" void pmpi_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Allgatherv_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_copy.address(), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
+      sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allgatherv_c_f08ts_ = pmpi_allgatherv_c_f08ts_
 
-extern "C" void pmpi_alltoall_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Alltoall(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_alltoall_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Alltoall(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoall_ = pmpi_alltoall_
-extern "C" void pmpi_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Alltoall(sendbuf_copy.address(), *sendcount, to_c<MPI_Datatype>(sendtype),
-      recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm,
+    Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Alltoall(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoall_f08ts_ = pmpi_alltoall_f08ts_
 extern "C" void pmpi_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Alltoall_c(sendbuf_copy.address(), *sendcount, to_c<MPI_Datatype>(sendtype),
-      recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Alltoall_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoall_c_f08ts_ = pmpi_alltoall_c_f08ts_
 
-extern "C" void pmpi_alltoallv_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* sdispls,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* rdispls,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Alltoallv(fortran::address(sendbuf), sendcounts, sdispls, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_alltoallv_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
+    const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Alltoallv(fortran::address(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf); }),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoallv_ = pmpi_alltoallv_
-extern "C" void pmpi_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Alltoallv(sendbuf_copy.address(), sendcounts, sdispls, to_c<MPI_Datatype>(sendtype),
-      recvbuf_copy.address(), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* rdispls,
+    const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Alltoallv(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf->base_addr); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf->base_addr); }),
+      to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoallv_f08ts_ = pmpi_alltoallv_f08ts_
 extern "C" void pmpi_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Alltoallv_c(sendbuf_copy.address(), sendcounts, sdispls, to_c<MPI_Datatype>(sendtype),
-      recvbuf_copy.address(), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+    const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Alltoallv_c(copies.in(sendbuf), sendcounts, sdispls, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoallv_c_f08ts_ = pmpi_alltoallv_c_f08ts_
 
-extern "C" void pmpi_alltoallw_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* sdispls,
-    const MPI_Fint* sendtypes, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* rdispls,
-    const MPI_Fint* recvtypes, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Alltoallw(fortran::address(sendbuf), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf), recvcounts,
-      rdispls, Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_alltoallw_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtypes, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtypes,
+    const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Alltoallw(fortran::address(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf); }),
+      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf),
+      Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(rdispls,
+      [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
+      to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoallw_ = pmpi_alltoallw_
-extern "C" void pmpi_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Fint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Alltoallw(sendbuf_copy.address(), sendcounts, sdispls, Handles<MPI_Datatype>(sendtypes,
-      blocks_sent(comm, sendbuf)), recvbuf_copy.address(), recvcounts, rdispls,
-      Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* rdispls,
+    const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Alltoallw(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf->base_addr); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf->base_addr); }),
+      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf->base_addr)), copies.out(recvbuf),
+      Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(rdispls,
+      [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
+      to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoallw_f08ts_ = pmpi_alltoallw_f08ts_
 extern "C" void pmpi_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Alltoallw_c(sendbuf_copy.address(), sendcounts, sdispls, Handles<MPI_Datatype>(sendtypes,
-      blocks_sent(comm, sendbuf)), recvbuf_copy.address(), recvcounts, rdispls,
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Alltoallw_c(copies.in(sendbuf), sendcounts, sdispls, Handles<MPI_Datatype>(sendtypes,
+      blocks_sent(comm, sendbuf->base_addr)), copies.out(recvbuf), recvcounts, rdispls,
       Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_alltoallw_c_f08ts_ = pmpi_alltoallw_c_f08ts_
 
-extern "C" void pmpi_barrier_(const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_barrier_(const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Barrier(to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_barrier_ = pmpi_barrier_
 #pragma weak mpi_barrier_f08_ = pmpi_barrier_
 #pragma weak pmpi_barrier_f08_ = pmpi_barrier_
 
-extern "C" void pmpi_bcast_(void* buffer, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Bcast(fortran::address(buffer), *count, to_c<MPI_Datatype>(datatype), *root,
-      to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_bcast_(void* buffer, const Fint* count, const Fint* datatype, const Fint* root,
+    const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Bcast(fortran::address(buffer), narrow(*count), to_c<MPI_Datatype>(datatype),
+      narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_bcast_ = pmpi_bcast_
-extern "C" void pmpi_bcast_f08ts_(const CFI_cdesc_t* buffer, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_bcast_f08ts_(const CFI_cdesc_t* buffer, const Fint* count, const Fint* datatype,
+    const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
-  answer(ierror, MPI_Bcast(buffer_message.address(), int(buffer_message.count()), buffer_message.datatype(),
-      *root, to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Bcast(buffer_message.address(), narrow(buffer_message.count()),
+      buffer_message.datatype(), narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_bcast_f08ts_ = pmpi_bcast_f08ts_
-extern "C" void pmpi_bcast_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* count,
-    const MPI_Fint* datatype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_bcast_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* count, const Fint* datatype,
+    const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
   answer(ierror, MPI_Bcast_c(buffer_message.address(), buffer_message.count(), buffer_message.datatype(),
-      *root, to_c<MPI_Comm>(comm)));
+      narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_bcast_c_f08ts_ = pmpi_bcast_c_f08ts_
 
-extern "C" void pmpi_gather_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* root,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Gather(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_gather_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype, void* recvbuf,
+    const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Gather(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
+      to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_gather_ = pmpi_gather_
-extern "C" void pmpi_gather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_gather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
+    const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Gather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype), *root,
-      to_c<MPI_Comm>(comm)));
+  Copies copies;
+  answer(ierror, MPI_Gather(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_gather_f08ts_ = pmpi_gather_f08ts_
 extern "C" void pmpi_gather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Gather_c(sendbuf_message.address(), sendbuf_message.count(), sendbuf_message.datatype(),
-      recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm)));
+      copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_gather_c_f08ts_ = pmpi_gather_c_f08ts_
 
-extern "C" void pmpi_gatherv_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Gatherv(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), *root,
-      to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_gatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype, void* recvbuf,
+    const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* root, const Fint* comm,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Gatherv(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), Integers(recvcounts, [&] { return blocks_at_root(comm, root); }),
+      Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_gatherv_ = pmpi_gatherv_
-extern "C" void pmpi_gatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_gatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype,
+    const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Gatherv(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_copy.address(), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
-      *root, to_c<MPI_Comm>(comm)));
+  Copies copies;
+  answer(ierror, MPI_Gatherv(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts, [&] { return blocks_at_root(comm,
+      root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_gatherv_f08ts_ = pmpi_gatherv_f08ts_
 extern "C" void pmpi_gatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Gatherv_c(sendbuf_message.address(), sendbuf_message.count(), sendbuf_message.datatype(),
-      recvbuf_copy.address(), recvcounts, displs, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm)));
+      copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), narrow(*root),
+      to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_gatherv_c_f08ts_ = pmpi_gatherv_c_f08ts_
 
-extern "C" void pmpi_scatter_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* root,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Scatter(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_scatter_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype, void* recvbuf,
+    const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Scatter(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
+      to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scatter_ = pmpi_scatter_
-extern "C" void pmpi_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
+extern "C" void pmpi_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
+    const Fint* comm, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Scatter(sendbuf_copy.address(), *sendcount, to_c<MPI_Datatype>(sendtype),
-      recvbuf_message.address(), int(recvbuf_message.count()), recvbuf_message.datatype(), *root,
+  Copies copies;
+  answer(ierror, MPI_Scatter(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scatter_f08ts_ = pmpi_scatter_f08ts_
 extern "C" void pmpi_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Scatter_c(sendbuf_copy.address(), *sendcount, to_c<MPI_Datatype>(sendtype),
-      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), *root,
+  Copies copies;
+  answer(ierror, MPI_Scatter_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scatter_c_f08ts_ = pmpi_scatter_c_f08ts_
 
-extern "C" void pmpi_scatterv_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* displs,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Scatterv(fortran::address(sendbuf), sendcounts, displs, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_scatterv_(const void* sendbuf, const Fint* sendcounts, const Fint* displs,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
+    const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Scatterv(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return blocks_at_root(comm, root); }), Integers(displs, [&] { return blocks_at_root(comm, root);
+      }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scatterv_ = pmpi_scatterv_
-extern "C" void pmpi_scatterv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
+extern "C" void pmpi_scatterv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts, const Fint* displs,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Scatterv(sendbuf_copy.address(), sendcounts, displs, to_c<MPI_Datatype>(sendtype),
-      recvbuf_message.address(), int(recvbuf_message.count()), recvbuf_message.datatype(), *root,
+  Copies copies;
+  answer(ierror, MPI_Scatterv(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_at_root(comm,
+      root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scatterv_f08ts_ = pmpi_scatterv_f08ts_
 extern "C" void pmpi_scatterv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
+    const MPI_Aint* displs, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
+    const Fint* recvtype, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Scatterv_c(sendbuf_copy.address(), sendcounts, displs, to_c<MPI_Datatype>(sendtype),
-      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), *root,
+  Copies copies;
+  answer(ierror, MPI_Scatterv_c(copies.in(sendbuf), sendcounts, displs, to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scatterv_c_f08ts_ = pmpi_scatterv_c_f08ts_

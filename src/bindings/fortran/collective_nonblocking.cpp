@@ -7,327 +7,302 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_iallgather_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Iallgather(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+extern "C" void pmpi_iallgather_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Iallgather(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallgather_ = pmpi_iallgather_
-extern "C" void pmpi_iallgather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_iallgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iallgather"));
-  answer(ierror, MPI_Iallgather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iallgather(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallgather_f08ts_ = pmpi_iallgather_f08ts_
 extern "C" void pmpi_iallgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iallgather"));
+  Copies copies(request, Copies::Of::request);
   answer(ierror, MPI_Iallgather_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallgather_c_f08ts_ = pmpi_iallgather_c_f08ts_
 
-extern "C" void pmpi_iallgatherv_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Iallgatherv(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+extern "C" void pmpi_iallgatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
+    Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Iallgatherv(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(displs,
+      [&] { return blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallgatherv_ = pmpi_iallgatherv_
-extern "C" void pmpi_iallgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_iallgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
+    const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iallgatherv"));
-  answer(ierror, MPI_Iallgatherv(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iallgatherv(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(displs, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallgatherv_f08ts_ = pmpi_iallgatherv_f08ts_
 extern "C" void pmpi_iallgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iallgatherv"));
+  Copies copies(request, Copies::Of::request);
   answer(ierror, MPI_Iallgatherv_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallgatherv_c_f08ts_ = pmpi_iallgatherv_c_f08ts_
 
-extern "C" void pmpi_ialltoall_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ialltoall(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+extern "C" void pmpi_ialltoall_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Ialltoall(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoall_ = pmpi_ialltoall_
-extern "C" void pmpi_ialltoall_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ialltoall"));
-  answer(ierror, MPI_Ialltoall(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
-      sendbuf_blocks.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ialltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ialltoall(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoall_f08ts_ = pmpi_ialltoall_f08ts_
 extern "C" void pmpi_ialltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ialltoall"));
-  answer(ierror, MPI_Ialltoall_c(sendbuf_blocks.address(), sendbuf_blocks.count(), sendbuf_blocks.datatype(),
-      recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm),
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ialltoall_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoall_c_f08ts_ = pmpi_ialltoall_c_f08ts_
 
-extern "C" void pmpi_ialltoallv_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* sdispls,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* rdispls,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ialltoallv(fortran::address(sendbuf), sendcounts, sdispls, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_ialltoallv_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ialltoallv(fortran::address(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf); }),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoallv_ = pmpi_ialltoallv_
-extern "C" void pmpi_ialltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ialltoallv"));
-  answer(ierror, MPI_Ialltoallv(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), recvcounts, rdispls,
+extern "C" void pmpi_ialltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const Fint* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ialltoallv(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf->base_addr); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf->base_addr); }),
+      to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoallv_f08ts_ = pmpi_ialltoallv_f08ts_
 extern "C" void pmpi_ialltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ialltoallv"));
-  answer(ierror, MPI_Ialltoallv_c(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+    const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ialltoallv_c(copies.in(sendbuf), sendcounts, sdispls, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoallv_c_f08ts_ = pmpi_ialltoallv_c_f08ts_
 
-extern "C" void pmpi_ialltoallw_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* sdispls,
-    const MPI_Fint* sendtypes, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* rdispls,
-    const MPI_Fint* recvtypes, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ialltoallw(fortran::address(sendbuf), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf), recvcounts,
-      rdispls, Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_ialltoallw_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtypes, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtypes,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ialltoallw(fortran::address(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf); }),
+      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf),
+      Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(rdispls,
+      [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoallw_ = pmpi_ialltoallw_
-extern "C" void pmpi_ialltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Fint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ialltoallw"));
-  answer(ierror, MPI_Ialltoallw(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf->base_addr),
-      recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_ialltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const Fint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const Fint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ialltoallw(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf->base_addr); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf->base_addr); }),
+      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf->base_addr)), copies.out(recvbuf),
+      Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(rdispls,
+      [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoallw_f08ts_ = pmpi_ialltoallw_f08ts_
 extern "C" void pmpi_ialltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ialltoallw"));
-  answer(ierror, MPI_Ialltoallw_c(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf->base_addr),
-      recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ialltoallw_c(copies.in(sendbuf), sendcounts, sdispls, Handles<MPI_Datatype>(sendtypes,
+      blocks_sent(comm, sendbuf->base_addr)), copies.out(recvbuf), recvcounts, rdispls,
+      Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ialltoallw_c_f08ts_ = pmpi_ialltoallw_c_f08ts_
 
-extern "C" void pmpi_ibarrier_(const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ibarrier_(const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Ibarrier(to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ibarrier_ = pmpi_ibarrier_
 #pragma weak mpi_ibarrier_f08_ = pmpi_ibarrier_
 #pragma weak pmpi_ibarrier_f08_ = pmpi_ibarrier_
 
-extern "C" void pmpi_ibcast_(void* buffer, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ibcast(fortran::address(buffer), *count, to_c<MPI_Datatype>(datatype), *root,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ibcast_(void* buffer, const Fint* count, const Fint* datatype, const Fint* root,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ibcast(fortran::address(buffer), narrow(*count), to_c<MPI_Datatype>(datatype),
+      narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ibcast_ = pmpi_ibcast_
-extern "C" void pmpi_ibcast_f08ts_(const CFI_cdesc_t* buffer, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ibcast_f08ts_(const CFI_cdesc_t* buffer, const Fint* count, const Fint* datatype,
+    const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
-  answer(ierror, MPI_Ibcast(buffer_message.address(), int(buffer_message.count()), buffer_message.datatype(),
-      *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Ibcast(buffer_message.address(), narrow(buffer_message.count()),
+      buffer_message.datatype(), narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ibcast_f08ts_ = pmpi_ibcast_f08ts_
-extern "C" void pmpi_ibcast_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* count,
-    const MPI_Fint* datatype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ibcast_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* count, const Fint* datatype,
+    const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
   answer(ierror, MPI_Ibcast_c(buffer_message.address(), buffer_message.count(), buffer_message.datatype(),
-      *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ibcast_c_f08ts_ = pmpi_ibcast_c_f08ts_
 
-extern "C" void pmpi_igather_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* root,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Igather(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_igather_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype, void* recvbuf,
+    const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Igather(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_igather_ = pmpi_igather_
-extern "C" void pmpi_igather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_igather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Igather"));
-  answer(ierror, MPI_Igather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Igather(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_igather_f08ts_ = pmpi_igather_f08ts_
 extern "C" void pmpi_igather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Igather"));
+  Copies copies(request, Copies::Of::request);
   answer(ierror, MPI_Igather_c(sendbuf_message.address(), sendbuf_message.count(), sendbuf_message.datatype(),
-      recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(), *root,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_igather_c_f08ts_ = pmpi_igather_c_f08ts_
 
-extern "C" void pmpi_igatherv_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Igatherv(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), *root,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_igatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* root,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Igatherv(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), Integers(recvcounts, [&] { return blocks_at_root(comm, root); }),
+      Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_igatherv_ = pmpi_igatherv_
-extern "C" void pmpi_igatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_igatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype,
+    const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Igatherv"));
-  answer(ierror, MPI_Igatherv(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Igatherv(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts, [&] { return blocks_at_root(comm,
+      root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_igatherv_f08ts_ = pmpi_igatherv_f08ts_
 extern "C" void pmpi_igatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Igatherv"));
+  Copies copies(request, Copies::Of::request);
   answer(ierror, MPI_Igatherv_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_igatherv_c_f08ts_ = pmpi_igatherv_c_f08ts_
 
-extern "C" void pmpi_iscatter_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* root,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Iscatter(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_iscatter_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm,
+    Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Iscatter(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscatter_ = pmpi_iscatter_
-extern "C" void pmpi_iscatter_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+extern "C" void pmpi_iscatter_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iscatter"));
-  answer(ierror, MPI_Iscatter(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
-      sendbuf_blocks.datatype(), recvbuf_message.address(), int(recvbuf_message.count()),
-      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iscatter(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscatter_f08ts_ = pmpi_iscatter_f08ts_
 extern "C" void pmpi_iscatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iscatter"));
-  answer(ierror, MPI_Iscatter_c(sendbuf_blocks.address(), sendbuf_blocks.count(), sendbuf_blocks.datatype(),
-      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), *root,
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iscatter_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscatter_c_f08ts_ = pmpi_iscatter_c_f08ts_
 
-extern "C" void pmpi_iscatterv_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* displs,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Iscatterv(fortran::address(sendbuf), sendcounts, displs, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_iscatterv_(const void* sendbuf, const Fint* sendcounts, const Fint* displs,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Iscatterv(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return blocks_at_root(comm, root); }), Integers(displs, [&] { return blocks_at_root(comm, root);
+      }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscatterv_ = pmpi_iscatterv_
-extern "C" void pmpi_iscatterv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_iscatterv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts, const Fint* displs,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  if (!is_contiguous(*sendbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iscatterv"));
-  answer(ierror, MPI_Iscatterv(fortran::address(sendbuf->base_addr), sendcounts, displs,
-      to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), int(recvbuf_message.count()),
-      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iscatterv(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_at_root(comm,
+      root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscatterv_f08ts_ = pmpi_iscatterv_f08ts_
 extern "C" void pmpi_iscatterv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const MPI_Aint* displs, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
+    const Fint* recvtype, const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  if (!is_contiguous(*sendbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iscatterv"));
-  answer(ierror, MPI_Iscatterv_c(fortran::address(sendbuf->base_addr), sendcounts, displs,
-      to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), recvbuf_message.count(),
-      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iscatterv_c(copies.in(sendbuf), sendcounts, displs, to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscatterv_c_f08ts_ = pmpi_iscatterv_c_f08ts_

@@ -7,170 +7,143 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_iallreduce_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Iallreduce(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_iallreduce_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Iallreduce(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallreduce_ = pmpi_iallreduce_
 extern "C" void pmpi_iallreduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iallreduce"));
-  answer(ierror, MPI_Iallreduce(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+    const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iallreduce(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallreduce_f08ts_ = pmpi_iallreduce_f08ts_
 extern "C" void pmpi_iallreduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iallreduce"));
-  answer(ierror, MPI_Iallreduce_c(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iallreduce_c(copies.in(sendbuf), copies.out(recvbuf), *count,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iallreduce_c_f08ts_ = pmpi_iallreduce_c_f08ts_
 
-extern "C" void pmpi_iexscan_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Iexscan(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_iexscan_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Iexscan(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iexscan_ = pmpi_iexscan_
-extern "C" void pmpi_iexscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iexscan"));
-  answer(ierror, MPI_Iexscan(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_iexscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
+    const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iexscan(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iexscan_f08ts_ = pmpi_iexscan_f08ts_
 extern "C" void pmpi_iexscan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iexscan"));
-  answer(ierror, MPI_Iexscan_c(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iexscan_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
+      to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iexscan_c_f08ts_ = pmpi_iexscan_c_f08ts_
 
-extern "C" void pmpi_ireduce_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ireduce(fortran::address(sendbuf), fortran::address(recvbuf), *count,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm),
+extern "C" void pmpi_ireduce_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ireduce(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_ = pmpi_ireduce_
-extern "C" void pmpi_ireduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ireduce"));
-  answer(ierror, MPI_Ireduce(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm),
+extern "C" void pmpi_ireduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
+    const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ireduce(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_f08ts_ = pmpi_ireduce_f08ts_
 extern "C" void pmpi_ireduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ireduce"));
-  answer(ierror, MPI_Ireduce_c(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ireduce_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
+      to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_c_f08ts_ = pmpi_ireduce_c_f08ts_
 
-extern "C" void pmpi_ireduce_scatter_(const void* sendbuf, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ireduce_scatter(fortran::address(sendbuf), fortran::address(recvbuf), recvcounts,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ireduce_scatter_(const void* sendbuf, void* recvbuf, const Fint* recvcounts,
+    const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ireduce_scatter(fortran::address(sendbuf), fortran::address(recvbuf),
+      Integers(recvcounts, [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype),
+      to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_scatter_ = pmpi_ireduce_scatter_
 extern "C" void pmpi_ireduce_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ireduce_scatter"));
-  answer(ierror, MPI_Ireduce_scatter(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), recvcounts, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
+    const Fint* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ireduce_scatter(copies.in(sendbuf), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_scatter_f08ts_ = pmpi_ireduce_scatter_f08ts_
 extern "C" void pmpi_ireduce_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ireduce_scatter"));
-  answer(ierror, MPI_Ireduce_scatter_c(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), recvcounts, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+    const MPI_Count* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ireduce_scatter_c(copies.in(sendbuf), copies.out(recvbuf), recvcounts,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_scatter_c_f08ts_ = pmpi_ireduce_scatter_c_f08ts_
 
-extern "C" void pmpi_ireduce_scatter_block_(const void* sendbuf, void* recvbuf, const MPI_Fint* recvcount,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ireduce_scatter_block(fortran::address(sendbuf), fortran::address(recvbuf), *recvcount,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ireduce_scatter_block_(const void* sendbuf, void* recvbuf, const Fint* recvcount,
+    const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ireduce_scatter_block(fortran::address(sendbuf), fortran::address(recvbuf),
+      narrow(*recvcount), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_scatter_block_ = pmpi_ireduce_scatter_block_
 extern "C" void pmpi_ireduce_scatter_block_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcount, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ireduce_scatter_block"));
-  answer(ierror, MPI_Ireduce_scatter_block(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), *recvcount, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+    const Fint* recvcount, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ireduce_scatter_block(copies.in(sendbuf), copies.out(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_scatter_block_f08ts_ = pmpi_ireduce_scatter_block_f08ts_
 extern "C" void pmpi_ireduce_scatter_block_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcount, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ireduce_scatter_block"));
-  answer(ierror, MPI_Ireduce_scatter_block_c(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), *recvcount, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+    const MPI_Count* recvcount, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ireduce_scatter_block_c(copies.in(sendbuf), copies.out(recvbuf), *recvcount,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ireduce_scatter_block_c_f08ts_ = pmpi_ireduce_scatter_block_c_f08ts_
 
-extern "C" void pmpi_iscan_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Iscan(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_iscan_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Iscan(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscan_ = pmpi_iscan_
-extern "C" void pmpi_iscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iscan"));
-  answer(ierror, MPI_Iscan(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr), *count,
+extern "C" void pmpi_iscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
+    const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iscan(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscan_f08ts_ = pmpi_iscan_f08ts_
 extern "C" void pmpi_iscan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Iscan"));
-  answer(ierror, MPI_Iscan_c(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Iscan_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
+      to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_iscan_c_f08ts_ = pmpi_iscan_c_f08ts_

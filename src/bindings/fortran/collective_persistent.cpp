@@ -7,349 +7,313 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_allgather_init_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Allgather_init(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
-      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_allgather_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Allgather_init(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allgather_init_ = pmpi_allgather_init_
-extern "C" void pmpi_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Allgather_init"));
-  answer(ierror, MPI_Allgather_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Allgather_init(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allgather_init_f08ts_ = pmpi_allgather_init_f08ts_
 extern "C" void pmpi_allgather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Allgather_init"));
+  Copies copies(request, Copies::Of::persistent_request);
   answer(ierror, MPI_Allgather_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allgather_init_c_f08ts_ = pmpi_allgather_init_c_f08ts_
 
-extern "C" void pmpi_allgatherv_init_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Allgatherv_init(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
-      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_allgatherv_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
+    const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Allgatherv_init(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(displs, [&] { return blocks_received(comm); }),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allgatherv_init_ = pmpi_allgatherv_init_
-extern "C" void pmpi_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
+    const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Allgatherv_init"));
-  answer(ierror, MPI_Allgatherv_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Allgatherv_init(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(displs, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allgatherv_init_f08ts_ = pmpi_allgatherv_init_f08ts_
 extern "C" void pmpi_allgatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Allgatherv_init"));
+  Copies copies(request, Copies::Of::persistent_request);
   answer(ierror, MPI_Allgatherv_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allgatherv_init_c_f08ts_ = pmpi_allgatherv_init_c_f08ts_
 
-extern "C" void pmpi_alltoall_init_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Alltoall_init(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
-      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_alltoall_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Alltoall_init(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoall_init_ = pmpi_alltoall_init_
-extern "C" void pmpi_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Alltoall_init"));
-  answer(ierror, MPI_Alltoall_init(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
-      sendbuf_blocks.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Alltoall_init(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoall_init_f08ts_ = pmpi_alltoall_init_f08ts_
 extern "C" void pmpi_alltoall_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Alltoall_init"));
-  answer(ierror, MPI_Alltoall_init_c(sendbuf_blocks.address(), sendbuf_blocks.count(),
-      sendbuf_blocks.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Alltoall_init_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoall_init_c_f08ts_ = pmpi_alltoall_init_c_f08ts_
 
-extern "C" void pmpi_alltoallv_init_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* sdispls,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* rdispls,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Alltoallv_init(fortran::address(sendbuf), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), recvcounts, rdispls,
+extern "C" void pmpi_alltoallv_init_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Alltoallv_init(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return blocks_sent(comm, sendbuf); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf);
+      }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoallv_init_ = pmpi_alltoallv_init_
-extern "C" void pmpi_alltoallv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Alltoallv_init"));
-  answer(ierror, MPI_Alltoallv_init(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), recvcounts, rdispls,
+extern "C" void pmpi_alltoallv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const Fint* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Alltoallv_init(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf->base_addr); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf->base_addr); }),
+      to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoallv_init_f08ts_ = pmpi_alltoallv_init_f08ts_
 extern "C" void pmpi_alltoallv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Alltoallv_init"));
-  answer(ierror, MPI_Alltoallv_init_c(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+    const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Alltoallv_init_c(copies.in(sendbuf), sendcounts, sdispls, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoallv_init_c_f08ts_ = pmpi_alltoallv_init_c_f08ts_
 
-extern "C" void pmpi_alltoallw_init_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* sdispls,
-    const MPI_Fint* sendtypes, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* rdispls,
-    const MPI_Fint* recvtypes, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Alltoallw_init(fortran::address(sendbuf), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf), recvcounts,
-      rdispls, Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
-      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_alltoallw_init_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtypes, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtypes,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Alltoallw_init(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return blocks_sent(comm, sendbuf); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf);
+      }), Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf),
+      Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(rdispls,
+      [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoallw_init_ = pmpi_alltoallw_init_
-extern "C" void pmpi_alltoallw_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Fint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Alltoallw_init"));
-  answer(ierror, MPI_Alltoallw_init(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf->base_addr),
-      recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
-      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_alltoallw_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const Fint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const Fint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Alltoallw_init(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_sent(comm,
+      sendbuf->base_addr); }), Integers(sdispls, [&] { return blocks_sent(comm, sendbuf->base_addr); }),
+      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf->base_addr)), copies.out(recvbuf),
+      Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(rdispls,
+      [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoallw_init_f08ts_ = pmpi_alltoallw_init_f08ts_
 extern "C" void pmpi_alltoallw_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Alltoallw_init"));
-  answer(ierror, MPI_Alltoallw_init_c(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf)), fortran::address(recvbuf->base_addr),
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Alltoallw_init_c(copies.in(sendbuf), sendcounts, sdispls,
+      Handles<MPI_Datatype>(sendtypes, blocks_sent(comm, sendbuf->base_addr)), copies.out(recvbuf),
       recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_alltoallw_init_c_f08ts_ = pmpi_alltoallw_init_c_f08ts_
 
-extern "C" void pmpi_barrier_init_(const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_barrier_init_(const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Barrier_init(to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_barrier_init_ = pmpi_barrier_init_
 #pragma weak mpi_barrier_init_f08_ = pmpi_barrier_init_
 #pragma weak pmpi_barrier_init_f08_ = pmpi_barrier_init_
 
-extern "C" void pmpi_bcast_init_(void* buffer, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Bcast_init(fortran::address(buffer), *count, to_c<MPI_Datatype>(datatype), *root,
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_bcast_init_(void* buffer, const Fint* count, const Fint* datatype, const Fint* root,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Bcast_init(fortran::address(buffer), narrow(*count), to_c<MPI_Datatype>(datatype),
+      narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_bcast_init_ = pmpi_bcast_init_
-extern "C" void pmpi_bcast_init_f08ts_(const CFI_cdesc_t* buffer, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_bcast_init_f08ts_(const CFI_cdesc_t* buffer, const Fint* count, const Fint* datatype,
+    const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
-  answer(ierror, MPI_Bcast_init(buffer_message.address(), int(buffer_message.count()),
-      buffer_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+  answer(ierror, MPI_Bcast_init(buffer_message.address(), narrow(buffer_message.count()),
+      buffer_message.datatype(), narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_bcast_init_f08ts_ = pmpi_bcast_init_f08ts_
 extern "C" void pmpi_bcast_init_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* count,
-    const MPI_Fint* datatype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* datatype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
   answer(ierror, MPI_Bcast_init_c(buffer_message.address(), buffer_message.count(), buffer_message.datatype(),
-      *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+      narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_bcast_init_c_f08ts_ = pmpi_bcast_init_c_f08ts_
 
-extern "C" void pmpi_gather_init_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* root,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Gather_init(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm),
-      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_gather_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm,
+    const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Gather_init(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_gather_init_ = pmpi_gather_init_
-extern "C" void pmpi_gather_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_gather_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Gather_init"));
-  answer(ierror, MPI_Gather_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Gather_init(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_gather_init_f08ts_ = pmpi_gather_init_f08ts_
 extern "C" void pmpi_gather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Gather_init"));
+  Copies copies(request, Copies::Of::persistent_request);
   answer(ierror, MPI_Gather_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
-      *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_gather_init_c_f08ts_ = pmpi_gather_init_c_f08ts_
 
-extern "C" void pmpi_gatherv_init_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Gatherv_init(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), *root,
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_gatherv_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* root,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Gatherv_init(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), Integers(recvcounts, [&] { return blocks_at_root(comm, root); }),
+      Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_gatherv_init_ = pmpi_gatherv_init_
-extern "C" void pmpi_gatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_gatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
+    const Fint* recvtype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Gatherv_init"));
-  answer(ierror, MPI_Gatherv_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Gatherv_init(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts, [&] { return blocks_at_root(comm,
+      root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_gatherv_init_f08ts_ = pmpi_gatherv_init_f08ts_
 extern "C" void pmpi_gatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Gatherv_init"));
+  Copies copies(request, Copies::Of::persistent_request);
   answer(ierror, MPI_Gatherv_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
+      narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_gatherv_init_c_f08ts_ = pmpi_gatherv_init_c_f08ts_
 
-extern "C" void pmpi_scatter_init_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* root,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Scatter_init(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *root, to_c<MPI_Comm>(comm),
-      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_scatter_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm,
+    const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Scatter_init(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scatter_init_ = pmpi_scatter_init_
-extern "C" void pmpi_scatter_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+extern "C" void pmpi_scatter_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Scatter_init"));
-  answer(ierror, MPI_Scatter_init(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
-      sendbuf_blocks.datatype(), recvbuf_message.address(), int(recvbuf_message.count()),
-      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Scatter_init(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scatter_init_f08ts_ = pmpi_scatter_init_f08ts_
 extern "C" void pmpi_scatter_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Scatter_init"));
-  answer(ierror, MPI_Scatter_init_c(sendbuf_blocks.address(), sendbuf_blocks.count(),
-      sendbuf_blocks.datatype(), recvbuf_message.address(), recvbuf_message.count(),
-      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Scatter_init_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scatter_init_c_f08ts_ = pmpi_scatter_init_c_f08ts_
 
-extern "C" void pmpi_scatterv_init_(const void* sendbuf, const MPI_Fint* sendcounts, const MPI_Fint* displs,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Scatterv_init(fortran::address(sendbuf), sendcounts, displs,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
-      *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_scatterv_init_(const void* sendbuf, const Fint* sendcounts, const Fint* displs,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Scatterv_init(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return blocks_at_root(comm, root); }), Integers(displs, [&] { return blocks_at_root(comm, root);
+      }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scatterv_init_ = pmpi_scatterv_init_
-extern "C" void pmpi_scatterv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_scatterv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const Fint* displs, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount,
+    const Fint* recvtype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  if (!is_contiguous(*sendbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Scatterv_init"));
-  answer(ierror, MPI_Scatterv_init(fortran::address(sendbuf->base_addr), sendcounts, displs,
-      to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), int(recvbuf_message.count()),
-      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Scatterv_init(copies.in(sendbuf), Integers(sendcounts, [&] { return blocks_at_root(comm,
+      root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scatterv_init_f08ts_ = pmpi_scatterv_init_f08ts_
 extern "C" void pmpi_scatterv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* displs, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const MPI_Aint* displs, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
+    const Fint* recvtype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  if (!is_contiguous(*sendbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Scatterv_init"));
-  answer(ierror, MPI_Scatterv_init_c(fortran::address(sendbuf->base_addr), sendcounts, displs,
-      to_c<MPI_Datatype>(sendtype), recvbuf_message.address(), recvbuf_message.count(),
-      recvbuf_message.datatype(), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Scatterv_init_c(copies.in(sendbuf), sendcounts, displs, to_c<MPI_Datatype>(sendtype),
+      recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scatterv_init_c_f08ts_ = pmpi_scatterv_init_c_f08ts_

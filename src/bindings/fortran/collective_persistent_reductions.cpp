@@ -7,176 +7,162 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_allreduce_init_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Allreduce_init(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_allreduce_init_(const void* sendbuf, void* recvbuf, const Fint* count,
+    const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Allreduce_init(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allreduce_init_ = pmpi_allreduce_init_
 extern "C" void pmpi_allreduce_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Allreduce_init"));
-  answer(ierror, MPI_Allreduce_init(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+    const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Allreduce_init(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allreduce_init_f08ts_ = pmpi_allreduce_init_f08ts_
 extern "C" void pmpi_allreduce_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Allreduce_init"));
-  answer(ierror, MPI_Allreduce_init_c(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Allreduce_init_c(copies.in(sendbuf), copies.out(recvbuf), *count,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_allreduce_init_c_f08ts_ = pmpi_allreduce_init_c_f08ts_
 
-extern "C" void pmpi_exscan_init_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Exscan_init(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_exscan_init_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Exscan_init(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_exscan_init_ = pmpi_exscan_init_
 extern "C" void pmpi_exscan_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Exscan_init"));
-  answer(ierror, MPI_Exscan_init(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+    const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Exscan_init(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_exscan_init_f08ts_ = pmpi_exscan_init_f08ts_
 extern "C" void pmpi_exscan_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Exscan_init"));
-  answer(ierror, MPI_Exscan_init_c(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Exscan_init_c(copies.in(sendbuf), copies.out(recvbuf), *count,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_exscan_init_c_f08ts_ = pmpi_exscan_init_c_f08ts_
 
-extern "C" void pmpi_reduce_init_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Reduce_init(fortran::address(sendbuf), fortran::address(recvbuf), *count,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_reduce_init_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Reduce_init(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_reduce_init_ = pmpi_reduce_init_
 extern "C" void pmpi_reduce_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Reduce_init"));
-  answer(ierror, MPI_Reduce_init(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm),
+    const Fint* count, const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm,
+    const Fint* info, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Reduce_init(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_reduce_init_f08ts_ = pmpi_reduce_init_f08ts_
 extern "C" void pmpi_reduce_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Reduce_init"));
-  answer(ierror, MPI_Reduce_init_c(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm),
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm,
+    const Fint* info, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Reduce_init_c(copies.in(sendbuf), copies.out(recvbuf), *count,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_reduce_init_c_f08ts_ = pmpi_reduce_init_c_f08ts_
 
-extern "C" void pmpi_reduce_scatter_block_init_(const void* sendbuf, void* recvbuf, const MPI_Fint* recvcount,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_reduce_scatter_block_init_(const void* sendbuf, void* recvbuf, const Fint* recvcount,
+    const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Reduce_scatter_block_init(fortran::address(sendbuf), fortran::address(recvbuf),
-      *recvcount, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
-      Made<MPI_Request>(request)));
+      narrow(*recvcount), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_reduce_scatter_block_init_ = pmpi_reduce_scatter_block_init_
 extern "C" void pmpi_reduce_scatter_block_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcount, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Reduce_scatter_block_init"));
-  answer(ierror, MPI_Reduce_scatter_block_init(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), *recvcount, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
-}
-#pragma weak mpi_reduce_scatter_block_init_f08ts_ = pmpi_reduce_scatter_block_init_f08ts_
-extern "C" void pmpi_reduce_scatter_block_init_c_f08ts_(const CFI_cdesc_t* sendbuf,
-    const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const MPI_Fint* datatype, const MPI_Fint* op,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Reduce_scatter_block_init"));
-  answer(ierror, MPI_Reduce_scatter_block_init_c(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), *recvcount, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
-}
-#pragma weak mpi_reduce_scatter_block_init_c_f08ts_ = pmpi_reduce_scatter_block_init_c_f08ts_
-
-extern "C" void pmpi_reduce_scatter_init_(const void* sendbuf, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Reduce_scatter_init(fortran::address(sendbuf), fortran::address(recvbuf), recvcounts,
+    const Fint* recvcount, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Reduce_scatter_block_init(copies.in(sendbuf), copies.out(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
+#pragma weak mpi_reduce_scatter_block_init_f08ts_ = pmpi_reduce_scatter_block_init_f08ts_
+extern "C" void pmpi_reduce_scatter_block_init_c_f08ts_(const CFI_cdesc_t* sendbuf,
+    const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* datatype, const Fint* op,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Reduce_scatter_block_init_c(copies.in(sendbuf), copies.out(recvbuf), *recvcount,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
+}
+#pragma weak mpi_reduce_scatter_block_init_c_f08ts_ = pmpi_reduce_scatter_block_init_c_f08ts_
+
+extern "C" void pmpi_reduce_scatter_init_(const void* sendbuf, void* recvbuf, const Fint* recvcounts,
+    const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Reduce_scatter_init(fortran::address(sendbuf), fortran::address(recvbuf),
+      Integers(recvcounts, [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype),
+      to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+}
 #pragma weak mpi_reduce_scatter_init_ = pmpi_reduce_scatter_init_
 extern "C" void pmpi_reduce_scatter_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Reduce_scatter_init"));
-  answer(ierror, MPI_Reduce_scatter_init(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), recvcounts, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
+    const Fint* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Reduce_scatter_init(copies.in(sendbuf), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_reduce_scatter_init_f08ts_ = pmpi_reduce_scatter_init_f08ts_
 extern "C" void pmpi_reduce_scatter_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Reduce_scatter_init"));
-  answer(ierror, MPI_Reduce_scatter_init_c(fortran::address(sendbuf->base_addr),
-      fortran::address(recvbuf->base_addr), recvcounts, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+    const MPI_Count* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Reduce_scatter_init_c(copies.in(sendbuf), copies.out(recvbuf), recvcounts,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_reduce_scatter_init_c_f08ts_ = pmpi_reduce_scatter_init_c_f08ts_
 
-extern "C" void pmpi_scan_init_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Scan_init(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_scan_init_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Scan_init(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scan_init_ = pmpi_scan_init_
 extern "C" void pmpi_scan_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Scan_init"));
-  answer(ierror, MPI_Scan_init(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+    const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Scan_init(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scan_init_f08ts_ = pmpi_scan_init_f08ts_
 extern "C" void pmpi_scan_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Scan_init"));
-  answer(ierror, MPI_Scan_init_c(fortran::address(sendbuf->base_addr), fortran::address(recvbuf->base_addr),
-      *count, to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Scan_init_c(copies.in(sendbuf), copies.out(recvbuf), *count,
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_scan_init_c_f08ts_ = pmpi_scan_init_c_f08ts_

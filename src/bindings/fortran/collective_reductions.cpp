@@ -7,153 +7,133 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_allreduce_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Allreduce(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_allreduce_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Allreduce(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allreduce_ = pmpi_allreduce_
 extern "C" void pmpi_allreduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Allreduce(sendbuf_copy.address(), recvbuf_copy.address(), *count,
+    const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Allreduce(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allreduce_f08ts_ = pmpi_allreduce_f08ts_
 extern "C" void pmpi_allreduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Allreduce_c(sendbuf_copy.address(), recvbuf_copy.address(), *count,
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Allreduce_c(copies.in(sendbuf), copies.out(recvbuf), *count,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_allreduce_c_f08ts_ = pmpi_allreduce_c_f08ts_
 
-extern "C" void pmpi_exscan_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Exscan(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_exscan_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Exscan(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_exscan_ = pmpi_exscan_
-extern "C" void pmpi_exscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Exscan(sendbuf_copy.address(), recvbuf_copy.address(), *count,
+extern "C" void pmpi_exscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
+    const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Exscan(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_exscan_f08ts_ = pmpi_exscan_f08ts_
 extern "C" void pmpi_exscan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Exscan_c(sendbuf_copy.address(), recvbuf_copy.address(), *count,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Exscan_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
+      to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_exscan_c_f08ts_ = pmpi_exscan_c_f08ts_
 
-extern "C" void pmpi_reduce_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Reduce(fortran::address(sendbuf), fortran::address(recvbuf), *count,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_reduce_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Reduce(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_ = pmpi_reduce_
-extern "C" void pmpi_reduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Reduce(sendbuf_copy.address(), recvbuf_copy.address(), *count,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_reduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
+    const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Reduce(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
+      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_f08ts_ = pmpi_reduce_f08ts_
 extern "C" void pmpi_reduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Reduce_c(sendbuf_copy.address(), recvbuf_copy.address(), *count,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), *root, to_c<MPI_Comm>(comm)));
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm,
+    Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Reduce_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
+      to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_c_f08ts_ = pmpi_reduce_c_f08ts_
 
-extern "C" void pmpi_reduce_scatter_(const void* sendbuf, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Reduce_scatter(fortran::address(sendbuf), fortran::address(recvbuf), recvcounts,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_reduce_scatter_(const void* sendbuf, void* recvbuf, const Fint* recvcounts,
+    const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Reduce_scatter(fortran::address(sendbuf), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
+      to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_scatter_ = pmpi_reduce_scatter_
 extern "C" void pmpi_reduce_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Reduce_scatter(sendbuf_copy.address(), recvbuf_copy.address(), recvcounts,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
+    const Fint* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Reduce_scatter(copies.in(sendbuf), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
+      to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_scatter_f08ts_ = pmpi_reduce_scatter_f08ts_
 extern "C" void pmpi_reduce_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Reduce_scatter_c(sendbuf_copy.address(), recvbuf_copy.address(), recvcounts,
+    const MPI_Count* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm,
+    Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Reduce_scatter_c(copies.in(sendbuf), copies.out(recvbuf), recvcounts,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_scatter_c_f08ts_ = pmpi_reduce_scatter_c_f08ts_
 
-extern "C" void pmpi_reduce_scatter_block_(const void* sendbuf, void* recvbuf, const MPI_Fint* recvcount,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Reduce_scatter_block(fortran::address(sendbuf), fortran::address(recvbuf), *recvcount,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_reduce_scatter_block_(const void* sendbuf, void* recvbuf, const Fint* recvcount,
+    const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Reduce_scatter_block(fortran::address(sendbuf), fortran::address(recvbuf),
+      narrow(*recvcount), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_scatter_block_ = pmpi_reduce_scatter_block_
 extern "C" void pmpi_reduce_scatter_block_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcount, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Reduce_scatter_block(sendbuf_copy.address(), recvbuf_copy.address(), *recvcount,
+    const Fint* recvcount, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Reduce_scatter_block(copies.in(sendbuf), copies.out(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_scatter_block_f08ts_ = pmpi_reduce_scatter_block_f08ts_
 extern "C" void pmpi_reduce_scatter_block_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcount, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Reduce_scatter_block_c(sendbuf_copy.address(), recvbuf_copy.address(), *recvcount,
+    const MPI_Count* recvcount, const Fint* datatype, const Fint* op, const Fint* comm,
+    Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Reduce_scatter_block_c(copies.in(sendbuf), copies.out(recvbuf), *recvcount,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_reduce_scatter_block_c_f08ts_ = pmpi_reduce_scatter_block_c_f08ts_
 
-extern "C" void pmpi_scan_(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Scan(fortran::address(sendbuf), fortran::address(recvbuf), *count,
+extern "C" void pmpi_scan_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
+    const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Scan(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scan_ = pmpi_scan_
-extern "C" void pmpi_scan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Scan(sendbuf_copy.address(), recvbuf_copy.address(), *count,
+extern "C" void pmpi_scan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
+    const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Scan(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scan_f08ts_ = pmpi_scan_f08ts_
 extern "C" void pmpi_scan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Scan_c(sendbuf_copy.address(), recvbuf_copy.address(), *count,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
+    const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Scan_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
+      to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_scan_c_f08ts_ = pmpi_scan_c_f08ts_

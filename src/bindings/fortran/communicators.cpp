@@ -6,86 +6,84 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_comm_compare_(const MPI_Fint* comm1, const MPI_Fint* comm2, MPI_Fint* result,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_compare(to_c<MPI_Comm>(comm1), to_c<MPI_Comm>(comm2), result));
+extern "C" void pmpi_comm_compare_(const Fint* comm1, const Fint* comm2, Fint* result,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_compare(to_c<MPI_Comm>(comm1), to_c<MPI_Comm>(comm2), Written(result)));
 }
 #pragma weak mpi_comm_compare_ = pmpi_comm_compare_
 #pragma weak mpi_comm_compare_f08_ = pmpi_comm_compare_
 #pragma weak pmpi_comm_compare_f08_ = pmpi_comm_compare_
 
-extern "C" void pmpi_comm_create_(const MPI_Fint* comm, const MPI_Fint* group, MPI_Fint* newcomm,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_create_(const Fint* comm, const Fint* group, Fint* newcomm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_create(to_c<MPI_Comm>(comm), to_c<MPI_Group>(group), Made<MPI_Comm>(newcomm)));
 }
 #pragma weak mpi_comm_create_ = pmpi_comm_create_
 #pragma weak mpi_comm_create_f08_ = pmpi_comm_create_
 #pragma weak pmpi_comm_create_f08_ = pmpi_comm_create_
 
-extern "C" void pmpi_comm_create_group_(const MPI_Fint* comm, const MPI_Fint* group, const MPI_Fint* tag,
-    MPI_Fint* newcomm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_create_group(to_c<MPI_Comm>(comm), to_c<MPI_Group>(group), *tag,
+extern "C" void pmpi_comm_create_group_(const Fint* comm, const Fint* group, const Fint* tag, Fint* newcomm,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_create_group(to_c<MPI_Comm>(comm), to_c<MPI_Group>(group), narrow(*tag),
       Made<MPI_Comm>(newcomm)));
 }
 #pragma weak mpi_comm_create_group_ = pmpi_comm_create_group_
 #pragma weak mpi_comm_create_group_f08_ = pmpi_comm_create_group_
 #pragma weak pmpi_comm_create_group_f08_ = pmpi_comm_create_group_
 
-extern "C" void pmpi_comm_dup_(const MPI_Fint* comm, MPI_Fint* newcomm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_dup_(const Fint* comm, Fint* newcomm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_dup(to_c<MPI_Comm>(comm), Made<MPI_Comm>(newcomm)));
 }
 #pragma weak mpi_comm_dup_ = pmpi_comm_dup_
 #pragma weak mpi_comm_dup_f08_ = pmpi_comm_dup_
 #pragma weak pmpi_comm_dup_f08_ = pmpi_comm_dup_
 
-extern "C" void pmpi_comm_dup_with_info_(const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* newcomm,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_dup_with_info_(const Fint* comm, const Fint* info, Fint* newcomm,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_dup_with_info(to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Comm>(newcomm)));
 }
 #pragma weak mpi_comm_dup_with_info_ = pmpi_comm_dup_with_info_
 #pragma weak mpi_comm_dup_with_info_f08_ = pmpi_comm_dup_with_info_
 #pragma weak pmpi_comm_dup_with_info_f08_ = pmpi_comm_dup_with_info_
 
-extern "C" void pmpi_comm_free_(MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_free_(Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_free(Changed<MPI_Comm>(comm)));
 }
 #pragma weak mpi_comm_free_ = pmpi_comm_free_
 #pragma weak mpi_comm_free_f08_ = pmpi_comm_free_
 #pragma weak pmpi_comm_free_f08_ = pmpi_comm_free_
 
-extern "C" void pmpi_comm_get_info_(const MPI_Fint* comm, MPI_Fint* info_used, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_get_info_(const Fint* comm, Fint* info_used, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_get_info(to_c<MPI_Comm>(comm), Made<MPI_Info>(info_used)));
 }
 #pragma weak mpi_comm_get_info_ = pmpi_comm_get_info_
 #pragma weak mpi_comm_get_info_f08_ = pmpi_comm_get_info_
 #pragma weak pmpi_comm_get_info_f08_ = pmpi_comm_get_info_
 
-extern "C" void pmpi_comm_get_name_(const MPI_Fint* comm, char* comm_name, MPI_Fint* resultlen,
-    MPI_Fint* ierror, std::size_t comm_name_length) noexcept {
+extern "C" void pmpi_comm_get_name_(const Fint* comm, char* comm_name, Fint* resultlen, Fint* ierror,
+    std::size_t comm_name_length) noexcept {
   answer(ierror, MPI_Comm_get_name(to_c<MPI_Comm>(comm), WrittenText<MPI_MAX_OBJECT_NAME>(comm_name,
-      comm_name_length), resultlen));
+      comm_name_length), Written(resultlen)));
 }
 #pragma weak mpi_comm_get_name_ = pmpi_comm_get_name_
 #pragma weak mpi_comm_get_name_f08_ = pmpi_comm_get_name_
 #pragma weak pmpi_comm_get_name_f08_ = pmpi_comm_get_name_
 
-extern "C" void pmpi_comm_group_(const MPI_Fint* comm, MPI_Fint* group, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_group_(const Fint* comm, Fint* group, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_group(to_c<MPI_Comm>(comm), Made<MPI_Group>(group)));
 }
 #pragma weak mpi_comm_group_ = pmpi_comm_group_
 #pragma weak mpi_comm_group_f08_ = pmpi_comm_group_
 #pragma weak pmpi_comm_group_f08_ = pmpi_comm_group_
 
-extern "C" void pmpi_comm_idup_(const MPI_Fint* comm, MPI_Fint* newcomm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_idup_(const Fint* comm, Fint* newcomm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_idup(to_c<MPI_Comm>(comm), Made<MPI_Comm>(newcomm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_comm_idup_ = pmpi_comm_idup_
 #pragma weak mpi_comm_idup_f08_ = pmpi_comm_idup_
 #pragma weak pmpi_comm_idup_f08_ = pmpi_comm_idup_
 
-extern "C" void pmpi_comm_idup_with_info_(const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* newcomm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_idup_with_info_(const Fint* comm, const Fint* info, Fint* newcomm, Fint* request,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_idup_with_info(to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Comm>(newcomm),
       Made<MPI_Request>(request)));
 }
@@ -93,35 +91,35 @@ extern "C" void pmpi_comm_idup_with_info_(const MPI_Fint* comm, const MPI_Fint* 
 #pragma weak mpi_comm_idup_with_info_f08_ = pmpi_comm_idup_with_info_
 #pragma weak pmpi_comm_idup_with_info_f08_ = pmpi_comm_idup_with_info_
 
-extern "C" void pmpi_comm_rank_(const MPI_Fint* comm, MPI_Fint* rank, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_rank(to_c<MPI_Comm>(comm), rank));
+extern "C" void pmpi_comm_rank_(const Fint* comm, Fint* rank, Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_rank(to_c<MPI_Comm>(comm), Written(rank)));
 }
 #pragma weak mpi_comm_rank_ = pmpi_comm_rank_
 #pragma weak mpi_comm_rank_f08_ = pmpi_comm_rank_
 #pragma weak pmpi_comm_rank_f08_ = pmpi_comm_rank_
 
-extern "C" void pmpi_comm_remote_group_(const MPI_Fint* comm, MPI_Fint* group, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_remote_group_(const Fint* comm, Fint* group, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_remote_group(to_c<MPI_Comm>(comm), Made<MPI_Group>(group)));
 }
 #pragma weak mpi_comm_remote_group_ = pmpi_comm_remote_group_
 #pragma weak mpi_comm_remote_group_f08_ = pmpi_comm_remote_group_
 #pragma weak pmpi_comm_remote_group_f08_ = pmpi_comm_remote_group_
 
-extern "C" void pmpi_comm_remote_size_(const MPI_Fint* comm, MPI_Fint* size, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_remote_size(to_c<MPI_Comm>(comm), size));
+extern "C" void pmpi_comm_remote_size_(const Fint* comm, Fint* size, Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_remote_size(to_c<MPI_Comm>(comm), Written(size)));
 }
 #pragma weak mpi_comm_remote_size_ = pmpi_comm_remote_size_
 #pragma weak mpi_comm_remote_size_f08_ = pmpi_comm_remote_size_
 #pragma weak pmpi_comm_remote_size_f08_ = pmpi_comm_remote_size_
 
-extern "C" void pmpi_comm_set_info_(const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_set_info_(const Fint* comm, const Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_set_info(to_c<MPI_Comm>(comm), to_c<MPI_Info>(info)));
 }
 #pragma weak mpi_comm_set_info_ = pmpi_comm_set_info_
 #pragma weak mpi_comm_set_info_f08_ = pmpi_comm_set_info_
 #pragma weak pmpi_comm_set_info_f08_ = pmpi_comm_set_info_
 
-extern "C" void pmpi_comm_set_name_(const MPI_Fint* comm, const char* comm_name, MPI_Fint* ierror,
+extern "C" void pmpi_comm_set_name_(const Fint* comm, const char* comm_name, Fint* ierror,
     std::size_t comm_name_length) noexcept {
   answer(ierror, MPI_Comm_set_name(to_c<MPI_Comm>(comm), Text(comm_name, comm_name_length)));
 }
@@ -129,50 +127,50 @@ extern "C" void pmpi_comm_set_name_(const MPI_Fint* comm, const char* comm_name,
 #pragma weak mpi_comm_set_name_f08_ = pmpi_comm_set_name_
 #pragma weak pmpi_comm_set_name_f08_ = pmpi_comm_set_name_
 
-extern "C" void pmpi_comm_size_(const MPI_Fint* comm, MPI_Fint* size, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_size(to_c<MPI_Comm>(comm), size));
+extern "C" void pmpi_comm_size_(const Fint* comm, Fint* size, Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_size(to_c<MPI_Comm>(comm), Written(size)));
 }
 #pragma weak mpi_comm_size_ = pmpi_comm_size_
 #pragma weak mpi_comm_size_f08_ = pmpi_comm_size_
 #pragma weak pmpi_comm_size_f08_ = pmpi_comm_size_
 
-extern "C" void pmpi_comm_split_(const MPI_Fint* comm, const MPI_Fint* color, const MPI_Fint* key,
-    MPI_Fint* newcomm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_split(to_c<MPI_Comm>(comm), *color, *key, Made<MPI_Comm>(newcomm)));
+extern "C" void pmpi_comm_split_(const Fint* comm, const Fint* color, const Fint* key, Fint* newcomm,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_split(to_c<MPI_Comm>(comm), narrow(*color), narrow(*key), Made<MPI_Comm>(newcomm)));
 }
 #pragma weak mpi_comm_split_ = pmpi_comm_split_
 #pragma weak mpi_comm_split_f08_ = pmpi_comm_split_
 #pragma weak pmpi_comm_split_f08_ = pmpi_comm_split_
 
-extern "C" void pmpi_comm_split_type_(const MPI_Fint* comm, const MPI_Fint* split_type, const MPI_Fint* key,
-    const MPI_Fint* info, MPI_Fint* newcomm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_split_type(to_c<MPI_Comm>(comm), *split_type, *key, to_c<MPI_Info>(info),
-      Made<MPI_Comm>(newcomm)));
+extern "C" void pmpi_comm_split_type_(const Fint* comm, const Fint* split_type, const Fint* key,
+    const Fint* info, Fint* newcomm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_split_type(to_c<MPI_Comm>(comm), narrow(*split_type), narrow(*key),
+      to_c<MPI_Info>(info), Made<MPI_Comm>(newcomm)));
 }
 #pragma weak mpi_comm_split_type_ = pmpi_comm_split_type_
 #pragma weak mpi_comm_split_type_f08_ = pmpi_comm_split_type_
 #pragma weak pmpi_comm_split_type_f08_ = pmpi_comm_split_type_
 
-extern "C" void pmpi_comm_test_inter_(const MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_test_inter(to_c<MPI_Comm>(comm), flag));
+extern "C" void pmpi_comm_test_inter_(const Fint* comm, Fint* flag, Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_test_inter(to_c<MPI_Comm>(comm), Written(flag)));
 }
 #pragma weak mpi_comm_test_inter_ = pmpi_comm_test_inter_
 #pragma weak mpi_comm_test_inter_f08_ = pmpi_comm_test_inter_
 #pragma weak pmpi_comm_test_inter_f08_ = pmpi_comm_test_inter_
 
-extern "C" void pmpi_intercomm_create_(const MPI_Fint* local_comm, const MPI_Fint* local_leader,
-    const MPI_Fint* peer_comm, const MPI_Fint* remote_leader, const MPI_Fint* tag, MPI_Fint* newintercomm,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Intercomm_create(to_c<MPI_Comm>(local_comm), *local_leader, to_c<MPI_Comm>(peer_comm),
-      *remote_leader, *tag, Made<MPI_Comm>(newintercomm)));
+extern "C" void pmpi_intercomm_create_(const Fint* local_comm, const Fint* local_leader,
+    const Fint* peer_comm, const Fint* remote_leader, const Fint* tag, Fint* newintercomm,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Intercomm_create(to_c<MPI_Comm>(local_comm), narrow(*local_leader),
+      to_c<MPI_Comm>(peer_comm), narrow(*remote_leader), narrow(*tag), Made<MPI_Comm>(newintercomm)));
 }
 #pragma weak mpi_intercomm_create_ = pmpi_intercomm_create_
 #pragma weak mpi_intercomm_create_f08_ = pmpi_intercomm_create_
 #pragma weak pmpi_intercomm_create_f08_ = pmpi_intercomm_create_
 
-extern "C" void pmpi_intercomm_merge_(const MPI_Fint* intercomm, const MPI_Fint* high, MPI_Fint* newintracomm,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Intercomm_merge(to_c<MPI_Comm>(intercomm), *high, Made<MPI_Comm>(newintracomm)));
+extern "C" void pmpi_intercomm_merge_(const Fint* intercomm, const Fint* high, Fint* newintracomm,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Intercomm_merge(to_c<MPI_Comm>(intercomm), narrow(*high), Made<MPI_Comm>(newintracomm)));
 }
 #pragma weak mpi_intercomm_merge_ = pmpi_intercomm_merge_
 #pragma weak mpi_intercomm_merge_f08_ = pmpi_intercomm_merge_

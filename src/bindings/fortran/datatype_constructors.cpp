@@ -6,79 +6,81 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_type_commit_(MPI_Fint* datatype, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_commit_(Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_commit(Changed<MPI_Datatype>(datatype)));
 }
 #pragma weak mpi_type_commit_ = pmpi_type_commit_
 #pragma weak mpi_type_commit_f08_ = pmpi_type_commit_
 #pragma weak pmpi_type_commit_f08_ = pmpi_type_commit_
 
-extern "C" void pmpi_type_contiguous_(const MPI_Fint* count, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_contiguous(*count, to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_contiguous_(const Fint* count, const Fint* oldtype, Fint* newtype,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_contiguous(narrow(*count), to_c<MPI_Datatype>(oldtype),
+      Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_contiguous_ = pmpi_type_contiguous_
-extern "C" void pmpi_type_contiguous_c_f08_(const MPI_Count* count, const MPI_Fint* oldtype,
-    MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_contiguous_c_f08_(const MPI_Count* count, const Fint* oldtype, Fint* newtype,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Type_contiguous_c(*count, to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_contiguous_c_f08_ = pmpi_type_contiguous_c_f08_
 #pragma weak mpi_type_contiguous_f08_ = pmpi_type_contiguous_
 #pragma weak pmpi_type_contiguous_f08_ = pmpi_type_contiguous_
 
-extern "C" void pmpi_type_create_darray_(const MPI_Fint* size, const MPI_Fint* rank, const MPI_Fint* ndims,
-    const MPI_Fint* array_of_gsizes, const MPI_Fint* array_of_distribs, const MPI_Fint* array_of_dargs,
-    const MPI_Fint* array_of_psizes, const MPI_Fint* order, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_darray(*size, *rank, *ndims, array_of_gsizes, array_of_distribs,
-      array_of_dargs, array_of_psizes, *order, to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_darray_(const Fint* size, const Fint* rank, const Fint* ndims,
+    const Fint* array_of_gsizes, const Fint* array_of_distribs, const Fint* array_of_dargs,
+    const Fint* array_of_psizes, const Fint* order, const Fint* oldtype, Fint* newtype,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_darray(narrow(*size), narrow(*rank), narrow(*ndims),
+      Integers(array_of_gsizes, *ndims), Integers(array_of_distribs, *ndims), Integers(array_of_dargs,
+      *ndims), Integers(array_of_psizes, *ndims), narrow(*order), to_c<MPI_Datatype>(oldtype),
+      Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_darray_ = pmpi_type_create_darray_
-extern "C" void pmpi_type_create_darray_c_f08_(const MPI_Fint* size, const MPI_Fint* rank,
-    const MPI_Fint* ndims, const MPI_Count* array_of_gsizes, const MPI_Fint* array_of_distribs,
-    const MPI_Fint* array_of_dargs, const MPI_Fint* array_of_psizes, const MPI_Fint* order,
-    const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_darray_c(*size, *rank, *ndims, array_of_gsizes, array_of_distribs,
-      array_of_dargs, array_of_psizes, *order, to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_darray_c_f08_(const Fint* size, const Fint* rank, const Fint* ndims,
+    const MPI_Count* array_of_gsizes, const Fint* array_of_distribs, const Fint* array_of_dargs,
+    const Fint* array_of_psizes, const Fint* order, const Fint* oldtype, Fint* newtype,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_darray_c(narrow(*size), narrow(*rank), narrow(*ndims), array_of_gsizes,
+      Integers(array_of_distribs, *ndims), Integers(array_of_dargs, *ndims), Integers(array_of_psizes,
+      *ndims), narrow(*order), to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_darray_c_f08_ = pmpi_type_create_darray_c_f08_
 #pragma weak mpi_type_create_darray_f08_ = pmpi_type_create_darray_
 #pragma weak pmpi_type_create_darray_f08_ = pmpi_type_create_darray_
 
-extern "C" void pmpi_type_create_f90_complex_(const MPI_Fint* p, const MPI_Fint* r, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_f90_complex(*p, *r, Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_f90_complex_(const Fint* p, const Fint* r, Fint* newtype,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_f90_complex(narrow(*p), narrow(*r), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_f90_complex_ = pmpi_type_create_f90_complex_
 #pragma weak mpi_type_create_f90_complex_f08_ = pmpi_type_create_f90_complex_
 #pragma weak pmpi_type_create_f90_complex_f08_ = pmpi_type_create_f90_complex_
 
-extern "C" void pmpi_type_create_f90_integer_(const MPI_Fint* r, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_f90_integer(*r, Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_f90_integer_(const Fint* r, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_f90_integer(narrow(*r), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_f90_integer_ = pmpi_type_create_f90_integer_
 #pragma weak mpi_type_create_f90_integer_f08_ = pmpi_type_create_f90_integer_
 #pragma weak pmpi_type_create_f90_integer_f08_ = pmpi_type_create_f90_integer_
 
-extern "C" void pmpi_type_create_f90_real_(const MPI_Fint* p, const MPI_Fint* r, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_f90_real(*p, *r, Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_f90_real_(const Fint* p, const Fint* r, Fint* newtype,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_f90_real(narrow(*p), narrow(*r), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_f90_real_ = pmpi_type_create_f90_real_
 #pragma weak mpi_type_create_f90_real_f08_ = pmpi_type_create_f90_real_
 #pragma weak pmpi_type_create_f90_real_f08_ = pmpi_type_create_f90_real_
 
-extern "C" void pmpi_type_create_hindexed_(const MPI_Fint* count, const MPI_Fint* array_of_blocklengths,
-    const MPI_Aint* array_of_displacements, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_hindexed(*count, array_of_blocklengths, array_of_displacements,
-      to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_hindexed_(const Fint* count, const Fint* array_of_blocklengths,
+    const MPI_Aint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_hindexed(narrow(*count), Integers(array_of_blocklengths, *count),
+      array_of_displacements, to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_hindexed_ = pmpi_type_create_hindexed_
 extern "C" void pmpi_type_create_hindexed_c_f08_(const MPI_Count* count,
-    const MPI_Count* array_of_blocklengths, const MPI_Count* array_of_displacements, const MPI_Fint* oldtype,
-    MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
+    const MPI_Count* array_of_blocklengths, const MPI_Count* array_of_displacements, const Fint* oldtype,
+    Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hindexed_c(*count, array_of_blocklengths, array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
@@ -86,16 +88,14 @@ extern "C" void pmpi_type_create_hindexed_c_f08_(const MPI_Count* count,
 #pragma weak mpi_type_create_hindexed_f08_ = pmpi_type_create_hindexed_
 #pragma weak pmpi_type_create_hindexed_f08_ = pmpi_type_create_hindexed_
 
-extern "C" void pmpi_type_create_hindexed_block_(const MPI_Fint* count, const MPI_Fint* blocklength,
-    const MPI_Aint* array_of_displacements, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_hindexed_block(*count, *blocklength, array_of_displacements,
+extern "C" void pmpi_type_create_hindexed_block_(const Fint* count, const Fint* blocklength,
+    const MPI_Aint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_hindexed_block(narrow(*count), narrow(*blocklength), array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_hindexed_block_ = pmpi_type_create_hindexed_block_
 extern "C" void pmpi_type_create_hindexed_block_c_f08_(const MPI_Count* count, const MPI_Count* blocklength,
-    const MPI_Count* array_of_displacements, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
+    const MPI_Count* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hindexed_block_c(*count, *blocklength, array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
@@ -103,14 +103,14 @@ extern "C" void pmpi_type_create_hindexed_block_c_f08_(const MPI_Count* count, c
 #pragma weak mpi_type_create_hindexed_block_f08_ = pmpi_type_create_hindexed_block_
 #pragma weak pmpi_type_create_hindexed_block_f08_ = pmpi_type_create_hindexed_block_
 
-extern "C" void pmpi_type_create_hvector_(const MPI_Fint* count, const MPI_Fint* blocklength,
-    const MPI_Aint* stride, const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_hvector(*count, *blocklength, *stride, to_c<MPI_Datatype>(oldtype),
-      Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_hvector_(const Fint* count, const Fint* blocklength, const MPI_Aint* stride,
+    const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_hvector(narrow(*count), narrow(*blocklength), *stride,
+      to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_hvector_ = pmpi_type_create_hvector_
 extern "C" void pmpi_type_create_hvector_c_f08_(const MPI_Count* count, const MPI_Count* blocklength,
-    const MPI_Count* stride, const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
+    const MPI_Count* stride, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hvector_c(*count, *blocklength, *stride, to_c<MPI_Datatype>(oldtype),
       Made<MPI_Datatype>(newtype)));
 }
@@ -118,16 +118,14 @@ extern "C" void pmpi_type_create_hvector_c_f08_(const MPI_Count* count, const MP
 #pragma weak mpi_type_create_hvector_f08_ = pmpi_type_create_hvector_
 #pragma weak pmpi_type_create_hvector_f08_ = pmpi_type_create_hvector_
 
-extern "C" void pmpi_type_create_indexed_block_(const MPI_Fint* count, const MPI_Fint* blocklength,
-    const MPI_Fint* array_of_displacements, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_indexed_block(*count, *blocklength, array_of_displacements,
-      to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_indexed_block_(const Fint* count, const Fint* blocklength,
+    const Fint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_indexed_block(narrow(*count), narrow(*blocklength),
+      Integers(array_of_displacements, *count), to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_indexed_block_ = pmpi_type_create_indexed_block_
 extern "C" void pmpi_type_create_indexed_block_c_f08_(const MPI_Count* count, const MPI_Count* blocklength,
-    const MPI_Count* array_of_displacements, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
+    const MPI_Count* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_indexed_block_c(*count, *blocklength, array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
@@ -135,8 +133,8 @@ extern "C" void pmpi_type_create_indexed_block_c_f08_(const MPI_Count* count, co
 #pragma weak mpi_type_create_indexed_block_f08_ = pmpi_type_create_indexed_block_
 #pragma weak pmpi_type_create_indexed_block_f08_ = pmpi_type_create_indexed_block_
 
-extern "C" void pmpi_type_create_resized_(const MPI_Fint* oldtype, const MPI_Aint* lb, const MPI_Aint* extent,
-    MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_create_resized_(const Fint* oldtype, const MPI_Aint* lb, const MPI_Aint* extent,
+    Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_resized(to_c<MPI_Datatype>(oldtype), *lb, *extent,
       Made<MPI_Datatype>(newtype)));
 }
@@ -144,16 +142,16 @@ extern "C" void pmpi_type_create_resized_(const MPI_Fint* oldtype, const MPI_Ain
 #pragma weak mpi_type_create_resized_f08_ = pmpi_type_create_resized_
 #pragma weak pmpi_type_create_resized_f08_ = pmpi_type_create_resized_
 
-extern "C" void pmpi_type_create_struct_(const MPI_Fint* count, const MPI_Fint* array_of_blocklengths,
-    const MPI_Aint* array_of_displacements, const MPI_Fint* array_of_types, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_struct(*count, array_of_blocklengths, array_of_displacements,
-      Handles<MPI_Datatype>(array_of_types, *count), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_struct_(const Fint* count, const Fint* array_of_blocklengths,
+    const MPI_Aint* array_of_displacements, const Fint* array_of_types, Fint* newtype,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_struct(narrow(*count), Integers(array_of_blocklengths, *count),
+      array_of_displacements, Handles<MPI_Datatype>(array_of_types, *count), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_struct_ = pmpi_type_create_struct_
 extern "C" void pmpi_type_create_struct_c_f08_(const MPI_Count* count, const MPI_Count* array_of_blocklengths,
-    const MPI_Count* array_of_displacements, const MPI_Fint* array_of_types, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
+    const MPI_Count* array_of_displacements, const Fint* array_of_types, Fint* newtype,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_struct_c(*count, array_of_blocklengths, array_of_displacements,
       Handles<MPI_Datatype>(array_of_types, *count), Made<MPI_Datatype>(newtype)));
 }
@@ -161,47 +159,46 @@ extern "C" void pmpi_type_create_struct_c_f08_(const MPI_Count* count, const MPI
 #pragma weak mpi_type_create_struct_f08_ = pmpi_type_create_struct_
 #pragma weak pmpi_type_create_struct_f08_ = pmpi_type_create_struct_
 
-extern "C" void pmpi_type_create_subarray_(const MPI_Fint* ndims, const MPI_Fint* array_of_sizes,
-    const MPI_Fint* array_of_subsizes, const MPI_Fint* array_of_starts, const MPI_Fint* order,
-    const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_subarray(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order,
+extern "C" void pmpi_type_create_subarray_(const Fint* ndims, const Fint* array_of_sizes,
+    const Fint* array_of_subsizes, const Fint* array_of_starts, const Fint* order, const Fint* oldtype,
+    Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_subarray(narrow(*ndims), Integers(array_of_sizes, *ndims),
+      Integers(array_of_subsizes, *ndims), Integers(array_of_starts, *ndims), narrow(*order),
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_subarray_ = pmpi_type_create_subarray_
-extern "C" void pmpi_type_create_subarray_c_f08_(const MPI_Fint* ndims, const MPI_Count* array_of_sizes,
-    const MPI_Count* array_of_subsizes, const MPI_Count* array_of_starts, const MPI_Fint* order,
-    const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_subarray_c(*ndims, array_of_sizes, array_of_subsizes, array_of_starts,
-      *order, to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_create_subarray_c_f08_(const Fint* ndims, const MPI_Count* array_of_sizes,
+    const MPI_Count* array_of_subsizes, const MPI_Count* array_of_starts, const Fint* order,
+    const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_subarray_c(narrow(*ndims), array_of_sizes, array_of_subsizes,
+      array_of_starts, narrow(*order), to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_create_subarray_c_f08_ = pmpi_type_create_subarray_c_f08_
 #pragma weak mpi_type_create_subarray_f08_ = pmpi_type_create_subarray_
 #pragma weak pmpi_type_create_subarray_f08_ = pmpi_type_create_subarray_
 
-extern "C" void pmpi_type_dup_(const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_dup_(const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_dup(to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_dup_ = pmpi_type_dup_
 #pragma weak mpi_type_dup_f08_ = pmpi_type_dup_
 #pragma weak pmpi_type_dup_f08_ = pmpi_type_dup_
 
-extern "C" void pmpi_type_free_(MPI_Fint* datatype, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_free_(Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_free(Changed<MPI_Datatype>(datatype)));
 }
 #pragma weak mpi_type_free_ = pmpi_type_free_
 #pragma weak mpi_type_free_f08_ = pmpi_type_free_
 #pragma weak pmpi_type_free_f08_ = pmpi_type_free_
 
-extern "C" void pmpi_type_indexed_(const MPI_Fint* count, const MPI_Fint* array_of_blocklengths,
-    const MPI_Fint* array_of_displacements, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_indexed(*count, array_of_blocklengths, array_of_displacements,
-      to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_indexed_(const Fint* count, const Fint* array_of_blocklengths,
+    const Fint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_indexed(narrow(*count), Integers(array_of_blocklengths, *count),
+      Integers(array_of_displacements, *count), to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_indexed_ = pmpi_type_indexed_
 extern "C" void pmpi_type_indexed_c_f08_(const MPI_Count* count, const MPI_Count* array_of_blocklengths,
-    const MPI_Count* array_of_displacements, const MPI_Fint* oldtype, MPI_Fint* newtype,
-    MPI_Fint* ierror) noexcept {
+    const MPI_Count* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_indexed_c(*count, array_of_blocklengths, array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
@@ -209,22 +206,22 @@ extern "C" void pmpi_type_indexed_c_f08_(const MPI_Count* count, const MPI_Count
 #pragma weak mpi_type_indexed_f08_ = pmpi_type_indexed_
 #pragma weak pmpi_type_indexed_f08_ = pmpi_type_indexed_
 
-extern "C" void pmpi_type_match_size_(const MPI_Fint* typeclass, const MPI_Fint* size, MPI_Fint* datatype,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_match_size(*typeclass, *size, Made<MPI_Datatype>(datatype)));
+extern "C" void pmpi_type_match_size_(const Fint* typeclass, const Fint* size, Fint* datatype,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_match_size(narrow(*typeclass), narrow(*size), Made<MPI_Datatype>(datatype)));
 }
 #pragma weak mpi_type_match_size_ = pmpi_type_match_size_
 #pragma weak mpi_type_match_size_f08_ = pmpi_type_match_size_
 #pragma weak pmpi_type_match_size_f08_ = pmpi_type_match_size_
 
-extern "C" void pmpi_type_vector_(const MPI_Fint* count, const MPI_Fint* blocklength, const MPI_Fint* stride,
-    const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_vector(*count, *blocklength, *stride, to_c<MPI_Datatype>(oldtype),
-      Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_vector_(const Fint* count, const Fint* blocklength, const Fint* stride,
+    const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_vector(narrow(*count), narrow(*blocklength), narrow(*stride),
+      to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_vector_ = pmpi_type_vector_
 extern "C" void pmpi_type_vector_c_f08_(const MPI_Count* count, const MPI_Count* blocklength,
-    const MPI_Count* stride, const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
+    const MPI_Count* stride, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_vector_c(*count, *blocklength, *stride, to_c<MPI_Datatype>(oldtype),
       Made<MPI_Datatype>(newtype)));
 }

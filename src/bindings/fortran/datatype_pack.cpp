@@ -21,77 +21,76 @@ extern "C" MPI_Aint pmpi_aint_diff_(const MPI_Aint* addr1, const MPI_Aint* addr2
 #pragma weak mpi_aint_diff_f08_ = pmpi_aint_diff_
 #pragma weak pmpi_aint_diff_f08_ = pmpi_aint_diff_
 
-extern "C" void pmpi_get_address_(const void* location, MPI_Aint* address, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_get_address_(const void* location, MPI_Aint* address, Fint* ierror) noexcept {
   answer(ierror, MPI_Get_address(fortran::address(location), address));
 }
 #pragma weak mpi_get_address_ = pmpi_get_address_
 extern "C" void pmpi_get_address_f08ts_(const CFI_cdesc_t* location, MPI_Aint* address,
-    MPI_Fint* ierror) noexcept {
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Get_address(fortran::address(location->base_addr), address));
 }
 #pragma weak mpi_get_address_f08ts_ = pmpi_get_address_f08ts_
 
-extern "C" void pmpi_pack_(const void* inbuf, const MPI_Fint* incount, const MPI_Fint* datatype, void* outbuf,
-    const MPI_Fint* outsize, MPI_Fint* position, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Pack(fortran::address(inbuf), *incount, to_c<MPI_Datatype>(datatype),
-      fortran::address(outbuf), *outsize, position, to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_pack_(const void* inbuf, const Fint* incount, const Fint* datatype, void* outbuf,
+    const Fint* outsize, Fint* position, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Pack(fortran::address(inbuf), narrow(*incount), to_c<MPI_Datatype>(datatype),
+      fortran::address(outbuf), narrow(*outsize), Written(position), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_pack_ = pmpi_pack_
-extern "C" void pmpi_pack_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Fint* incount, const MPI_Fint* datatype,
-    const CFI_cdesc_t* outbuf, const MPI_Fint* outsize, MPI_Fint* position, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_pack_f08ts_(const CFI_cdesc_t* inbuf, const Fint* incount, const Fint* datatype,
+    const CFI_cdesc_t* outbuf, const Fint* outsize, Fint* position, const Fint* comm, Fint* ierror) noexcept {
   const Message inbuf_message(inbuf, *incount, datatype);
-  const Copied outbuf_copy(outbuf, Copied::Direction::out);
-  answer(ierror, MPI_Pack(inbuf_message.address(), int(inbuf_message.count()), inbuf_message.datatype(),
-      outbuf_copy.address(), *outsize, position, to_c<MPI_Comm>(comm)));
+  Copies copies;
+  answer(ierror, MPI_Pack(inbuf_message.address(), narrow(inbuf_message.count()), inbuf_message.datatype(),
+      copies.out(outbuf), narrow(*outsize), Written(position), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_pack_f08ts_ = pmpi_pack_f08ts_
-extern "C" void pmpi_pack_c_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Count* incount,
-    const MPI_Fint* datatype, const CFI_cdesc_t* outbuf, const MPI_Count* outsize, MPI_Count* position,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_pack_c_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Count* incount, const Fint* datatype,
+    const CFI_cdesc_t* outbuf, const MPI_Count* outsize, MPI_Count* position, const Fint* comm,
+    Fint* ierror) noexcept {
   const Message inbuf_message(inbuf, *incount, datatype);
-  const Copied outbuf_copy(outbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Pack_c(inbuf_message.address(), inbuf_message.count(), inbuf_message.datatype(),
-      outbuf_copy.address(), *outsize, position, to_c<MPI_Comm>(comm)));
+      copies.out(outbuf), *outsize, position, to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_pack_c_f08ts_ = pmpi_pack_c_f08ts_
 
-extern "C" void pmpi_pack_external_(const char* datarep, const void* inbuf, const MPI_Fint* incount,
-    const MPI_Fint* datatype, void* outbuf, const MPI_Aint* outsize, MPI_Aint* position, MPI_Fint* ierror,
+extern "C" void pmpi_pack_external_(const char* datarep, const void* inbuf, const Fint* incount,
+    const Fint* datatype, void* outbuf, const MPI_Aint* outsize, MPI_Aint* position, Fint* ierror,
     std::size_t datarep_length) noexcept {
-  answer(ierror, MPI_Pack_external(Text(datarep, datarep_length), fortran::address(inbuf), *incount,
+  answer(ierror, MPI_Pack_external(Text(datarep, datarep_length), fortran::address(inbuf), narrow(*incount),
       to_c<MPI_Datatype>(datatype), fortran::address(outbuf), *outsize, position));
 }
 #pragma weak mpi_pack_external_ = pmpi_pack_external_
 extern "C" void pmpi_pack_external_f08ts_(const CFI_cdesc_t* datarep, const CFI_cdesc_t* inbuf,
-    const MPI_Fint* incount, const MPI_Fint* datatype, const CFI_cdesc_t* outbuf, const MPI_Aint* outsize,
-    MPI_Aint* position, MPI_Fint* ierror) noexcept {
+    const Fint* incount, const Fint* datatype, const CFI_cdesc_t* outbuf, const MPI_Aint* outsize,
+    MPI_Aint* position, Fint* ierror) noexcept {
   const Message inbuf_message(inbuf, *incount, datatype);
-  const Copied outbuf_copy(outbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Pack_external(Text(static_cast<const char*>(datarep->base_addr), datarep->elem_len),
-      inbuf_message.address(), int(inbuf_message.count()), inbuf_message.datatype(), outbuf_copy.address(),
+      inbuf_message.address(), narrow(inbuf_message.count()), inbuf_message.datatype(), copies.out(outbuf),
       *outsize, position));
 }
 #pragma weak mpi_pack_external_f08ts_ = pmpi_pack_external_f08ts_
 extern "C" void pmpi_pack_external_c_f08ts_(const CFI_cdesc_t* datarep, const CFI_cdesc_t* inbuf,
-    const MPI_Count* incount, const MPI_Fint* datatype, const CFI_cdesc_t* outbuf, const MPI_Count* outsize,
-    MPI_Count* position, MPI_Fint* ierror) noexcept {
+    const MPI_Count* incount, const Fint* datatype, const CFI_cdesc_t* outbuf, const MPI_Count* outsize,
+    MPI_Count* position, Fint* ierror) noexcept {
   const Message inbuf_message(inbuf, *incount, datatype);
-  const Copied outbuf_copy(outbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Pack_external_c(Text(static_cast<const char*>(datarep->base_addr), datarep->elem_len),
-      inbuf_message.address(), inbuf_message.count(), inbuf_message.datatype(), outbuf_copy.address(),
-      *outsize, position));
+      inbuf_message.address(), inbuf_message.count(), inbuf_message.datatype(), copies.out(outbuf), *outsize,
+      position));
 }
 #pragma weak mpi_pack_external_c_f08ts_ = pmpi_pack_external_c_f08ts_
 
-extern "C" void pmpi_pack_external_size_(const char* datarep, const MPI_Fint* incount,
-    const MPI_Fint* datatype, MPI_Aint* size, MPI_Fint* ierror, std::size_t datarep_length) noexcept {
-  answer(ierror, MPI_Pack_external_size(Text(datarep, datarep_length), *incount, to_c<MPI_Datatype>(datatype),
-      size));
+extern "C" void pmpi_pack_external_size_(const char* datarep, const Fint* incount, const Fint* datatype,
+    MPI_Aint* size, Fint* ierror, std::size_t datarep_length) noexcept {
+  answer(ierror, MPI_Pack_external_size(Text(datarep, datarep_length), narrow(*incount),
+      to_c<MPI_Datatype>(datatype), size));
 }
 #pragma weak mpi_pack_external_size_ = pmpi_pack_external_size_
 extern "C" void pmpi_pack_external_size_c_f08_(const char* datarep, const MPI_Count* incount,
-    const MPI_Fint* datatype, MPI_Count* size, MPI_Fint* ierror, std::size_t datarep_length) noexcept {
+    const Fint* datatype, MPI_Count* size, Fint* ierror, std::size_t datarep_length) noexcept {
   answer(ierror, MPI_Pack_external_size_c(Text(datarep, datarep_length), *incount,
       to_c<MPI_Datatype>(datatype), size));
 }
@@ -99,68 +98,69 @@ extern "C" void pmpi_pack_external_size_c_f08_(const char* datarep, const MPI_Co
 #pragma weak mpi_pack_external_size_f08_ = pmpi_pack_external_size_
 #pragma weak pmpi_pack_external_size_f08_ = pmpi_pack_external_size_
 
-extern "C" void pmpi_pack_size_(const MPI_Fint* incount, const MPI_Fint* datatype, const MPI_Fint* comm,
-    MPI_Fint* size, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Pack_size(*incount, to_c<MPI_Datatype>(datatype), to_c<MPI_Comm>(comm), size));
+extern "C" void pmpi_pack_size_(const Fint* incount, const Fint* datatype, const Fint* comm, Fint* size,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Pack_size(narrow(*incount), to_c<MPI_Datatype>(datatype), to_c<MPI_Comm>(comm),
+      Written(size)));
 }
 #pragma weak mpi_pack_size_ = pmpi_pack_size_
-extern "C" void pmpi_pack_size_c_f08_(const MPI_Count* incount, const MPI_Fint* datatype,
-    const MPI_Fint* comm, MPI_Count* size, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_pack_size_c_f08_(const MPI_Count* incount, const Fint* datatype, const Fint* comm,
+    MPI_Count* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Pack_size_c(*incount, to_c<MPI_Datatype>(datatype), to_c<MPI_Comm>(comm), size));
 }
 #pragma weak mpi_pack_size_c_f08_ = pmpi_pack_size_c_f08_
 #pragma weak mpi_pack_size_f08_ = pmpi_pack_size_
 #pragma weak pmpi_pack_size_f08_ = pmpi_pack_size_
 
-extern "C" void pmpi_unpack_(const void* inbuf, const MPI_Fint* insize, MPI_Fint* position, void* outbuf,
-    const MPI_Fint* outcount, const MPI_Fint* datatype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Unpack(fortran::address(inbuf), *insize, position, fortran::address(outbuf), *outcount,
-      to_c<MPI_Datatype>(datatype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_unpack_(const void* inbuf, const Fint* insize, Fint* position, void* outbuf,
+    const Fint* outcount, const Fint* datatype, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Unpack(fortran::address(inbuf), narrow(*insize), Written(position),
+      fortran::address(outbuf), narrow(*outcount), to_c<MPI_Datatype>(datatype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_unpack_ = pmpi_unpack_
-extern "C" void pmpi_unpack_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Fint* insize, MPI_Fint* position,
-    const CFI_cdesc_t* outbuf, const MPI_Fint* outcount, const MPI_Fint* datatype, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied inbuf_copy(inbuf, Copied::Direction::in);
+extern "C" void pmpi_unpack_f08ts_(const CFI_cdesc_t* inbuf, const Fint* insize, Fint* position,
+    const CFI_cdesc_t* outbuf, const Fint* outcount, const Fint* datatype, const Fint* comm,
+    Fint* ierror) noexcept {
   const Message outbuf_message(outbuf, *outcount, datatype);
-  answer(ierror, MPI_Unpack(inbuf_copy.address(), *insize, position, outbuf_message.address(),
-      int(outbuf_message.count()), outbuf_message.datatype(), to_c<MPI_Comm>(comm)));
+  Copies copies;
+  answer(ierror, MPI_Unpack(copies.in(inbuf), narrow(*insize), Written(position), outbuf_message.address(),
+      narrow(outbuf_message.count()), outbuf_message.datatype(), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_unpack_f08ts_ = pmpi_unpack_f08ts_
 extern "C" void pmpi_unpack_c_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Count* insize, MPI_Count* position,
-    const CFI_cdesc_t* outbuf, const MPI_Count* outcount, const MPI_Fint* datatype, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied inbuf_copy(inbuf, Copied::Direction::in);
+    const CFI_cdesc_t* outbuf, const MPI_Count* outcount, const Fint* datatype, const Fint* comm,
+    Fint* ierror) noexcept {
   const Message outbuf_message(outbuf, *outcount, datatype);
-  answer(ierror, MPI_Unpack_c(inbuf_copy.address(), *insize, position, outbuf_message.address(),
+  Copies copies;
+  answer(ierror, MPI_Unpack_c(copies.in(inbuf), *insize, position, outbuf_message.address(),
       outbuf_message.count(), outbuf_message.datatype(), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_unpack_c_f08ts_ = pmpi_unpack_c_f08ts_
 
 extern "C" void pmpi_unpack_external_(const char* datarep, const void* inbuf, const MPI_Aint* insize,
-    MPI_Aint* position, void* outbuf, const MPI_Fint* outcount, const MPI_Fint* datatype, MPI_Fint* ierror,
+    MPI_Aint* position, void* outbuf, const Fint* outcount, const Fint* datatype, Fint* ierror,
     std::size_t datarep_length) noexcept {
   answer(ierror, MPI_Unpack_external(Text(datarep, datarep_length), fortran::address(inbuf), *insize,
-      position, fortran::address(outbuf), *outcount, to_c<MPI_Datatype>(datatype)));
+      position, fortran::address(outbuf), narrow(*outcount), to_c<MPI_Datatype>(datatype)));
 }
 #pragma weak mpi_unpack_external_ = pmpi_unpack_external_
 extern "C" void pmpi_unpack_external_f08ts_(const CFI_cdesc_t* datarep, const CFI_cdesc_t* inbuf,
-    const MPI_Aint* insize, MPI_Aint* position, const CFI_cdesc_t* outbuf, const MPI_Fint* outcount,
-    const MPI_Fint* datatype, MPI_Fint* ierror) noexcept {
-  const Copied inbuf_copy(inbuf, Copied::Direction::in);
+    const MPI_Aint* insize, MPI_Aint* position, const CFI_cdesc_t* outbuf, const Fint* outcount,
+    const Fint* datatype, Fint* ierror) noexcept {
   const Message outbuf_message(outbuf, *outcount, datatype);
+  Copies copies;
   answer(ierror, MPI_Unpack_external(Text(static_cast<const char*>(datarep->base_addr), datarep->elem_len),
-      inbuf_copy.address(), *insize, position, outbuf_message.address(), int(outbuf_message.count()),
+      copies.in(inbuf), *insize, position, outbuf_message.address(), narrow(outbuf_message.count()),
       outbuf_message.datatype()));
 }
 #pragma weak mpi_unpack_external_f08ts_ = pmpi_unpack_external_f08ts_
 extern "C" void pmpi_unpack_external_c_f08ts_(const CFI_cdesc_t* datarep, const CFI_cdesc_t* inbuf,
     const MPI_Count* insize, MPI_Count* position, const CFI_cdesc_t* outbuf, const MPI_Count* outcount,
-    const MPI_Fint* datatype, MPI_Fint* ierror) noexcept {
-  const Copied inbuf_copy(inbuf, Copied::Direction::in);
+    const Fint* datatype, Fint* ierror) noexcept {
   const Message outbuf_message(outbuf, *outcount, datatype);
+  Copies copies;
   answer(ierror, MPI_Unpack_external_c(Text(static_cast<const char*>(datarep->base_addr), datarep->elem_len),
-      inbuf_copy.address(), *insize, position, outbuf_message.address(), outbuf_message.count(),
+      copies.in(inbuf), *insize, position, outbuf_message.address(), outbuf_message.count(),
       outbuf_message.datatype()));
 }
 #pragma weak mpi_unpack_external_c_f08ts_ = pmpi_unpack_external_c_f08ts_

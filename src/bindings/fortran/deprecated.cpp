@@ -6,57 +6,60 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_attr_delete_(const MPI_Fint* comm, const MPI_Fint* keyval, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Attr_delete(to_c<MPI_Comm>(comm), *keyval));
+extern "C" void pmpi_attr_delete_(const Fint* comm, const Fint* keyval, Fint* ierror) noexcept {
+  answer(ierror, MPI_Attr_delete(to_c<MPI_Comm>(comm), narrow(*keyval)));
 }
 #pragma weak mpi_attr_delete_ = pmpi_attr_delete_
 
-extern "C" void pmpi_get_elements_x_(const MPI_Fint* status, const MPI_Fint* datatype, MPI_Count* count,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Get_elements_x(fortran::status(status), to_c<MPI_Datatype>(datatype), count));
+extern "C" void pmpi_get_elements_x_(const Fint* status, const Fint* datatype, MPI_Count* count,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Get_elements_x(ReadStatus(fortran::address(status)), to_c<MPI_Datatype>(datatype),
+      count));
 }
 #pragma weak mpi_get_elements_x_ = pmpi_get_elements_x_
 #pragma weak mpi_get_elements_x_f08_ = pmpi_get_elements_x_
 #pragma weak pmpi_get_elements_x_f08_ = pmpi_get_elements_x_
 
-extern "C" void pmpi_info_get_valuelen_(const MPI_Fint* info, const char* key, MPI_Fint* valuelen,
-    MPI_Fint* flag, MPI_Fint* ierror, std::size_t key_length) noexcept {
-  answer(ierror, MPI_Info_get_valuelen(to_c<MPI_Info>(info), Stripped(key, key_length), valuelen, flag));
+extern "C" void pmpi_info_get_valuelen_(const Fint* info, const char* key, Fint* valuelen, Fint* flag,
+    Fint* ierror, std::size_t key_length) noexcept {
+  answer(ierror, MPI_Info_get_valuelen(to_c<MPI_Info>(info), Stripped(key, key_length), Written(valuelen),
+      Written(flag)));
 }
 #pragma weak mpi_info_get_valuelen_ = pmpi_info_get_valuelen_
 #pragma weak mpi_info_get_valuelen_f08_ = pmpi_info_get_valuelen_
 #pragma weak pmpi_info_get_valuelen_f08_ = pmpi_info_get_valuelen_
 
-extern "C" void pmpi_keyval_free_(MPI_Fint* keyval, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Keyval_free(keyval));
+extern "C" void pmpi_keyval_free_(Fint* keyval, Fint* ierror) noexcept {
+  answer(ierror, MPI_Keyval_free(Written(keyval)));
 }
 #pragma weak mpi_keyval_free_ = pmpi_keyval_free_
 
-extern "C" void pmpi_status_set_elements_x_(MPI_Fint* status, const MPI_Fint* datatype,
-    const MPI_Count* count, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Status_set_elements_x(fortran::status(status), to_c<MPI_Datatype>(datatype), *count));
+extern "C" void pmpi_status_set_elements_x_(Fint* status, const Fint* datatype, const MPI_Count* count,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Status_set_elements_x(Status(fortran::address(status)), to_c<MPI_Datatype>(datatype),
+      *count));
 }
 #pragma weak mpi_status_set_elements_x_ = pmpi_status_set_elements_x_
 #pragma weak mpi_status_set_elements_x_f08_ = pmpi_status_set_elements_x_
 #pragma weak pmpi_status_set_elements_x_f08_ = pmpi_status_set_elements_x_
 
-extern "C" void pmpi_type_get_extent_x_(const MPI_Fint* datatype, MPI_Count* lb, MPI_Count* extent,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_get_extent_x_(const Fint* datatype, MPI_Count* lb, MPI_Count* extent,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_extent_x(to_c<MPI_Datatype>(datatype), lb, extent));
 }
 #pragma weak mpi_type_get_extent_x_ = pmpi_type_get_extent_x_
 #pragma weak mpi_type_get_extent_x_f08_ = pmpi_type_get_extent_x_
 #pragma weak pmpi_type_get_extent_x_f08_ = pmpi_type_get_extent_x_
 
-extern "C" void pmpi_type_get_true_extent_x_(const MPI_Fint* datatype, MPI_Count* true_lb,
-    MPI_Count* true_extent, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_get_true_extent_x_(const Fint* datatype, MPI_Count* true_lb, MPI_Count* true_extent,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_true_extent_x(to_c<MPI_Datatype>(datatype), true_lb, true_extent));
 }
 #pragma weak mpi_type_get_true_extent_x_ = pmpi_type_get_true_extent_x_
 #pragma weak mpi_type_get_true_extent_x_f08_ = pmpi_type_get_true_extent_x_
 #pragma weak pmpi_type_get_true_extent_x_f08_ = pmpi_type_get_true_extent_x_
 
-extern "C" void pmpi_type_size_x_(const MPI_Fint* datatype, MPI_Count* size, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_size_x_(const Fint* datatype, MPI_Count* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_size_x(to_c<MPI_Datatype>(datatype), size));
 }
 #pragma weak mpi_type_size_x_ = pmpi_type_size_x_

@@ -7,15 +7,15 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_abort_(const MPI_Fint* comm, const MPI_Fint* errorcode, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Abort(to_c<MPI_Comm>(comm), *errorcode));
+extern "C" void pmpi_abort_(const Fint* comm, const Fint* errorcode, Fint* ierror) noexcept {
+  answer(ierror, MPI_Abort(to_c<MPI_Comm>(comm), narrow(*errorcode)));
 }
 #pragma weak mpi_abort_ = pmpi_abort_
 #pragma weak mpi_abort_f08_ = pmpi_abort_
 #pragma weak pmpi_abort_f08_ = pmpi_abort_
 
-extern "C" void pmpi_alloc_mem_(const MPI_Aint* size, const MPI_Fint* info, void* baseptr,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_alloc_mem_(const MPI_Aint* size, const Fint* info, void* baseptr,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Alloc_mem(*size, to_c<MPI_Info>(info), baseptr));
 }
 #pragma weak mpi_alloc_mem_ = pmpi_alloc_mem_
@@ -24,90 +24,91 @@ extern "C" void pmpi_alloc_mem_(const MPI_Aint* size, const MPI_Fint* info, void
 #pragma weak mpi_alloc_mem_f08_ = pmpi_alloc_mem_
 #pragma weak pmpi_alloc_mem_f08_ = pmpi_alloc_mem_
 
-extern "C" void pmpi_finalize_(MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_finalize_(Fint* ierror) noexcept {
   answer(ierror, MPI_Finalize());
 }
 #pragma weak mpi_finalize_ = pmpi_finalize_
 #pragma weak mpi_finalize_f08_ = pmpi_finalize_
 #pragma weak pmpi_finalize_f08_ = pmpi_finalize_
 
-extern "C" void pmpi_finalized_(MPI_Fint* flag, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Finalized(flag));
+extern "C" void pmpi_finalized_(Fint* flag, Fint* ierror) noexcept {
+  answer(ierror, MPI_Finalized(Written(flag)));
 }
 #pragma weak mpi_finalized_ = pmpi_finalized_
 #pragma weak mpi_finalized_f08_ = pmpi_finalized_
 #pragma weak pmpi_finalized_f08_ = pmpi_finalized_
 
-extern "C" void pmpi_free_mem_(void* base, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_free_mem_(void* base, Fint* ierror) noexcept {
   answer(ierror, MPI_Free_mem(fortran::address(base)));
 }
 #pragma weak mpi_free_mem_ = pmpi_free_mem_
-extern "C" void pmpi_free_mem_f08ts_(const CFI_cdesc_t* base, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_free_mem_f08ts_(const CFI_cdesc_t* base, Fint* ierror) noexcept {
   answer(ierror, MPI_Free_mem(fortran::address(base->base_addr)));
 }
 #pragma weak mpi_free_mem_f08ts_ = pmpi_free_mem_f08ts_
 
-extern "C" void pmpi_get_library_version_(char* version, MPI_Fint* resultlen, MPI_Fint* ierror,
+extern "C" void pmpi_get_library_version_(char* version, Fint* resultlen, Fint* ierror,
     std::size_t version_length) noexcept {
   answer(ierror, MPI_Get_library_version(WrittenText<MPI_MAX_LIBRARY_VERSION_STRING>(version, version_length),
-      resultlen));
+      Written(resultlen)));
 }
 #pragma weak mpi_get_library_version_ = pmpi_get_library_version_
 #pragma weak mpi_get_library_version_f08_ = pmpi_get_library_version_
 #pragma weak pmpi_get_library_version_f08_ = pmpi_get_library_version_
 
-extern "C" void pmpi_get_processor_name_(char* name, MPI_Fint* resultlen, MPI_Fint* ierror,
+extern "C" void pmpi_get_processor_name_(char* name, Fint* resultlen, Fint* ierror,
     std::size_t name_length) noexcept {
-  answer(ierror, MPI_Get_processor_name(WrittenText<MPI_MAX_PROCESSOR_NAME>(name, name_length), resultlen));
+  answer(ierror, MPI_Get_processor_name(WrittenText<MPI_MAX_PROCESSOR_NAME>(name, name_length),
+      Written(resultlen)));
 }
 #pragma weak mpi_get_processor_name_ = pmpi_get_processor_name_
 #pragma weak mpi_get_processor_name_f08_ = pmpi_get_processor_name_
 #pragma weak pmpi_get_processor_name_f08_ = pmpi_get_processor_name_
 
-extern "C" void pmpi_get_version_(MPI_Fint* version, MPI_Fint* subversion, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Get_version(version, subversion));
+extern "C" void pmpi_get_version_(Fint* version, Fint* subversion, Fint* ierror) noexcept {
+  answer(ierror, MPI_Get_version(Written(version), Written(subversion)));
 }
 #pragma weak mpi_get_version_ = pmpi_get_version_
 #pragma weak mpi_get_version_f08_ = pmpi_get_version_
 #pragma weak pmpi_get_version_f08_ = pmpi_get_version_
 
-extern "C" void pmpi_init_(MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_init_(Fint* ierror) noexcept {
   answer(ierror, MPI_Init(nullptr, nullptr));
 }
 #pragma weak mpi_init_ = pmpi_init_
 #pragma weak mpi_init_f08_ = pmpi_init_
 #pragma weak pmpi_init_f08_ = pmpi_init_
 
-extern "C" void pmpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Init_thread(nullptr, nullptr, *required, provided));
+extern "C" void pmpi_init_thread_(const Fint* required, Fint* provided, Fint* ierror) noexcept {
+  answer(ierror, MPI_Init_thread(nullptr, nullptr, narrow(*required), Written(provided)));
 }
 #pragma weak mpi_init_thread_ = pmpi_init_thread_
 #pragma weak mpi_init_thread_f08_ = pmpi_init_thread_
 #pragma weak pmpi_init_thread_f08_ = pmpi_init_thread_
 
-extern "C" void pmpi_initialized_(MPI_Fint* flag, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Initialized(flag));
+extern "C" void pmpi_initialized_(Fint* flag, Fint* ierror) noexcept {
+  answer(ierror, MPI_Initialized(Written(flag)));
 }
 #pragma weak mpi_initialized_ = pmpi_initialized_
 #pragma weak mpi_initialized_f08_ = pmpi_initialized_
 #pragma weak pmpi_initialized_f08_ = pmpi_initialized_
 
-extern "C" void pmpi_is_thread_main_(MPI_Fint* flag, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Is_thread_main(flag));
+extern "C" void pmpi_is_thread_main_(Fint* flag, Fint* ierror) noexcept {
+  answer(ierror, MPI_Is_thread_main(Written(flag)));
 }
 #pragma weak mpi_is_thread_main_ = pmpi_is_thread_main_
 #pragma weak mpi_is_thread_main_f08_ = pmpi_is_thread_main_
 #pragma weak pmpi_is_thread_main_f08_ = pmpi_is_thread_main_
 
-extern "C" int pmpi_pcontrol_(const MPI_Fint* level) noexcept {
-  return MPI_Pcontrol(*level);
+extern "C" int pmpi_pcontrol_(const Fint* level) noexcept {
+  return MPI_Pcontrol(narrow(*level));
 }
 #pragma weak mpi_pcontrol_ = pmpi_pcontrol_
 #pragma weak mpi_pcontrol_f08_ = pmpi_pcontrol_
 #pragma weak pmpi_pcontrol_f08_ = pmpi_pcontrol_
 
-extern "C" void pmpi_query_thread_(MPI_Fint* provided, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Query_thread(provided));
+extern "C" void pmpi_query_thread_(Fint* provided, Fint* ierror) noexcept {
+  answer(ierror, MPI_Query_thread(Written(provided)));
 }
 #pragma weak mpi_query_thread_ = pmpi_query_thread_
 #pragma weak mpi_query_thread_f08_ = pmpi_query_thread_

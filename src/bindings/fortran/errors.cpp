@@ -7,39 +7,37 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_add_error_class_(MPI_Fint* errorclass, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Add_error_class(errorclass));
+extern "C" void pmpi_add_error_class_(Fint* errorclass, Fint* ierror) noexcept {
+  answer(ierror, MPI_Add_error_class(Written(errorclass)));
 }
 #pragma weak mpi_add_error_class_ = pmpi_add_error_class_
 #pragma weak mpi_add_error_class_f08_ = pmpi_add_error_class_
 #pragma weak pmpi_add_error_class_f08_ = pmpi_add_error_class_
 
-extern "C" void pmpi_add_error_code_(const MPI_Fint* errorclass, MPI_Fint* errorcode,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Add_error_code(*errorclass, errorcode));
+extern "C" void pmpi_add_error_code_(const Fint* errorclass, Fint* errorcode, Fint* ierror) noexcept {
+  answer(ierror, MPI_Add_error_code(narrow(*errorclass), Written(errorcode)));
 }
 #pragma weak mpi_add_error_code_ = pmpi_add_error_code_
 #pragma weak mpi_add_error_code_f08_ = pmpi_add_error_code_
 #pragma weak pmpi_add_error_code_f08_ = pmpi_add_error_code_
 
-extern "C" void pmpi_add_error_string_(const MPI_Fint* errorcode, const char* string, MPI_Fint* ierror,
+extern "C" void pmpi_add_error_string_(const Fint* errorcode, const char* string, Fint* ierror,
     std::size_t string_length) noexcept {
-  answer(ierror, MPI_Add_error_string(*errorcode, Text(string, string_length)));
+  answer(ierror, MPI_Add_error_string(narrow(*errorcode), Text(string, string_length)));
 }
 #pragma weak mpi_add_error_string_ = pmpi_add_error_string_
 #pragma weak mpi_add_error_string_f08_ = pmpi_add_error_string_
 #pragma weak pmpi_add_error_string_f08_ = pmpi_add_error_string_
 
-extern "C" void pmpi_comm_call_errhandler_(const MPI_Fint* comm, const MPI_Fint* errorcode,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_call_errhandler(to_c<MPI_Comm>(comm), *errorcode));
+extern "C" void pmpi_comm_call_errhandler_(const Fint* comm, const Fint* errorcode, Fint* ierror) noexcept {
+  answer(ierror, MPI_Comm_call_errhandler(to_c<MPI_Comm>(comm), narrow(*errorcode)));
 }
 #pragma weak mpi_comm_call_errhandler_ = pmpi_comm_call_errhandler_
 #pragma weak mpi_comm_call_errhandler_f08_ = pmpi_comm_call_errhandler_
 #pragma weak pmpi_comm_call_errhandler_f08_ = pmpi_comm_call_errhandler_
 
-extern "C" void pmpi_comm_create_errhandler_(Procedure* comm_errhandler_fn, MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_create_errhandler_(Procedure* comm_errhandler_fn, Fint* errhandler,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_create_errhandler(comm_errhandler_function(comm_errhandler_fn),
       Made<MPI_Errhandler>(errhandler)));
 }
@@ -47,56 +45,52 @@ extern "C" void pmpi_comm_create_errhandler_(Procedure* comm_errhandler_fn, MPI_
 #pragma weak mpi_comm_create_errhandler_f08_ = pmpi_comm_create_errhandler_
 #pragma weak pmpi_comm_create_errhandler_f08_ = pmpi_comm_create_errhandler_
 
-extern "C" void pmpi_comm_get_errhandler_(const MPI_Fint* comm, MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_get_errhandler_(const Fint* comm, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_get_errhandler(to_c<MPI_Comm>(comm), Made<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_comm_get_errhandler_ = pmpi_comm_get_errhandler_
 #pragma weak mpi_comm_get_errhandler_f08_ = pmpi_comm_get_errhandler_
 #pragma weak pmpi_comm_get_errhandler_f08_ = pmpi_comm_get_errhandler_
 
-extern "C" void pmpi_comm_set_errhandler_(const MPI_Fint* comm, const MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_comm_set_errhandler_(const Fint* comm, const Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_set_errhandler(to_c<MPI_Comm>(comm), to_c<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_comm_set_errhandler_ = pmpi_comm_set_errhandler_
 #pragma weak mpi_comm_set_errhandler_f08_ = pmpi_comm_set_errhandler_
 #pragma weak pmpi_comm_set_errhandler_f08_ = pmpi_comm_set_errhandler_
 
-extern "C" void pmpi_errhandler_free_(MPI_Fint* errhandler, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_errhandler_free_(Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Errhandler_free(Changed<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_errhandler_free_ = pmpi_errhandler_free_
 #pragma weak mpi_errhandler_free_f08_ = pmpi_errhandler_free_
 #pragma weak pmpi_errhandler_free_f08_ = pmpi_errhandler_free_
 
-extern "C" void pmpi_error_class_(const MPI_Fint* errorcode, MPI_Fint* errorclass,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Error_class(*errorcode, errorclass));
+extern "C" void pmpi_error_class_(const Fint* errorcode, Fint* errorclass, Fint* ierror) noexcept {
+  answer(ierror, MPI_Error_class(narrow(*errorcode), Written(errorclass)));
 }
 #pragma weak mpi_error_class_ = pmpi_error_class_
 #pragma weak mpi_error_class_f08_ = pmpi_error_class_
 #pragma weak pmpi_error_class_f08_ = pmpi_error_class_
 
-extern "C" void pmpi_error_string_(const MPI_Fint* errorcode, char* string, MPI_Fint* resultlen,
-    MPI_Fint* ierror, std::size_t string_length) noexcept {
-  answer(ierror, MPI_Error_string(*errorcode, WrittenText<MPI_MAX_ERROR_STRING>(string, string_length),
-      resultlen));
+extern "C" void pmpi_error_string_(const Fint* errorcode, char* string, Fint* resultlen, Fint* ierror,
+    std::size_t string_length) noexcept {
+  answer(ierror, MPI_Error_string(narrow(*errorcode), WrittenText<MPI_MAX_ERROR_STRING>(string,
+      string_length), Written(resultlen)));
 }
 #pragma weak mpi_error_string_ = pmpi_error_string_
 #pragma weak mpi_error_string_f08_ = pmpi_error_string_
 #pragma weak pmpi_error_string_f08_ = pmpi_error_string_
 
-extern "C" void pmpi_file_call_errhandler_(const MPI_Fint* fh, const MPI_Fint* errorcode,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_File_call_errhandler(to_c<MPI_File>(fh), *errorcode));
+extern "C" void pmpi_file_call_errhandler_(const Fint* fh, const Fint* errorcode, Fint* ierror) noexcept {
+  answer(ierror, MPI_File_call_errhandler(to_c<MPI_File>(fh), narrow(*errorcode)));
 }
 #pragma weak mpi_file_call_errhandler_ = pmpi_file_call_errhandler_
 #pragma weak mpi_file_call_errhandler_f08_ = pmpi_file_call_errhandler_
 #pragma weak pmpi_file_call_errhandler_f08_ = pmpi_file_call_errhandler_
 
-extern "C" void pmpi_file_create_errhandler_(Procedure* file_errhandler_fn, MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_file_create_errhandler_(Procedure* file_errhandler_fn, Fint* errhandler,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_File_create_errhandler(file_errhandler_function(file_errhandler_fn),
       Made<MPI_Errhandler>(errhandler)));
 }
@@ -104,53 +98,51 @@ extern "C" void pmpi_file_create_errhandler_(Procedure* file_errhandler_fn, MPI_
 #pragma weak mpi_file_create_errhandler_f08_ = pmpi_file_create_errhandler_
 #pragma weak pmpi_file_create_errhandler_f08_ = pmpi_file_create_errhandler_
 
-extern "C" void pmpi_file_get_errhandler_(const MPI_Fint* file, MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_file_get_errhandler_(const Fint* file, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_errhandler(to_c<MPI_File>(file), Made<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_file_get_errhandler_ = pmpi_file_get_errhandler_
 #pragma weak mpi_file_get_errhandler_f08_ = pmpi_file_get_errhandler_
 #pragma weak pmpi_file_get_errhandler_f08_ = pmpi_file_get_errhandler_
 
-extern "C" void pmpi_file_set_errhandler_(const MPI_Fint* file, const MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_file_set_errhandler_(const Fint* file, const Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_File_set_errhandler(to_c<MPI_File>(file), to_c<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_file_set_errhandler_ = pmpi_file_set_errhandler_
 #pragma weak mpi_file_set_errhandler_f08_ = pmpi_file_set_errhandler_
 #pragma weak pmpi_file_set_errhandler_f08_ = pmpi_file_set_errhandler_
 
-extern "C" void pmpi_remove_error_class_(const MPI_Fint* errorclass, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Remove_error_class(*errorclass));
+extern "C" void pmpi_remove_error_class_(const Fint* errorclass, Fint* ierror) noexcept {
+  answer(ierror, MPI_Remove_error_class(narrow(*errorclass)));
 }
 #pragma weak mpi_remove_error_class_ = pmpi_remove_error_class_
 #pragma weak mpi_remove_error_class_f08_ = pmpi_remove_error_class_
 #pragma weak pmpi_remove_error_class_f08_ = pmpi_remove_error_class_
 
-extern "C" void pmpi_remove_error_code_(const MPI_Fint* errorcode, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Remove_error_code(*errorcode));
+extern "C" void pmpi_remove_error_code_(const Fint* errorcode, Fint* ierror) noexcept {
+  answer(ierror, MPI_Remove_error_code(narrow(*errorcode)));
 }
 #pragma weak mpi_remove_error_code_ = pmpi_remove_error_code_
 #pragma weak mpi_remove_error_code_f08_ = pmpi_remove_error_code_
 #pragma weak pmpi_remove_error_code_f08_ = pmpi_remove_error_code_
 
-extern "C" void pmpi_remove_error_string_(const MPI_Fint* errorcode, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Remove_error_string(*errorcode));
+extern "C" void pmpi_remove_error_string_(const Fint* errorcode, Fint* ierror) noexcept {
+  answer(ierror, MPI_Remove_error_string(narrow(*errorcode)));
 }
 #pragma weak mpi_remove_error_string_ = pmpi_remove_error_string_
 #pragma weak mpi_remove_error_string_f08_ = pmpi_remove_error_string_
 #pragma weak pmpi_remove_error_string_f08_ = pmpi_remove_error_string_
 
-extern "C" void pmpi_session_call_errhandler_(const MPI_Fint* session, const MPI_Fint* errorcode,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Session_call_errhandler(to_c<MPI_Session>(session), *errorcode));
+extern "C" void pmpi_session_call_errhandler_(const Fint* session, const Fint* errorcode,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Session_call_errhandler(to_c<MPI_Session>(session), narrow(*errorcode)));
 }
 #pragma weak mpi_session_call_errhandler_ = pmpi_session_call_errhandler_
 #pragma weak mpi_session_call_errhandler_f08_ = pmpi_session_call_errhandler_
 #pragma weak pmpi_session_call_errhandler_f08_ = pmpi_session_call_errhandler_
 
-extern "C" void pmpi_session_create_errhandler_(Procedure* session_errhandler_fn, MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_session_create_errhandler_(Procedure* session_errhandler_fn, Fint* errhandler,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Session_create_errhandler(session_errhandler_function(session_errhandler_fn),
       Made<MPI_Errhandler>(errhandler)));
 }
@@ -158,32 +150,30 @@ extern "C" void pmpi_session_create_errhandler_(Procedure* session_errhandler_fn
 #pragma weak mpi_session_create_errhandler_f08_ = pmpi_session_create_errhandler_
 #pragma weak pmpi_session_create_errhandler_f08_ = pmpi_session_create_errhandler_
 
-extern "C" void pmpi_session_get_errhandler_(const MPI_Fint* session, MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_session_get_errhandler_(const Fint* session, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_get_errhandler(to_c<MPI_Session>(session), Made<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_session_get_errhandler_ = pmpi_session_get_errhandler_
 #pragma weak mpi_session_get_errhandler_f08_ = pmpi_session_get_errhandler_
 #pragma weak pmpi_session_get_errhandler_f08_ = pmpi_session_get_errhandler_
 
-extern "C" void pmpi_session_set_errhandler_(const MPI_Fint* session, const MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_session_set_errhandler_(const Fint* session, const Fint* errhandler,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Session_set_errhandler(to_c<MPI_Session>(session), to_c<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_session_set_errhandler_ = pmpi_session_set_errhandler_
 #pragma weak mpi_session_set_errhandler_f08_ = pmpi_session_set_errhandler_
 #pragma weak pmpi_session_set_errhandler_f08_ = pmpi_session_set_errhandler_
 
-extern "C" void pmpi_win_call_errhandler_(const MPI_Fint* win, const MPI_Fint* errorcode,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_call_errhandler(to_c<MPI_Win>(win), *errorcode));
+extern "C" void pmpi_win_call_errhandler_(const Fint* win, const Fint* errorcode, Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_call_errhandler(to_c<MPI_Win>(win), narrow(*errorcode)));
 }
 #pragma weak mpi_win_call_errhandler_ = pmpi_win_call_errhandler_
 #pragma weak mpi_win_call_errhandler_f08_ = pmpi_win_call_errhandler_
 #pragma weak pmpi_win_call_errhandler_f08_ = pmpi_win_call_errhandler_
 
-extern "C" void pmpi_win_create_errhandler_(Procedure* win_errhandler_fn, MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_create_errhandler_(Procedure* win_errhandler_fn, Fint* errhandler,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Win_create_errhandler(win_errhandler_function(win_errhandler_fn),
       Made<MPI_Errhandler>(errhandler)));
 }
@@ -191,16 +181,14 @@ extern "C" void pmpi_win_create_errhandler_(Procedure* win_errhandler_fn, MPI_Fi
 #pragma weak mpi_win_create_errhandler_f08_ = pmpi_win_create_errhandler_
 #pragma weak pmpi_win_create_errhandler_f08_ = pmpi_win_create_errhandler_
 
-extern "C" void pmpi_win_get_errhandler_(const MPI_Fint* win, MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_get_errhandler_(const Fint* win, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_get_errhandler(to_c<MPI_Win>(win), Made<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_win_get_errhandler_ = pmpi_win_get_errhandler_
 #pragma weak mpi_win_get_errhandler_f08_ = pmpi_win_get_errhandler_
 #pragma weak pmpi_win_get_errhandler_f08_ = pmpi_win_get_errhandler_
 
-extern "C" void pmpi_win_set_errhandler_(const MPI_Fint* win, const MPI_Fint* errhandler,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_set_errhandler_(const Fint* win, const Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_set_errhandler(to_c<MPI_Win>(win), to_c<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_win_set_errhandler_ = pmpi_win_set_errhandler_

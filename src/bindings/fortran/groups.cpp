@@ -6,16 +6,16 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_group_compare_(const MPI_Fint* group1, const MPI_Fint* group2, MPI_Fint* result,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Group_compare(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2), result));
+extern "C" void pmpi_group_compare_(const Fint* group1, const Fint* group2, Fint* result,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Group_compare(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2), Written(result)));
 }
 #pragma weak mpi_group_compare_ = pmpi_group_compare_
 #pragma weak mpi_group_compare_f08_ = pmpi_group_compare_
 #pragma weak pmpi_group_compare_f08_ = pmpi_group_compare_
 
-extern "C" void pmpi_group_difference_(const MPI_Fint* group1, const MPI_Fint* group2, MPI_Fint* newgroup,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_group_difference_(const Fint* group1, const Fint* group2, Fint* newgroup,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Group_difference(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2),
       Made<MPI_Group>(newgroup)));
 }
@@ -23,31 +23,33 @@ extern "C" void pmpi_group_difference_(const MPI_Fint* group1, const MPI_Fint* g
 #pragma weak mpi_group_difference_f08_ = pmpi_group_difference_
 #pragma weak pmpi_group_difference_f08_ = pmpi_group_difference_
 
-extern "C" void pmpi_group_excl_(const MPI_Fint* group, const MPI_Fint* n, const MPI_Fint* ranks,
-    MPI_Fint* newgroup, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Group_excl(to_c<MPI_Group>(group), *n, ranks, Made<MPI_Group>(newgroup)));
+extern "C" void pmpi_group_excl_(const Fint* group, const Fint* n, const Fint* ranks, Fint* newgroup,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Group_excl(to_c<MPI_Group>(group), narrow(*n), Integers(ranks, *n),
+      Made<MPI_Group>(newgroup)));
 }
 #pragma weak mpi_group_excl_ = pmpi_group_excl_
 #pragma weak mpi_group_excl_f08_ = pmpi_group_excl_
 #pragma weak pmpi_group_excl_f08_ = pmpi_group_excl_
 
-extern "C" void pmpi_group_free_(MPI_Fint* group, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_group_free_(Fint* group, Fint* ierror) noexcept {
   answer(ierror, MPI_Group_free(Changed<MPI_Group>(group)));
 }
 #pragma weak mpi_group_free_ = pmpi_group_free_
 #pragma weak mpi_group_free_f08_ = pmpi_group_free_
 #pragma weak pmpi_group_free_f08_ = pmpi_group_free_
 
-extern "C" void pmpi_group_incl_(const MPI_Fint* group, const MPI_Fint* n, const MPI_Fint* ranks,
-    MPI_Fint* newgroup, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Group_incl(to_c<MPI_Group>(group), *n, ranks, Made<MPI_Group>(newgroup)));
+extern "C" void pmpi_group_incl_(const Fint* group, const Fint* n, const Fint* ranks, Fint* newgroup,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Group_incl(to_c<MPI_Group>(group), narrow(*n), Integers(ranks, *n),
+      Made<MPI_Group>(newgroup)));
 }
 #pragma weak mpi_group_incl_ = pmpi_group_incl_
 #pragma weak mpi_group_incl_f08_ = pmpi_group_incl_
 #pragma weak pmpi_group_incl_f08_ = pmpi_group_incl_
 
-extern "C" void pmpi_group_intersection_(const MPI_Fint* group1, const MPI_Fint* group2, MPI_Fint* newgroup,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_group_intersection_(const Fint* group1, const Fint* group2, Fint* newgroup,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Group_intersection(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2),
       Made<MPI_Group>(newgroup)));
 }
@@ -55,47 +57,49 @@ extern "C" void pmpi_group_intersection_(const MPI_Fint* group1, const MPI_Fint*
 #pragma weak mpi_group_intersection_f08_ = pmpi_group_intersection_
 #pragma weak pmpi_group_intersection_f08_ = pmpi_group_intersection_
 
-extern "C" void pmpi_group_range_excl_(const MPI_Fint* group, const MPI_Fint* n, MPI_Fint (*ranges)[3],
-    MPI_Fint* newgroup, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Group_range_excl(to_c<MPI_Group>(group), *n, ranges, Made<MPI_Group>(newgroup)));
+extern "C" void pmpi_group_range_excl_(const Fint* group, const Fint* n, const Fint (*ranges)[3],
+    Fint* newgroup, Fint* ierror) noexcept {
+  answer(ierror, MPI_Group_range_excl(to_c<MPI_Group>(group), narrow(*n), Ranges(ranges, *n),
+      Made<MPI_Group>(newgroup)));
 }
 #pragma weak mpi_group_range_excl_ = pmpi_group_range_excl_
 #pragma weak mpi_group_range_excl_f08_ = pmpi_group_range_excl_
 #pragma weak pmpi_group_range_excl_f08_ = pmpi_group_range_excl_
 
-extern "C" void pmpi_group_range_incl_(const MPI_Fint* group, const MPI_Fint* n, MPI_Fint (*ranges)[3],
-    MPI_Fint* newgroup, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Group_range_incl(to_c<MPI_Group>(group), *n, ranges, Made<MPI_Group>(newgroup)));
+extern "C" void pmpi_group_range_incl_(const Fint* group, const Fint* n, const Fint (*ranges)[3],
+    Fint* newgroup, Fint* ierror) noexcept {
+  answer(ierror, MPI_Group_range_incl(to_c<MPI_Group>(group), narrow(*n), Ranges(ranges, *n),
+      Made<MPI_Group>(newgroup)));
 }
 #pragma weak mpi_group_range_incl_ = pmpi_group_range_incl_
 #pragma weak mpi_group_range_incl_f08_ = pmpi_group_range_incl_
 #pragma weak pmpi_group_range_incl_f08_ = pmpi_group_range_incl_
 
-extern "C" void pmpi_group_rank_(const MPI_Fint* group, MPI_Fint* rank, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Group_rank(to_c<MPI_Group>(group), rank));
+extern "C" void pmpi_group_rank_(const Fint* group, Fint* rank, Fint* ierror) noexcept {
+  answer(ierror, MPI_Group_rank(to_c<MPI_Group>(group), Written(rank)));
 }
 #pragma weak mpi_group_rank_ = pmpi_group_rank_
 #pragma weak mpi_group_rank_f08_ = pmpi_group_rank_
 #pragma weak pmpi_group_rank_f08_ = pmpi_group_rank_
 
-extern "C" void pmpi_group_size_(const MPI_Fint* group, MPI_Fint* size, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Group_size(to_c<MPI_Group>(group), size));
+extern "C" void pmpi_group_size_(const Fint* group, Fint* size, Fint* ierror) noexcept {
+  answer(ierror, MPI_Group_size(to_c<MPI_Group>(group), Written(size)));
 }
 #pragma weak mpi_group_size_ = pmpi_group_size_
 #pragma weak mpi_group_size_f08_ = pmpi_group_size_
 #pragma weak pmpi_group_size_f08_ = pmpi_group_size_
 
-extern "C" void pmpi_group_translate_ranks_(const MPI_Fint* group1, const MPI_Fint* n, const MPI_Fint* ranks1,
-    const MPI_Fint* group2, MPI_Fint* ranks2, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Group_translate_ranks(to_c<MPI_Group>(group1), *n, ranks1, to_c<MPI_Group>(group2),
-      ranks2));
+extern "C" void pmpi_group_translate_ranks_(const Fint* group1, const Fint* n, const Fint* ranks1,
+    const Fint* group2, Fint* ranks2, Fint* ierror) noexcept {
+  answer(ierror, MPI_Group_translate_ranks(to_c<MPI_Group>(group1), narrow(*n), Integers(ranks1, *n),
+      to_c<MPI_Group>(group2), Written(ranks2, *n)));
 }
 #pragma weak mpi_group_translate_ranks_ = pmpi_group_translate_ranks_
 #pragma weak mpi_group_translate_ranks_f08_ = pmpi_group_translate_ranks_
 #pragma weak pmpi_group_translate_ranks_f08_ = pmpi_group_translate_ranks_
 
-extern "C" void pmpi_group_union_(const MPI_Fint* group1, const MPI_Fint* group2, MPI_Fint* newgroup,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_group_union_(const Fint* group1, const Fint* group2, Fint* newgroup,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Group_union(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2),
       Made<MPI_Group>(newgroup)));
 }

@@ -6,21 +6,21 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_info_create_(MPI_Fint* info, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_info_create_(Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_create(Made<MPI_Info>(info)));
 }
 #pragma weak mpi_info_create_ = pmpi_info_create_
 #pragma weak mpi_info_create_f08_ = pmpi_info_create_
 #pragma weak pmpi_info_create_f08_ = pmpi_info_create_
 
-extern "C" void pmpi_info_create_env_(MPI_Fint* info, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_info_create_env_(Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_create_env(0, nullptr, Made<MPI_Info>(info)));
 }
 #pragma weak mpi_info_create_env_ = pmpi_info_create_env_
 #pragma weak mpi_info_create_env_f08_ = pmpi_info_create_env_
 #pragma weak pmpi_info_create_env_f08_ = pmpi_info_create_env_
 
-extern "C" void pmpi_info_delete_(const MPI_Fint* info, const char* key, MPI_Fint* ierror,
+extern "C" void pmpi_info_delete_(const Fint* info, const char* key, Fint* ierror,
     std::size_t key_length) noexcept {
   answer(ierror, MPI_Info_delete(to_c<MPI_Info>(info), Stripped(key, key_length)));
 }
@@ -28,37 +28,37 @@ extern "C" void pmpi_info_delete_(const MPI_Fint* info, const char* key, MPI_Fin
 #pragma weak mpi_info_delete_f08_ = pmpi_info_delete_
 #pragma weak pmpi_info_delete_f08_ = pmpi_info_delete_
 
-extern "C" void pmpi_info_dup_(const MPI_Fint* info, MPI_Fint* newinfo, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_info_dup_(const Fint* info, Fint* newinfo, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_dup(to_c<MPI_Info>(info), Made<MPI_Info>(newinfo)));
 }
 #pragma weak mpi_info_dup_ = pmpi_info_dup_
 #pragma weak mpi_info_dup_f08_ = pmpi_info_dup_
 #pragma weak pmpi_info_dup_f08_ = pmpi_info_dup_
 
-extern "C" void pmpi_info_free_(MPI_Fint* info, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_info_free_(Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_free(Changed<MPI_Info>(info)));
 }
 #pragma weak mpi_info_free_ = pmpi_info_free_
 #pragma weak mpi_info_free_f08_ = pmpi_info_free_
 #pragma weak pmpi_info_free_f08_ = pmpi_info_free_
 
-extern "C" void pmpi_info_get_nkeys_(const MPI_Fint* info, MPI_Fint* nkeys, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Info_get_nkeys(to_c<MPI_Info>(info), nkeys));
+extern "C" void pmpi_info_get_nkeys_(const Fint* info, Fint* nkeys, Fint* ierror) noexcept {
+  answer(ierror, MPI_Info_get_nkeys(to_c<MPI_Info>(info), Written(nkeys)));
 }
 #pragma weak mpi_info_get_nkeys_ = pmpi_info_get_nkeys_
 #pragma weak mpi_info_get_nkeys_f08_ = pmpi_info_get_nkeys_
 #pragma weak pmpi_info_get_nkeys_f08_ = pmpi_info_get_nkeys_
 
-extern "C" void pmpi_info_get_nthkey_(const MPI_Fint* info, const MPI_Fint* n, char* key, MPI_Fint* ierror,
+extern "C" void pmpi_info_get_nthkey_(const Fint* info, const Fint* n, char* key, Fint* ierror,
     std::size_t key_length) noexcept {
-  answer(ierror, MPI_Info_get_nthkey(to_c<MPI_Info>(info), *n, WrittenText<MPI_MAX_INFO_KEY>(key,
+  answer(ierror, MPI_Info_get_nthkey(to_c<MPI_Info>(info), narrow(*n), WrittenText<MPI_MAX_INFO_KEY>(key,
       key_length)));
 }
 #pragma weak mpi_info_get_nthkey_ = pmpi_info_get_nthkey_
 #pragma weak mpi_info_get_nthkey_f08_ = pmpi_info_get_nthkey_
 #pragma weak pmpi_info_get_nthkey_f08_ = pmpi_info_get_nthkey_
 
-extern "C" void pmpi_info_set_(const MPI_Fint* info, const char* key, const char* value, MPI_Fint* ierror,
+extern "C" void pmpi_info_set_(const Fint* info, const char* key, const char* value, Fint* ierror,
     std::size_t key_length, std::size_t value_length) noexcept {
   answer(ierror, MPI_Info_set(to_c<MPI_Info>(info), Stripped(key, key_length), Stripped(value,
       value_length)));

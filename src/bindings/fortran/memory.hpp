@@ -11,7 +11,7 @@ namespace dunlin::fortran {
 template <class T, std::int64_t few = 64>
 class Few {
  public:
-  explicit Few(std::int64_t count) noexcept {
+  explicit Few(std::int64_t count) noexcept : count_(count) {
     if (count > few) [[unlikely]]
       data_ = allocate(count);
   }
@@ -20,6 +20,7 @@ class Few {
     if (data_ != few_) std::free(data_);
   }
   T& operator[](std::int64_t i) noexcept { return data_[i]; }
+  std::int64_t size() const noexcept { return count_; }
   T* data() noexcept { return data_; }
   const T* data() const noexcept { return data_; }
 
@@ -32,6 +33,7 @@ class Few {
     }
     return static_cast<T*>(memory);
   }
+  const std::int64_t count_;
   T few_[few];
   T* data_ = few_;
 };

@@ -5,16 +5,17 @@
 #include "bindings/fortran/arguments.hpp"
 
 #pragma GCC visibility push(default)
+namespace dunlin::fortran {
 extern "C" {
 
-using NullCopy = void(MPI_Fint*, MPI_Fint*, MPI_Aint*, MPI_Aint*, MPI_Aint*, MPI_Fint* flag,
-                      MPI_Fint* ierror);
-using NullDelete = void(MPI_Fint*, MPI_Fint*, MPI_Aint*, MPI_Aint*, MPI_Fint* ierror);
-using OldCopy = void(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint* flag, MPI_Fint* ierror);
-using OldDelete = void(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint* ierror);
-using NullConversion = void(char*, MPI_Fint*, MPI_Fint*, char*, MPI_Offset*, MPI_Aint*, MPI_Fint* ierror);
-using NullConversionLarge = void(char*, MPI_Fint*, MPI_Count*, char*, MPI_Offset*, MPI_Aint*,
-                                 MPI_Fint* ierror);
+using NullCopy = void(Fint*, Fint*, MPI_Aint*, MPI_Aint*, MPI_Aint*, Fint* flag,
+                      Fint* ierror);
+using NullDelete = void(Fint*, Fint*, MPI_Aint*, MPI_Aint*, Fint* ierror);
+using OldCopy = void(Fint*, Fint*, Fint*, Fint*, Fint*, Fint* flag, Fint* ierror);
+using OldDelete = void(Fint*, Fint*, Fint*, Fint*, Fint* ierror);
+using NullConversion = void(char*, Fint*, Fint*, char*, MPI_Offset*, MPI_Aint*, Fint* ierror);
+using NullConversionLarge = void(char*, Fint*, MPI_Count*, char*, MPI_Offset*, MPI_Aint*,
+                                 Fint* ierror);
 
 NullCopy mpi_comm_null_copy_fn_, mpi_comm_dup_fn_, mpi_type_null_copy_fn_, mpi_type_dup_fn_,
     mpi_win_null_copy_fn_, mpi_win_dup_fn_;
@@ -24,4 +25,5 @@ OldDelete mpi_null_delete_fn_;
 NullConversion mpi_conversion_fn_null_;
 NullConversionLarge mpi_conversion_fn_null_c_;
 }
+}  // namespace dunlin::fortran
 #pragma GCC visibility pop

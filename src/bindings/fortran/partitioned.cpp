@@ -7,69 +7,73 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_parrived_(const MPI_Fint* request, const MPI_Fint* partition, MPI_Fint* flag,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Parrived(to_c<MPI_Request>(request), *partition, flag));
+extern "C" void pmpi_parrived_(const Fint* request, const Fint* partition, Fint* flag,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Parrived(to_c<MPI_Request>(request), narrow(*partition), Written(flag)));
+  show_copies(request);
 }
 #pragma weak mpi_parrived_ = pmpi_parrived_
 #pragma weak mpi_parrived_f08_ = pmpi_parrived_
 #pragma weak pmpi_parrived_f08_ = pmpi_parrived_
 
-extern "C" void pmpi_pready_(const MPI_Fint* partition, const MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Pready(*partition, to_c<MPI_Request>(request)));
+extern "C" void pmpi_pready_(const Fint* partition, const Fint* request, Fint* ierror) noexcept {
+  refresh_copies(request, 1);
+  answer(ierror, MPI_Pready(narrow(*partition), to_c<MPI_Request>(request)));
 }
 #pragma weak mpi_pready_ = pmpi_pready_
 #pragma weak mpi_pready_f08_ = pmpi_pready_
 #pragma weak pmpi_pready_f08_ = pmpi_pready_
 
-extern "C" void pmpi_pready_list_(const MPI_Fint* length, const MPI_Fint* array_of_partitions,
-    const MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Pready_list(*length, array_of_partitions, to_c<MPI_Request>(request)));
+extern "C" void pmpi_pready_list_(const Fint* length, const Fint* array_of_partitions, const Fint* request,
+    Fint* ierror) noexcept {
+  refresh_copies(request, 1);
+  answer(ierror, MPI_Pready_list(narrow(*length), Integers(array_of_partitions, *length),
+      to_c<MPI_Request>(request)));
 }
 #pragma weak mpi_pready_list_ = pmpi_pready_list_
 #pragma weak mpi_pready_list_f08_ = pmpi_pready_list_
 #pragma weak pmpi_pready_list_f08_ = pmpi_pready_list_
 
-extern "C" void pmpi_pready_range_(const MPI_Fint* partition_low, const MPI_Fint* partition_high,
-    const MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Pready_range(*partition_low, *partition_high, to_c<MPI_Request>(request)));
+extern "C" void pmpi_pready_range_(const Fint* partition_low, const Fint* partition_high, const Fint* request,
+    Fint* ierror) noexcept {
+  refresh_copies(request, 1);
+  answer(ierror, MPI_Pready_range(narrow(*partition_low), narrow(*partition_high),
+      to_c<MPI_Request>(request)));
 }
 #pragma weak mpi_pready_range_ = pmpi_pready_range_
 #pragma weak mpi_pready_range_f08_ = pmpi_pready_range_
 #pragma weak pmpi_pready_range_f08_ = pmpi_pready_range_
 
-extern "C" void pmpi_precv_init_(void* buf, const MPI_Fint* partitions, const MPI_Count* count,
-    const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Precv_init(fortran::address(buf), *partitions, *count, to_c<MPI_Datatype>(datatype),
-      *source, *tag, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_precv_init_(void* buf, const Fint* partitions, const MPI_Count* count,
+    const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Precv_init(fortran::address(buf), narrow(*partitions), *count,
+      to_c<MPI_Datatype>(datatype), narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_precv_init_ = pmpi_precv_init_
-extern "C" void pmpi_precv_init_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* partitions,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks buf_blocks(buf, *count, datatype);
-  if (!buf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Precv_init"));
-  answer(ierror, MPI_Precv_init(buf_blocks.address(), *partitions, buf_blocks.count(), buf_blocks.datatype(),
-      *source, *tag, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_precv_init_f08ts_(const CFI_cdesc_t* buf, const Fint* partitions, const MPI_Count* count,
+    const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Precv_init(copies.out(buf), narrow(*partitions), *count, to_c<MPI_Datatype>(datatype),
+      narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_precv_init_f08ts_ = pmpi_precv_init_f08ts_
 
-extern "C" void pmpi_psend_init_(const void* buf, const MPI_Fint* partitions, const MPI_Count* count,
-    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Psend_init(fortran::address(buf), *partitions, *count, to_c<MPI_Datatype>(datatype),
-      *dest, *tag, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_psend_init_(const void* buf, const Fint* partitions, const MPI_Count* count,
+    const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Psend_init(fortran::address(buf), narrow(*partitions), *count,
+      to_c<MPI_Datatype>(datatype), narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_psend_init_ = pmpi_psend_init_
-extern "C" void pmpi_psend_init_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* partitions,
-    const MPI_Count* count, const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks buf_blocks(buf, *count, datatype);
-  if (!buf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Psend_init"));
-  answer(ierror, MPI_Psend_init(buf_blocks.address(), *partitions, buf_blocks.count(), buf_blocks.datatype(),
-      *dest, *tag, to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_psend_init_f08ts_(const CFI_cdesc_t* buf, const Fint* partitions, const MPI_Count* count,
+    const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Psend_init(copies.in(buf), narrow(*partitions), *count, to_c<MPI_Datatype>(datatype),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_psend_init_f08ts_ = pmpi_psend_init_f08ts_

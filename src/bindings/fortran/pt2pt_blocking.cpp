@@ -7,194 +7,206 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_bsend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Bsend(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
-      to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_bsend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Bsend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype), narrow(*dest),
+      narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_bsend_ = pmpi_bsend_
-extern "C" void pmpi_bsend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_bsend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Bsend(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
-      *tag, to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Bsend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_bsend_f08ts_ = pmpi_bsend_f08ts_
-extern "C" void pmpi_bsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_bsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Bsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *dest, *tag,
-      to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Bsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_bsend_c_f08ts_ = pmpi_bsend_c_f08ts_
 
-[[gnu::noinline]] static void recv_general(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Recv(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *source, *tag,
-      to_c<MPI_Comm>(comm), fortran::status(status)));
+[[gnu::noinline]] static void recv_general(void* buf, int count, unsigned datatype, int source, int tag,
+    unsigned comm, Fint* status, Fint* ierror) noexcept {
+  answer(ierror, MPI_Recv(fortran::address(buf), count, to_c<MPI_Datatype>(datatype), source, tag,
+      to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
-extern "C" void pmpi_recv_(void* buf, const MPI_Fint* count, const MPI_Fint* datatype, const MPI_Fint* source,
-    const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  if (!is_special(buf) && are_predefined(datatype, comm) && !is_special(status)) [[likely]]
-    return answer(ierror, MPI_Recv(buf, *count, predefined<MPI_Datatype>(datatype), *source, *tag,
-        predefined<MPI_Comm>(comm), fortran::status(status)));
-  recv_general(buf, count, datatype, source, tag, comm, status, ierror);
+[[gnu::always_inline]] inline static void recv_usual(void* buf, const Fint* count, const Fint* datatype,
+    const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
+  if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf) &&
+      !is_special(status)) [[likely]]
+    return answer(ierror, MPI_Recv(buf, narrow(*count), predefined<MPI_Datatype>(value_of(datatype)),
+        narrow(*source), narrow(*tag), predefined<MPI_Comm>(value_of(comm)),
+        Status(fortran::address(status))));
+  recv_general(buf, narrow(*count), value_of(datatype), narrow(*source), narrow(*tag), value_of(comm), status,
+      ierror);
+}
+extern "C" void pmpi_recv_(void* buf, const Fint* count, const Fint* datatype, const Fint* source,
+    const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
+  recv_usual(buf, count, datatype, source, tag, comm, status, ierror);
 }
 #pragma weak mpi_recv_ = pmpi_recv_
-[[gnu::noinline]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm,
-    MPI_Fint* status, MPI_Fint* ierror) noexcept {
+[[gnu::noinline]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+    const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, Fint* status,
+    Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Recv(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *source,
-      *tag, to_c<MPI_Comm>(comm), fortran::status(status)));
+  answer(ierror, MPI_Recv(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
-extern "C" void pmpi_recv_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_recv_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
   if (is_plain(*buf)) [[likely]]
-    return pmpi_recv_(buf->base_addr, count, datatype, source, tag, comm, status, ierror);
+    return recv_usual(buf->base_addr, count, datatype, source, tag, comm, status, ierror);
   recv_f08ts_general(buf, count, datatype, source, tag, comm, status, ierror);
 }
 #pragma weak mpi_recv_f08ts_ = pmpi_recv_f08ts_
-extern "C" void pmpi_recv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* status,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_recv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Recv_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *source, *tag,
-      to_c<MPI_Comm>(comm), fortran::status(status)));
+  answer(ierror, MPI_Recv_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
 #pragma weak mpi_recv_c_f08ts_ = pmpi_recv_c_f08ts_
 
-extern "C" void pmpi_rsend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Rsend(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
-      to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_rsend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Rsend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype), narrow(*dest),
+      narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_rsend_ = pmpi_rsend_
-extern "C" void pmpi_rsend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_rsend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Rsend(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
-      *tag, to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Rsend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_rsend_f08ts_ = pmpi_rsend_f08ts_
-extern "C" void pmpi_rsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_rsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Rsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *dest, *tag,
-      to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Rsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_rsend_c_f08ts_ = pmpi_rsend_c_f08ts_
 
-[[gnu::noinline]] static void send_general(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Send(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
+[[gnu::noinline]] static void send_general(const void* buf, int count, unsigned datatype, int dest, int tag,
+    unsigned comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Send(fortran::address(buf), count, to_c<MPI_Datatype>(datatype), dest, tag,
       to_c<MPI_Comm>(comm)));
 }
-extern "C" void pmpi_send_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  if (!is_special(buf) && are_predefined(datatype, comm)) [[likely]]
-    return answer(ierror, MPI_Send(buf, *count, predefined<MPI_Datatype>(datatype), *dest, *tag,
-        predefined<MPI_Comm>(comm)));
-  send_general(buf, count, datatype, dest, tag, comm, ierror);
+[[gnu::always_inline]] inline static void send_usual(const void* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
+  if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
+    return answer(ierror, MPI_Send(buf, narrow(*count), predefined<MPI_Datatype>(value_of(datatype)),
+        narrow(*dest), narrow(*tag), predefined<MPI_Comm>(value_of(comm))));
+  send_general(buf, narrow(*count), value_of(datatype), narrow(*dest), narrow(*tag), value_of(comm), ierror);
+}
+extern "C" void pmpi_send_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
+  send_usual(buf, count, datatype, dest, tag, comm, ierror);
 }
 #pragma weak mpi_send_ = pmpi_send_
-[[gnu::noinline]] static void send_f08ts_general(const CFI_cdesc_t* buf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
+[[gnu::noinline]] static void send_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+    const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Send(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
-      *tag, to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Send(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-extern "C" void pmpi_send_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_send_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   if (is_plain(*buf)) [[likely]]
-    return pmpi_send_(buf->base_addr, count, datatype, dest, tag, comm, ierror);
+    return send_usual(buf->base_addr, count, datatype, dest, tag, comm, ierror);
   send_f08ts_general(buf, count, datatype, dest, tag, comm, ierror);
 }
 #pragma weak mpi_send_f08ts_ = pmpi_send_f08ts_
-extern "C" void pmpi_send_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_send_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Send_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *dest, *tag,
-      to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Send_c(buf_message.address(), buf_message.count(), buf_message.datatype(), narrow(*dest),
+      narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_send_c_f08ts_ = pmpi_send_c_f08ts_
 
-extern "C" void pmpi_sendrecv_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    const MPI_Fint* dest, const MPI_Fint* sendtag, void* recvbuf, const MPI_Fint* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* source, const MPI_Fint* recvtag, const MPI_Fint* comm,
-    MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Sendrecv(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype), *dest,
-      *sendtag, fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *source, *recvtag,
-      to_c<MPI_Comm>(comm), fortran::status(status)));
+extern "C" void pmpi_sendrecv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const Fint* dest, const Fint* sendtag, void* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* source, const Fint* recvtag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
+  answer(ierror, MPI_Sendrecv(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      narrow(*dest), narrow(*sendtag), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
+      Status(fortran::address(status))));
 }
 #pragma weak mpi_sendrecv_ = pmpi_sendrecv_
-extern "C" void pmpi_sendrecv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const MPI_Fint* dest, const MPI_Fint* sendtag, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* source, const MPI_Fint* recvtag,
-    const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+extern "C" void pmpi_sendrecv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const Fint* dest, const Fint* sendtag, const CFI_cdesc_t* recvbuf, const Fint* recvcount,
+    const Fint* recvtype, const Fint* source, const Fint* recvtag, const Fint* comm, Fint* status,
+    Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Sendrecv(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), *dest, *sendtag, recvbuf_message.address(), int(recvbuf_message.count()),
-      recvbuf_message.datatype(), *source, *recvtag, to_c<MPI_Comm>(comm), fortran::status(status)));
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  answer(ierror, MPI_Sendrecv(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), narrow(*dest), narrow(*sendtag), recvbuf_message.address(),
+      narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*source), narrow(*recvtag),
+      to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
 #pragma weak mpi_sendrecv_f08ts_ = pmpi_sendrecv_f08ts_
 extern "C" void pmpi_sendrecv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const MPI_Fint* dest, const MPI_Fint* sendtag, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcount, const MPI_Fint* recvtype, const MPI_Fint* source, const MPI_Fint* recvtag,
-    const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+    const Fint* sendtype, const Fint* dest, const Fint* sendtag, const CFI_cdesc_t* recvbuf,
+    const MPI_Count* recvcount, const Fint* recvtype, const Fint* source, const Fint* recvtag,
+    const Fint* comm, Fint* status, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Sendrecv_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), *dest, *sendtag, recvbuf_message.address(), recvbuf_message.count(),
-      recvbuf_message.datatype(), *source, *recvtag, to_c<MPI_Comm>(comm), fortran::status(status)));
+      sendbuf_message.datatype(), narrow(*dest), narrow(*sendtag), recvbuf_message.address(),
+      recvbuf_message.count(), recvbuf_message.datatype(), narrow(*source), narrow(*recvtag),
+      to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
 #pragma weak mpi_sendrecv_c_f08ts_ = pmpi_sendrecv_c_f08ts_
 
-extern "C" void pmpi_sendrecv_replace_(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* sendtag, const MPI_Fint* source, const MPI_Fint* recvtag,
-    const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Sendrecv_replace(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest,
-      *sendtag, *source, *recvtag, to_c<MPI_Comm>(comm), fortran::status(status)));
+extern "C" void pmpi_sendrecv_replace_(void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* sendtag, const Fint* source, const Fint* recvtag, const Fint* comm, Fint* status,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Sendrecv_replace(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
+      narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
+      Status(fortran::address(status))));
 }
 #pragma weak mpi_sendrecv_replace_ = pmpi_sendrecv_replace_
-extern "C" void pmpi_sendrecv_replace_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* sendtag, const MPI_Fint* source,
-    const MPI_Fint* recvtag, const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_sendrecv_replace_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* sendtag, const Fint* source, const Fint* recvtag, const Fint* comm,
+    Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Sendrecv_replace(buf_message.address(), int(buf_message.count()), buf_message.datatype(),
-      *dest, *sendtag, *source, *recvtag, to_c<MPI_Comm>(comm), fortran::status(status)));
+  answer(ierror, MPI_Sendrecv_replace(buf_message.address(), narrow(buf_message.count()),
+      buf_message.datatype(), narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag),
+      to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
 #pragma weak mpi_sendrecv_replace_f08ts_ = pmpi_sendrecv_replace_f08ts_
 extern "C" void pmpi_sendrecv_replace_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count,
-    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* sendtag, const MPI_Fint* source,
-    const MPI_Fint* recvtag, const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) noexcept {
+    const Fint* datatype, const Fint* dest, const Fint* sendtag, const Fint* source, const Fint* recvtag,
+    const Fint* comm, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Sendrecv_replace_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
-      *dest, *sendtag, *source, *recvtag, to_c<MPI_Comm>(comm), fortran::status(status)));
+      narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
+      Status(fortran::address(status))));
 }
 #pragma weak mpi_sendrecv_replace_c_f08ts_ = pmpi_sendrecv_replace_c_f08ts_
 
-extern "C" void pmpi_ssend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ssend(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
-      to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_ssend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ssend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype), narrow(*dest),
+      narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_ssend_ = pmpi_ssend_
-extern "C" void pmpi_ssend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ssend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Ssend(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
-      *tag, to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Ssend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_ssend_f08ts_ = pmpi_ssend_f08ts_
-extern "C" void pmpi_ssend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ssend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Ssend_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *dest, *tag,
-      to_c<MPI_Comm>(comm)));
+  answer(ierror, MPI_Ssend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_ssend_c_f08ts_ = pmpi_ssend_c_f08ts_

@@ -7,209 +7,207 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_ibsend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ibsend(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ibsend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ibsend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ibsend_ = pmpi_ibsend_
-extern "C" void pmpi_ibsend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ibsend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Ibsend(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
-      *tag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Ibsend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ibsend_f08ts_ = pmpi_ibsend_f08ts_
-extern "C" void pmpi_ibsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ibsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Ibsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *dest, *tag,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Ibsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ibsend_c_f08ts_ = pmpi_ibsend_c_f08ts_
 
-[[gnu::noinline]] static void irecv_general(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Irecv(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *source, *tag,
+[[gnu::noinline]] static void irecv_general(void* buf, int count, unsigned datatype, int source, int tag,
+    unsigned comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Irecv(fortran::address(buf), count, to_c<MPI_Datatype>(datatype), source, tag,
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-extern "C" void pmpi_irecv_(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  if (!is_special(buf) && are_predefined(datatype, comm)) [[likely]]
-    return answer(ierror, MPI_Irecv(buf, *count, predefined<MPI_Datatype>(datatype), *source, *tag,
-        predefined<MPI_Comm>(comm), Made<MPI_Request>(request)));
-  irecv_general(buf, count, datatype, source, tag, comm, request, ierror);
+[[gnu::always_inline]] inline static void irecv_usual(void* buf, const Fint* count, const Fint* datatype,
+    const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
+    return answer(ierror, MPI_Irecv(buf, narrow(*count), predefined<MPI_Datatype>(value_of(datatype)),
+        narrow(*source), narrow(*tag), predefined<MPI_Comm>(value_of(comm)), Made<MPI_Request>(request)));
+  irecv_general(buf, narrow(*count), value_of(datatype), narrow(*source), narrow(*tag), value_of(comm),
+      request, ierror);
+}
+extern "C" void pmpi_irecv_(void* buf, const Fint* count, const Fint* datatype, const Fint* source,
+    const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  irecv_usual(buf, count, datatype, source, tag, comm, request, ierror);
 }
 #pragma weak mpi_irecv_ = pmpi_irecv_
-[[gnu::noinline]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+[[gnu::noinline]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+    const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Irecv(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *source,
-      *tag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Irecv(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-extern "C" void pmpi_irecv_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_irecv_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   if (is_plain(*buf)) [[likely]]
-    return pmpi_irecv_(buf->base_addr, count, datatype, source, tag, comm, request, ierror);
+    return irecv_usual(buf->base_addr, count, datatype, source, tag, comm, request, ierror);
   irecv_f08ts_general(buf, count, datatype, source, tag, comm, request, ierror);
 }
 #pragma weak mpi_irecv_f08ts_ = pmpi_irecv_f08ts_
-extern "C" void pmpi_irecv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_irecv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Irecv_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *source,
-      *tag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Irecv_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_irecv_c_f08ts_ = pmpi_irecv_c_f08ts_
 
-extern "C" void pmpi_irsend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Irsend(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_irsend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Irsend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_irsend_ = pmpi_irsend_
-extern "C" void pmpi_irsend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_irsend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Irsend(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
-      *tag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Irsend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_irsend_f08ts_ = pmpi_irsend_f08ts_
-extern "C" void pmpi_irsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_irsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Irsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *dest, *tag,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Irsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_irsend_c_f08ts_ = pmpi_irsend_c_f08ts_
 
-[[gnu::noinline]] static void isend_general(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Isend(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
+[[gnu::noinline]] static void isend_general(const void* buf, int count, unsigned datatype, int dest, int tag,
+    unsigned comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Isend(fortran::address(buf), count, to_c<MPI_Datatype>(datatype), dest, tag,
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-extern "C" void pmpi_isend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  if (!is_special(buf) && are_predefined(datatype, comm)) [[likely]]
-    return answer(ierror, MPI_Isend(buf, *count, predefined<MPI_Datatype>(datatype), *dest, *tag,
-        predefined<MPI_Comm>(comm), Made<MPI_Request>(request)));
-  isend_general(buf, count, datatype, dest, tag, comm, request, ierror);
+[[gnu::always_inline]] inline static void isend_usual(const void* buf, const Fint* count,
+    const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
+    return answer(ierror, MPI_Isend(buf, narrow(*count), predefined<MPI_Datatype>(value_of(datatype)),
+        narrow(*dest), narrow(*tag), predefined<MPI_Comm>(value_of(comm)), Made<MPI_Request>(request)));
+  isend_general(buf, narrow(*count), value_of(datatype), narrow(*dest), narrow(*tag), value_of(comm), request,
+      ierror);
+}
+extern "C" void pmpi_isend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  isend_usual(buf, count, datatype, dest, tag, comm, request, ierror);
 }
 #pragma weak mpi_isend_ = pmpi_isend_
-[[gnu::noinline]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+[[gnu::noinline]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+    const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Isend(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
-      *tag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Isend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-extern "C" void pmpi_isend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_isend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   if (is_plain(*buf)) [[likely]]
-    return pmpi_isend_(buf->base_addr, count, datatype, dest, tag, comm, request, ierror);
+    return isend_usual(buf->base_addr, count, datatype, dest, tag, comm, request, ierror);
   isend_f08ts_general(buf, count, datatype, dest, tag, comm, request, ierror);
 }
 #pragma weak mpi_isend_f08ts_ = pmpi_isend_f08ts_
-extern "C" void pmpi_isend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_isend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Isend_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *dest, *tag,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Isend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_isend_c_f08ts_ = pmpi_isend_c_f08ts_
 
-extern "C" void pmpi_isendrecv_(const void* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-    const MPI_Fint* dest, const MPI_Fint* sendtag, void* recvbuf, const MPI_Fint* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* source, const MPI_Fint* recvtag, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Isendrecv(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype), *dest,
-      *sendtag, fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), *source, *recvtag,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_isendrecv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const Fint* dest, const Fint* sendtag, void* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* source, const Fint* recvtag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Isendrecv(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      narrow(*dest), narrow(*sendtag), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_isendrecv_ = pmpi_isendrecv_
-extern "C" void pmpi_isendrecv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const MPI_Fint* dest, const MPI_Fint* sendtag, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcount, const MPI_Fint* recvtype, const MPI_Fint* source, const MPI_Fint* recvtag,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+extern "C" void pmpi_isendrecv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    const Fint* dest, const Fint* sendtag, const CFI_cdesc_t* recvbuf, const Fint* recvcount,
+    const Fint* recvtype, const Fint* source, const Fint* recvtag, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
-  answer(ierror, MPI_Isendrecv(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), *dest, *sendtag, recvbuf_message.address(), int(recvbuf_message.count()),
-      recvbuf_message.datatype(), *source, *recvtag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+  answer(ierror, MPI_Isendrecv(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), narrow(*dest), narrow(*sendtag), recvbuf_message.address(),
+      narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*source), narrow(*recvtag),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_isendrecv_f08ts_ = pmpi_isendrecv_f08ts_
 extern "C" void pmpi_isendrecv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const MPI_Fint* dest, const MPI_Fint* sendtag, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcount, const MPI_Fint* recvtype, const MPI_Fint* source, const MPI_Fint* recvtag,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
+    const Fint* sendtype, const Fint* dest, const Fint* sendtag, const CFI_cdesc_t* recvbuf,
+    const MPI_Count* recvcount, const Fint* recvtype, const Fint* source, const Fint* recvtag,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message recvbuf_message(recvbuf, *recvcount, recvtype);
+  const Message sendbuf_message(sendbuf, *sendcount, sendtype);
   answer(ierror, MPI_Isendrecv_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), *dest, *sendtag, recvbuf_message.address(), recvbuf_message.count(),
-      recvbuf_message.datatype(), *source, *recvtag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), narrow(*dest), narrow(*sendtag), recvbuf_message.address(),
+      recvbuf_message.count(), recvbuf_message.datatype(), narrow(*source), narrow(*recvtag),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_isendrecv_c_f08ts_ = pmpi_isendrecv_c_f08ts_
 
-extern "C" void pmpi_isendrecv_replace_(void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* sendtag, const MPI_Fint* source, const MPI_Fint* recvtag,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Isendrecv_replace(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest,
-      *sendtag, *source, *recvtag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_isendrecv_replace_(void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* sendtag, const Fint* source, const Fint* recvtag, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Isendrecv_replace(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
+      narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_isendrecv_replace_ = pmpi_isendrecv_replace_
-extern "C" void pmpi_isendrecv_replace_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count,
-    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* sendtag, const MPI_Fint* source,
-    const MPI_Fint* recvtag, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_isendrecv_replace_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* sendtag, const Fint* source, const Fint* recvtag, const Fint* comm,
+    Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Isendrecv_replace(buf_message.address(), int(buf_message.count()),
-      buf_message.datatype(), *dest, *sendtag, *source, *recvtag, to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+  answer(ierror, MPI_Isendrecv_replace(buf_message.address(), narrow(buf_message.count()),
+      buf_message.datatype(), narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_isendrecv_replace_f08ts_ = pmpi_isendrecv_replace_f08ts_
 extern "C" void pmpi_isendrecv_replace_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count,
-    const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* sendtag, const MPI_Fint* source,
-    const MPI_Fint* recvtag, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* datatype, const Fint* dest, const Fint* sendtag, const Fint* source, const Fint* recvtag,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Isendrecv_replace_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
-      *dest, *sendtag, *source, *recvtag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_isendrecv_replace_c_f08ts_ = pmpi_isendrecv_replace_c_f08ts_
 
-extern "C" void pmpi_issend_(const void* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Issend(fortran::address(buf), *count, to_c<MPI_Datatype>(datatype), *dest, *tag,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_issend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
+    const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Issend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_issend_ = pmpi_issend_
-extern "C" void pmpi_issend_f08ts_(const CFI_cdesc_t* buf, const MPI_Fint* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_issend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Issend(buf_message.address(), int(buf_message.count()), buf_message.datatype(), *dest,
-      *tag, to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Issend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_issend_f08ts_ = pmpi_issend_f08ts_
-extern "C" void pmpi_issend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const MPI_Fint* datatype,
-    const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_issend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
-  answer(ierror, MPI_Issend_c(buf_message.address(), buf_message.count(), buf_message.datatype(), *dest, *tag,
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  answer(ierror, MPI_Issend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
+      narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_issend_c_f08ts_ = pmpi_issend_c_f08ts_

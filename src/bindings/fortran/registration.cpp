@@ -12,13 +12,14 @@ void set(MPI_Info info, const std::string& key, const char* value) noexcept {
 }
 
 [[gnu::constructor]] void register_types() noexcept {
-  MPI_Fint is_true = 1, is_false = 0;
+  dunlin::fortran::Fint is_true = 1, is_false = 0;
   PMPI_Abi_set_fortran_booleans(int(sizeof is_true), &is_true, &is_false);
 
   MPI_Info info = MPI_INFO_NULL;
   if (PMPI_Info_create(&info) != MPI_SUCCESS) return;
-  set(info, "mpi_logical_size", "4");
-  set(info, "mpi_integer_size", "4");
+  const std::string integer_size = std::to_string(sizeof(dunlin::fortran::Fint));
+  set(info, "mpi_logical_size", integer_size.c_str());
+  set(info, "mpi_integer_size", integer_size.c_str());
   set(info, "mpi_real_size", "4");
   set(info, "mpi_double_precision_size", "8");
   for (const char* type : {"logical", "integer"})
@@ -31,7 +32,12 @@ void set(MPI_Info info, const std::string& key, const char* value) noexcept {
   set(info, "mpi_real2_supported", "false");
   set(info, "mpi_complex4_supported", "false");
   set(info, "mpi_double_complex_supported", "true");
-  PMPI_Abi_set_fortran_info(info);
+  if (PMPI_Abi_set_fortran_info(info) != MPI_SUCCESS && dunlin::fortran::kIsWide) {
+    std::fprintf(stderr,
+                 "Dunlin: libmpifort_abi_integer8 was loaded after MPI_Init or beside libmpifort_abi; then "
+                 "MPI_INTEGER has 4 bytes\n");
+    std::abort();
+  }
   PMPI_Info_free(&info);
 }
 

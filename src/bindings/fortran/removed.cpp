@@ -11,8 +11,8 @@ namespace {
 /// INTEGERs as addresses.
 class Addresses {
  public:
-  Addresses(const MPI_Fint* given, MPI_Fint count) noexcept : addresses_(count) {
-    for (MPI_Fint i = 0; i < count; ++i) addresses_[i] = given[i];
+  Addresses(const Fint* given, Fint count) noexcept : addresses_(count) {
+    for (Fint i = 0; i < count; ++i) addresses_[i] = given[i];
   }
   operator const MPI_Aint*() const noexcept { return addresses_.data(); }
 
@@ -22,73 +22,72 @@ class Addresses {
 
 }  // namespace
 
-extern "C" void pmpi_address_(const void* location, MPI_Fint* place, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_address_(const void* location, Fint* place, Fint* ierror) noexcept {
   MPI_Aint found = 0;
   answer(ierror, MPI_Get_address(address(location), &found));
-  *place = MPI_Fint(found);
+  *place = Fint(found);
 }
 #pragma weak mpi_address_ = pmpi_address_
 
-extern "C" void pmpi_type_extent_(const MPI_Fint* datatype, MPI_Fint* extent, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_extent_(const Fint* datatype, Fint* extent, Fint* ierror) noexcept {
   MPI_Aint lower = 0, found = 0;
   answer(ierror, MPI_Type_get_extent(to_c<MPI_Datatype>(datatype), &lower, &found));
-  *extent = MPI_Fint(found);
+  *extent = Fint(found);
 }
 #pragma weak mpi_type_extent_ = pmpi_type_extent_
 
-extern "C" void pmpi_type_lb_(const MPI_Fint* datatype, MPI_Fint* displacement, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_lb_(const Fint* datatype, Fint* displacement, Fint* ierror) noexcept {
   MPI_Aint lower = 0, extent = 0;
   answer(ierror, MPI_Type_get_extent(to_c<MPI_Datatype>(datatype), &lower, &extent));
-  *displacement = MPI_Fint(lower);
+  *displacement = Fint(lower);
 }
 #pragma weak mpi_type_lb_ = pmpi_type_lb_
 
-extern "C" void pmpi_type_ub_(const MPI_Fint* datatype, MPI_Fint* displacement, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_ub_(const Fint* datatype, Fint* displacement, Fint* ierror) noexcept {
   MPI_Aint lower = 0, extent = 0;
   answer(ierror, MPI_Type_get_extent(to_c<MPI_Datatype>(datatype), &lower, &extent));
-  *displacement = MPI_Fint(lower + extent);
+  *displacement = Fint(lower + extent);
 }
 #pragma weak mpi_type_ub_ = pmpi_type_ub_
 
-extern "C" void pmpi_type_hvector_(const MPI_Fint* count, const MPI_Fint* blocklength, const MPI_Fint* stride,
-                                   const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Type_create_hvector(*count, *blocklength, *stride, to_c<MPI_Datatype>(oldtype),
-                                         Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_hvector_(const Fint* count, const Fint* blocklength, const Fint* stride,
+                                   const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_hvector(narrow(*count), narrow(*blocklength), *stride,
+                                         to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_hvector_ = pmpi_type_hvector_
 
-extern "C" void pmpi_type_hindexed_(const MPI_Fint* count, const MPI_Fint* array_of_blocklengths,
-                                    const MPI_Fint* array_of_displacements, const MPI_Fint* oldtype,
-                                    MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
-  answer(ierror,
-         MPI_Type_create_hindexed(*count, array_of_blocklengths, Addresses(array_of_displacements, *count),
-                                  to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
+extern "C" void pmpi_type_hindexed_(const Fint* count, const Fint* array_of_blocklengths,
+                                    const Fint* array_of_displacements, const Fint* oldtype, Fint* newtype,
+                                    Fint* ierror) noexcept {
+  answer(ierror, MPI_Type_create_hindexed(narrow(*count), Integers(array_of_blocklengths, *count),
+                                          Addresses(array_of_displacements, *count),
+                                          to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_hindexed_ = pmpi_type_hindexed_
 
-extern "C" void pmpi_type_struct_(const MPI_Fint* count, const MPI_Fint* array_of_blocklengths,
-                                  const MPI_Fint* array_of_displacements, const MPI_Fint* array_of_types,
-                                  MPI_Fint* newtype, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_type_struct_(const Fint* count, const Fint* array_of_blocklengths,
+                                  const Fint* array_of_displacements, const Fint* array_of_types,
+                                  Fint* newtype, Fint* ierror) noexcept {
   answer(ierror,
-         MPI_Type_create_struct(*count, array_of_blocklengths, Addresses(array_of_displacements, *count),
+         MPI_Type_create_struct(narrow(*count), Integers(array_of_blocklengths, *count),
+                                Addresses(array_of_displacements, *count),
                                 Handles<MPI_Datatype>(array_of_types, *count), Made<MPI_Datatype>(newtype)));
 }
 #pragma weak mpi_type_struct_ = pmpi_type_struct_
 
-extern "C" void pmpi_errhandler_create_(Procedure* function, MPI_Fint* errhandler,
-                                        MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_errhandler_create_(Procedure* function, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror,
          MPI_Comm_create_errhandler(comm_errhandler_function(function), Made<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_errhandler_create_ = pmpi_errhandler_create_
 
-extern "C" void pmpi_errhandler_set_(const MPI_Fint* comm, const MPI_Fint* errhandler,
-                                     MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_errhandler_set_(const Fint* comm, const Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_set_errhandler(to_c<MPI_Comm>(comm), to_c<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_errhandler_set_ = pmpi_errhandler_set_
 
-extern "C" void pmpi_errhandler_get_(const MPI_Fint* comm, MPI_Fint* errhandler, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_errhandler_get_(const Fint* comm, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_get_errhandler(to_c<MPI_Comm>(comm), Made<MPI_Errhandler>(errhandler)));
 }
 #pragma weak mpi_errhandler_get_ = pmpi_errhandler_get_

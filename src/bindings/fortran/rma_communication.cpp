@@ -7,287 +7,282 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_accumulate_(const void* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Accumulate(fortran::address(origin_addr), *origin_count,
-      to_c<MPI_Datatype>(origin_datatype), *target_rank, *target_disp, *target_count,
+extern "C" void pmpi_accumulate_(const void* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Accumulate(fortran::address(origin_addr), narrow(*origin_count),
+      to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_accumulate_ = pmpi_accumulate_
-extern "C" void pmpi_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
+    Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
-  answer(ierror, MPI_Accumulate(origin_addr_message.address(), int(origin_addr_message.count()),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+  answer(ierror, MPI_Accumulate(origin_addr_message.address(), narrow(origin_addr_message.count()),
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_accumulate_f08ts_ = pmpi_accumulate_f08ts_
 extern "C" void pmpi_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Count* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const MPI_Count* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
+    Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
   answer(ierror, MPI_Accumulate_c(origin_addr_message.address(), origin_addr_message.count(),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_accumulate_c_f08ts_ = pmpi_accumulate_c_f08ts_
 
 extern "C" void pmpi_compare_and_swap_(const void* origin_addr, const void* compare_addr, void* result_addr,
-    const MPI_Fint* datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
+    const Fint* datatype, const Fint* target_rank, const MPI_Aint* target_disp, const Fint* win,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Compare_and_swap(fortran::address(origin_addr), fortran::address(compare_addr),
-      fortran::address(result_addr), to_c<MPI_Datatype>(datatype), *target_rank, *target_disp,
+      fortran::address(result_addr), to_c<MPI_Datatype>(datatype), narrow(*target_rank), *target_disp,
       to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_compare_and_swap_ = pmpi_compare_and_swap_
 extern "C" void pmpi_compare_and_swap_f08ts_(const CFI_cdesc_t* origin_addr, const CFI_cdesc_t* compare_addr,
-    const CFI_cdesc_t* result_addr, const MPI_Fint* datatype, const MPI_Fint* target_rank,
-    const MPI_Aint* target_disp, const MPI_Fint* win, MPI_Fint* ierror) noexcept {
+    const CFI_cdesc_t* result_addr, const Fint* datatype, const Fint* target_rank,
+    const MPI_Aint* target_disp, const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Compare_and_swap(fortran::address(origin_addr->base_addr),
       fortran::address(compare_addr->base_addr), fortran::address(result_addr->base_addr),
-      to_c<MPI_Datatype>(datatype), *target_rank, *target_disp, to_c<MPI_Win>(win)));
+      to_c<MPI_Datatype>(datatype), narrow(*target_rank), *target_disp, to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_compare_and_swap_f08ts_ = pmpi_compare_and_swap_f08ts_
 
-extern "C" void pmpi_fetch_and_op_(const void* origin_addr, void* result_addr, const MPI_Fint* datatype,
-    const MPI_Fint* target_rank, const MPI_Aint* target_disp, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_fetch_and_op_(const void* origin_addr, void* result_addr, const Fint* datatype,
+    const Fint* target_rank, const MPI_Aint* target_disp, const Fint* op, const Fint* win,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Fetch_and_op(fortran::address(origin_addr), fortran::address(result_addr),
-      to_c<MPI_Datatype>(datatype), *target_rank, *target_disp, to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
+      to_c<MPI_Datatype>(datatype), narrow(*target_rank), *target_disp, to_c<MPI_Op>(op),
+      to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_fetch_and_op_ = pmpi_fetch_and_op_
 extern "C" void pmpi_fetch_and_op_f08ts_(const CFI_cdesc_t* origin_addr, const CFI_cdesc_t* result_addr,
-    const MPI_Fint* datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp, const MPI_Fint* op,
-    const MPI_Fint* win, MPI_Fint* ierror) noexcept {
+    const Fint* datatype, const Fint* target_rank, const MPI_Aint* target_disp, const Fint* op,
+    const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Fetch_and_op(fortran::address(origin_addr->base_addr),
-      fortran::address(result_addr->base_addr), to_c<MPI_Datatype>(datatype), *target_rank, *target_disp,
-      to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
+      fortran::address(result_addr->base_addr), to_c<MPI_Datatype>(datatype), narrow(*target_rank),
+      *target_disp, to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_fetch_and_op_f08ts_ = pmpi_fetch_and_op_f08ts_
 
-extern "C" void pmpi_get_(void* origin_addr, const MPI_Fint* origin_count, const MPI_Fint* origin_datatype,
-    const MPI_Fint* target_rank, const MPI_Aint* target_disp, const MPI_Fint* target_count,
-    const MPI_Fint* target_datatype, const MPI_Fint* win, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Get(fortran::address(origin_addr), *origin_count, to_c<MPI_Datatype>(origin_datatype),
-      *target_rank, *target_disp, *target_count, to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
+extern "C" void pmpi_get_(void* origin_addr, const Fint* origin_count, const Fint* origin_datatype,
+    const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
+    const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
+  answer(ierror, MPI_Get(fortran::address(origin_addr), narrow(*origin_count),
+      to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
+      to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_get_ = pmpi_get_
-extern "C" void pmpi_get_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_get_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
-  answer(ierror, MPI_Get(origin_addr_message.address(), int(origin_addr_message.count()),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+  answer(ierror, MPI_Get(origin_addr_message.address(), narrow(origin_addr_message.count()),
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_get_f08ts_ = pmpi_get_f08ts_
 extern "C" void pmpi_get_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Count* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const MPI_Count* target_count, const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
   answer(ierror, MPI_Get_c(origin_addr_message.address(), origin_addr_message.count(),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_get_c_f08ts_ = pmpi_get_c_f08ts_
 
-extern "C" void pmpi_get_accumulate_(const void* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, void* result_addr, const MPI_Fint* result_count,
-    const MPI_Fint* result_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Get_accumulate(fortran::address(origin_addr), *origin_count,
-      to_c<MPI_Datatype>(origin_datatype), fortran::address(result_addr), *result_count,
-      to_c<MPI_Datatype>(result_datatype), *target_rank, *target_disp, *target_count,
+extern "C" void pmpi_get_accumulate_(const void* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, void* result_addr, const Fint* result_count, const Fint* result_datatype,
+    const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
+    const Fint* target_datatype, const Fint* op, const Fint* win, Fint* ierror) noexcept {
+  answer(ierror, MPI_Get_accumulate(fortran::address(origin_addr), narrow(*origin_count),
+      to_c<MPI_Datatype>(origin_datatype), fortran::address(result_addr), narrow(*result_count),
+      to_c<MPI_Datatype>(result_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_get_accumulate_ = pmpi_get_accumulate_
-extern "C" void pmpi_get_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const CFI_cdesc_t* result_addr, const MPI_Fint* result_count,
-    const MPI_Fint* result_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
-  const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
+extern "C" void pmpi_get_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const CFI_cdesc_t* result_addr, const Fint* result_count,
+    const Fint* result_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
+    Fint* ierror) noexcept {
   const Message result_addr_message(result_addr, *result_count, result_datatype);
-  answer(ierror, MPI_Get_accumulate(origin_addr_message.address(), int(origin_addr_message.count()),
-      origin_addr_message.datatype(), result_addr_message.address(), int(result_addr_message.count()),
-      result_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+  const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
+  answer(ierror, MPI_Get_accumulate(origin_addr_message.address(), narrow(origin_addr_message.count()),
+      origin_addr_message.datatype(), result_addr_message.address(), narrow(result_addr_message.count()),
+      result_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_get_accumulate_f08ts_ = pmpi_get_accumulate_f08ts_
 extern "C" void pmpi_get_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
-    const MPI_Fint* origin_datatype, const CFI_cdesc_t* result_addr, const MPI_Count* result_count,
-    const MPI_Fint* result_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Count* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
-  const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
+    const Fint* origin_datatype, const CFI_cdesc_t* result_addr, const MPI_Count* result_count,
+    const Fint* result_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const MPI_Count* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
+    Fint* ierror) noexcept {
   const Message result_addr_message(result_addr, *result_count, result_datatype);
+  const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
   answer(ierror, MPI_Get_accumulate_c(origin_addr_message.address(), origin_addr_message.count(),
       origin_addr_message.datatype(), result_addr_message.address(), result_addr_message.count(),
-      result_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+      result_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_get_accumulate_c_f08ts_ = pmpi_get_accumulate_c_f08ts_
 
-extern "C" void pmpi_put_(const void* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Put(fortran::address(origin_addr), *origin_count, to_c<MPI_Datatype>(origin_datatype),
-      *target_rank, *target_disp, *target_count, to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
+extern "C" void pmpi_put_(const void* origin_addr, const Fint* origin_count, const Fint* origin_datatype,
+    const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
+    const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
+  answer(ierror, MPI_Put(fortran::address(origin_addr), narrow(*origin_count),
+      to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
+      to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_put_ = pmpi_put_
-extern "C" void pmpi_put_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_put_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
-  answer(ierror, MPI_Put(origin_addr_message.address(), int(origin_addr_message.count()),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+  answer(ierror, MPI_Put(origin_addr_message.address(), narrow(origin_addr_message.count()),
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_put_f08ts_ = pmpi_put_f08ts_
 extern "C" void pmpi_put_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Count* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const MPI_Count* target_count, const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
   answer(ierror, MPI_Put_c(origin_addr_message.address(), origin_addr_message.count(),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_put_c_f08ts_ = pmpi_put_c_f08ts_
 
-extern "C" void pmpi_raccumulate_(const void* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Raccumulate(fortran::address(origin_addr), *origin_count,
-      to_c<MPI_Datatype>(origin_datatype), *target_rank, *target_disp, *target_count,
+extern "C" void pmpi_raccumulate_(const void* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* op, const Fint* win, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Raccumulate(fortran::address(origin_addr), narrow(*origin_count),
+      to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_raccumulate_ = pmpi_raccumulate_
-extern "C" void pmpi_raccumulate_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_raccumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* op, const Fint* win, Fint* request,
+    Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
-  answer(ierror, MPI_Raccumulate(origin_addr_message.address(), int(origin_addr_message.count()),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+  answer(ierror, MPI_Raccumulate(origin_addr_message.address(), narrow(origin_addr_message.count()),
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_raccumulate_f08ts_ = pmpi_raccumulate_f08ts_
 extern "C" void pmpi_raccumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Count* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const MPI_Count* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
+    Fint* request, Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
   answer(ierror, MPI_Raccumulate_c(origin_addr_message.address(), origin_addr_message.count(),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_raccumulate_c_f08ts_ = pmpi_raccumulate_c_f08ts_
 
-extern "C" void pmpi_rget_(void* origin_addr, const MPI_Fint* origin_count, const MPI_Fint* origin_datatype,
-    const MPI_Fint* target_rank, const MPI_Aint* target_disp, const MPI_Fint* target_count,
-    const MPI_Fint* target_datatype, const MPI_Fint* win, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Rget(fortran::address(origin_addr), *origin_count, to_c<MPI_Datatype>(origin_datatype),
-      *target_rank, *target_disp, *target_count, to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_rget_(void* origin_addr, const Fint* origin_count, const Fint* origin_datatype,
+    const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
+    const Fint* target_datatype, const Fint* win, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Rget(fortran::address(origin_addr), narrow(*origin_count),
+      to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
+      to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rget_ = pmpi_rget_
-extern "C" void pmpi_rget_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_rget_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* win, Fint* request,
+    Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
-  answer(ierror, MPI_Rget(origin_addr_message.address(), int(origin_addr_message.count()),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+  answer(ierror, MPI_Rget(origin_addr_message.address(), narrow(origin_addr_message.count()),
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rget_f08ts_ = pmpi_rget_f08ts_
 extern "C" void pmpi_rget_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Count* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const MPI_Count* target_count, const Fint* target_datatype, const Fint* win, Fint* request,
+    Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
   answer(ierror, MPI_Rget_c(origin_addr_message.address(), origin_addr_message.count(),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rget_c_f08ts_ = pmpi_rget_c_f08ts_
 
-extern "C" void pmpi_rget_accumulate_(const void* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, void* result_addr, const MPI_Fint* result_count,
-    const MPI_Fint* result_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Rget_accumulate(fortran::address(origin_addr), *origin_count,
-      to_c<MPI_Datatype>(origin_datatype), fortran::address(result_addr), *result_count,
-      to_c<MPI_Datatype>(result_datatype), *target_rank, *target_disp, *target_count,
+extern "C" void pmpi_rget_accumulate_(const void* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, void* result_addr, const Fint* result_count, const Fint* result_datatype,
+    const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
+    const Fint* target_datatype, const Fint* op, const Fint* win, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Rget_accumulate(fortran::address(origin_addr), narrow(*origin_count),
+      to_c<MPI_Datatype>(origin_datatype), fortran::address(result_addr), narrow(*result_count),
+      to_c<MPI_Datatype>(result_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rget_accumulate_ = pmpi_rget_accumulate_
-extern "C" void pmpi_rget_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const CFI_cdesc_t* result_addr, const MPI_Fint* result_count,
-    const MPI_Fint* result_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
+extern "C" void pmpi_rget_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const CFI_cdesc_t* result_addr, const Fint* result_count,
+    const Fint* result_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* op, const Fint* win, Fint* request,
+    Fint* ierror) noexcept {
   const Message result_addr_message(result_addr, *result_count, result_datatype);
-  answer(ierror, MPI_Rget_accumulate(origin_addr_message.address(), int(origin_addr_message.count()),
-      origin_addr_message.datatype(), result_addr_message.address(), int(result_addr_message.count()),
-      result_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+  const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
+  answer(ierror, MPI_Rget_accumulate(origin_addr_message.address(), narrow(origin_addr_message.count()),
+      origin_addr_message.datatype(), result_addr_message.address(), narrow(result_addr_message.count()),
+      result_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rget_accumulate_f08ts_ = pmpi_rget_accumulate_f08ts_
 extern "C" void pmpi_rget_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
-    const MPI_Fint* origin_datatype, const CFI_cdesc_t* result_addr, const MPI_Count* result_count,
-    const MPI_Fint* result_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Count* target_count, const MPI_Fint* target_datatype, const MPI_Fint* op, const MPI_Fint* win,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
+    const Fint* origin_datatype, const CFI_cdesc_t* result_addr, const MPI_Count* result_count,
+    const Fint* result_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const MPI_Count* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
+    Fint* request, Fint* ierror) noexcept {
   const Message result_addr_message(result_addr, *result_count, result_datatype);
+  const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
   answer(ierror, MPI_Rget_accumulate_c(origin_addr_message.address(), origin_addr_message.count(),
       origin_addr_message.datatype(), result_addr_message.address(), result_addr_message.count(),
-      result_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+      result_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rget_accumulate_c_f08ts_ = pmpi_rget_accumulate_c_f08ts_
 
-extern "C" void pmpi_rput_(const void* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Rput(fortran::address(origin_addr), *origin_count, to_c<MPI_Datatype>(origin_datatype),
-      *target_rank, *target_disp, *target_count, to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_rput_(const void* origin_addr, const Fint* origin_count, const Fint* origin_datatype,
+    const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
+    const Fint* target_datatype, const Fint* win, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Rput(fortran::address(origin_addr), narrow(*origin_count),
+      to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
+      to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rput_ = pmpi_rput_
-extern "C" void pmpi_rput_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Fint* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Fint* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_rput_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const Fint* target_count, const Fint* target_datatype, const Fint* win, Fint* request,
+    Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
-  answer(ierror, MPI_Rput(origin_addr_message.address(), int(origin_addr_message.count()),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+  answer(ierror, MPI_Rput(origin_addr_message.address(), narrow(origin_addr_message.count()),
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rput_f08ts_ = pmpi_rput_f08ts_
 extern "C" void pmpi_rput_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
-    const MPI_Fint* origin_datatype, const MPI_Fint* target_rank, const MPI_Aint* target_disp,
-    const MPI_Count* target_count, const MPI_Fint* target_datatype, const MPI_Fint* win, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
+    const MPI_Count* target_count, const Fint* target_datatype, const Fint* win, Fint* request,
+    Fint* ierror) noexcept {
   const Message origin_addr_message(origin_addr, *origin_count, origin_datatype);
   answer(ierror, MPI_Rput_c(origin_addr_message.address(), origin_addr_message.count(),
-      origin_addr_message.datatype(), *target_rank, *target_disp, *target_count,
+      origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_rput_c_f08ts_ = pmpi_rput_c_f08ts_

@@ -6,108 +6,108 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_win_complete_(const MPI_Fint* win, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_complete_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_complete(to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_complete_ = pmpi_win_complete_
 #pragma weak mpi_win_complete_f08_ = pmpi_win_complete_
 #pragma weak pmpi_win_complete_f08_ = pmpi_win_complete_
 
-extern "C" void pmpi_win_fence_(const MPI_Fint* assert, const MPI_Fint* win, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_fence(*assert, to_c<MPI_Win>(win)));
+extern "C" void pmpi_win_fence_(const Fint* assert, const Fint* win, Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_fence(narrow(*assert), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_fence_ = pmpi_win_fence_
 #pragma weak mpi_win_fence_f08_ = pmpi_win_fence_
 #pragma weak pmpi_win_fence_f08_ = pmpi_win_fence_
 
-extern "C" void pmpi_win_flush_(const MPI_Fint* rank, const MPI_Fint* win, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_flush(*rank, to_c<MPI_Win>(win)));
+extern "C" void pmpi_win_flush_(const Fint* rank, const Fint* win, Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_flush(narrow(*rank), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_flush_ = pmpi_win_flush_
 #pragma weak mpi_win_flush_f08_ = pmpi_win_flush_
 #pragma weak pmpi_win_flush_f08_ = pmpi_win_flush_
 
-extern "C" void pmpi_win_flush_all_(const MPI_Fint* win, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_flush_all_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_flush_all(to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_flush_all_ = pmpi_win_flush_all_
 #pragma weak mpi_win_flush_all_f08_ = pmpi_win_flush_all_
 #pragma weak pmpi_win_flush_all_f08_ = pmpi_win_flush_all_
 
-extern "C" void pmpi_win_flush_local_(const MPI_Fint* rank, const MPI_Fint* win, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_flush_local(*rank, to_c<MPI_Win>(win)));
+extern "C" void pmpi_win_flush_local_(const Fint* rank, const Fint* win, Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_flush_local(narrow(*rank), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_flush_local_ = pmpi_win_flush_local_
 #pragma weak mpi_win_flush_local_f08_ = pmpi_win_flush_local_
 #pragma weak pmpi_win_flush_local_f08_ = pmpi_win_flush_local_
 
-extern "C" void pmpi_win_flush_local_all_(const MPI_Fint* win, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_flush_local_all_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_flush_local_all(to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_flush_local_all_ = pmpi_win_flush_local_all_
 #pragma weak mpi_win_flush_local_all_f08_ = pmpi_win_flush_local_all_
 #pragma weak pmpi_win_flush_local_all_f08_ = pmpi_win_flush_local_all_
 
-extern "C" void pmpi_win_lock_(const MPI_Fint* lock_type, const MPI_Fint* rank, const MPI_Fint* assert,
-    const MPI_Fint* win, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_lock(*lock_type, *rank, *assert, to_c<MPI_Win>(win)));
+extern "C" void pmpi_win_lock_(const Fint* lock_type, const Fint* rank, const Fint* assert, const Fint* win,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_lock(narrow(*lock_type), narrow(*rank), narrow(*assert), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_lock_ = pmpi_win_lock_
 #pragma weak mpi_win_lock_f08_ = pmpi_win_lock_
 #pragma weak pmpi_win_lock_f08_ = pmpi_win_lock_
 
-extern "C" void pmpi_win_lock_all_(const MPI_Fint* assert, const MPI_Fint* win, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_lock_all(*assert, to_c<MPI_Win>(win)));
+extern "C" void pmpi_win_lock_all_(const Fint* assert, const Fint* win, Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_lock_all(narrow(*assert), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_lock_all_ = pmpi_win_lock_all_
 #pragma weak mpi_win_lock_all_f08_ = pmpi_win_lock_all_
 #pragma weak pmpi_win_lock_all_f08_ = pmpi_win_lock_all_
 
-extern "C" void pmpi_win_post_(const MPI_Fint* group, const MPI_Fint* assert, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_post(to_c<MPI_Group>(group), *assert, to_c<MPI_Win>(win)));
+extern "C" void pmpi_win_post_(const Fint* group, const Fint* assert, const Fint* win,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_post(to_c<MPI_Group>(group), narrow(*assert), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_post_ = pmpi_win_post_
 #pragma weak mpi_win_post_f08_ = pmpi_win_post_
 #pragma weak pmpi_win_post_f08_ = pmpi_win_post_
 
-extern "C" void pmpi_win_start_(const MPI_Fint* group, const MPI_Fint* assert, const MPI_Fint* win,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_start(to_c<MPI_Group>(group), *assert, to_c<MPI_Win>(win)));
+extern "C" void pmpi_win_start_(const Fint* group, const Fint* assert, const Fint* win,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_start(to_c<MPI_Group>(group), narrow(*assert), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_start_ = pmpi_win_start_
 #pragma weak mpi_win_start_f08_ = pmpi_win_start_
 #pragma weak pmpi_win_start_f08_ = pmpi_win_start_
 
-extern "C" void pmpi_win_sync_(const MPI_Fint* win, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_sync_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_sync(to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_sync_ = pmpi_win_sync_
 #pragma weak mpi_win_sync_f08_ = pmpi_win_sync_
 #pragma weak pmpi_win_sync_f08_ = pmpi_win_sync_
 
-extern "C" void pmpi_win_test_(const MPI_Fint* win, MPI_Fint* flag, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_test(to_c<MPI_Win>(win), flag));
+extern "C" void pmpi_win_test_(const Fint* win, Fint* flag, Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_test(to_c<MPI_Win>(win), Written(flag)));
 }
 #pragma weak mpi_win_test_ = pmpi_win_test_
 #pragma weak mpi_win_test_f08_ = pmpi_win_test_
 #pragma weak pmpi_win_test_f08_ = pmpi_win_test_
 
-extern "C" void pmpi_win_unlock_(const MPI_Fint* rank, const MPI_Fint* win, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Win_unlock(*rank, to_c<MPI_Win>(win)));
+extern "C" void pmpi_win_unlock_(const Fint* rank, const Fint* win, Fint* ierror) noexcept {
+  answer(ierror, MPI_Win_unlock(narrow(*rank), to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_unlock_ = pmpi_win_unlock_
 #pragma weak mpi_win_unlock_f08_ = pmpi_win_unlock_
 #pragma weak pmpi_win_unlock_f08_ = pmpi_win_unlock_
 
-extern "C" void pmpi_win_unlock_all_(const MPI_Fint* win, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_unlock_all_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_unlock_all(to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_unlock_all_ = pmpi_win_unlock_all_
 #pragma weak mpi_win_unlock_all_f08_ = pmpi_win_unlock_all_
 #pragma weak pmpi_win_unlock_all_f08_ = pmpi_win_unlock_all_
 
-extern "C" void pmpi_win_wait_(const MPI_Fint* win, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_win_wait_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_wait(to_c<MPI_Win>(win)));
 }
 #pragma weak mpi_win_wait_ = pmpi_win_wait_

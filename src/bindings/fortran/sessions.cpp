@@ -6,9 +6,8 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_comm_create_from_group_(const MPI_Fint* group, const char* stringtag,
-    const MPI_Fint* info, const MPI_Fint* errhandler, MPI_Fint* newcomm, MPI_Fint* ierror,
-    std::size_t stringtag_length) noexcept {
+extern "C" void pmpi_comm_create_from_group_(const Fint* group, const char* stringtag, const Fint* info,
+    const Fint* errhandler, Fint* newcomm, Fint* ierror, std::size_t stringtag_length) noexcept {
   answer(ierror, MPI_Comm_create_from_group(to_c<MPI_Group>(group), Text(stringtag, stringtag_length),
       to_c<MPI_Info>(info), to_c<MPI_Errhandler>(errhandler), Made<MPI_Comm>(newcomm)));
 }
@@ -16,8 +15,8 @@ extern "C" void pmpi_comm_create_from_group_(const MPI_Fint* group, const char* 
 #pragma weak mpi_comm_create_from_group_f08_ = pmpi_comm_create_from_group_
 #pragma weak pmpi_comm_create_from_group_f08_ = pmpi_comm_create_from_group_
 
-extern "C" void pmpi_group_from_session_pset_(const MPI_Fint* session, const char* pset_name,
-    MPI_Fint* newgroup, MPI_Fint* ierror, std::size_t pset_name_length) noexcept {
+extern "C" void pmpi_group_from_session_pset_(const Fint* session, const char* pset_name, Fint* newgroup,
+    Fint* ierror, std::size_t pset_name_length) noexcept {
   answer(ierror, MPI_Group_from_session_pset(to_c<MPI_Session>(session), Text(pset_name, pset_name_length),
       Made<MPI_Group>(newgroup)));
 }
@@ -25,43 +24,42 @@ extern "C" void pmpi_group_from_session_pset_(const MPI_Fint* session, const cha
 #pragma weak mpi_group_from_session_pset_f08_ = pmpi_group_from_session_pset_
 #pragma weak pmpi_group_from_session_pset_f08_ = pmpi_group_from_session_pset_
 
-extern "C" void pmpi_intercomm_create_from_groups_(const MPI_Fint* local_group, const MPI_Fint* local_leader,
-    const MPI_Fint* remote_group, const MPI_Fint* remote_leader, const char* stringtag, const MPI_Fint* info,
-    const MPI_Fint* errhandler, MPI_Fint* newintercomm, MPI_Fint* ierror,
-    std::size_t stringtag_length) noexcept {
-  answer(ierror, MPI_Intercomm_create_from_groups(to_c<MPI_Group>(local_group), *local_leader,
-      to_c<MPI_Group>(remote_group), *remote_leader, Text(stringtag, stringtag_length), to_c<MPI_Info>(info),
-      to_c<MPI_Errhandler>(errhandler), Made<MPI_Comm>(newintercomm)));
+extern "C" void pmpi_intercomm_create_from_groups_(const Fint* local_group, const Fint* local_leader,
+    const Fint* remote_group, const Fint* remote_leader, const char* stringtag, const Fint* info,
+    const Fint* errhandler, Fint* newintercomm, Fint* ierror, std::size_t stringtag_length) noexcept {
+  answer(ierror, MPI_Intercomm_create_from_groups(to_c<MPI_Group>(local_group), narrow(*local_leader),
+      to_c<MPI_Group>(remote_group), narrow(*remote_leader), Text(stringtag, stringtag_length),
+      to_c<MPI_Info>(info), to_c<MPI_Errhandler>(errhandler), Made<MPI_Comm>(newintercomm)));
 }
 #pragma weak mpi_intercomm_create_from_groups_ = pmpi_intercomm_create_from_groups_
 #pragma weak mpi_intercomm_create_from_groups_f08_ = pmpi_intercomm_create_from_groups_
 #pragma weak pmpi_intercomm_create_from_groups_f08_ = pmpi_intercomm_create_from_groups_
 
-extern "C" void pmpi_session_finalize_(MPI_Fint* session, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_session_finalize_(Fint* session, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_finalize(Changed<MPI_Session>(session)));
 }
 #pragma weak mpi_session_finalize_ = pmpi_session_finalize_
 #pragma weak mpi_session_finalize_f08_ = pmpi_session_finalize_
 #pragma weak pmpi_session_finalize_f08_ = pmpi_session_finalize_
 
-extern "C" void pmpi_session_get_info_(const MPI_Fint* session, MPI_Fint* info_used,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_session_get_info_(const Fint* session, Fint* info_used, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_get_info(to_c<MPI_Session>(session), Made<MPI_Info>(info_used)));
 }
 #pragma weak mpi_session_get_info_ = pmpi_session_get_info_
 #pragma weak mpi_session_get_info_f08_ = pmpi_session_get_info_
 #pragma weak pmpi_session_get_info_f08_ = pmpi_session_get_info_
 
-extern "C" void pmpi_session_get_num_psets_(const MPI_Fint* session, const MPI_Fint* info,
-    MPI_Fint* npset_names, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Session_get_num_psets(to_c<MPI_Session>(session), to_c<MPI_Info>(info), npset_names));
+extern "C" void pmpi_session_get_num_psets_(const Fint* session, const Fint* info, Fint* npset_names,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Session_get_num_psets(to_c<MPI_Session>(session), to_c<MPI_Info>(info),
+      Written(npset_names)));
 }
 #pragma weak mpi_session_get_num_psets_ = pmpi_session_get_num_psets_
 #pragma weak mpi_session_get_num_psets_f08_ = pmpi_session_get_num_psets_
 #pragma weak pmpi_session_get_num_psets_f08_ = pmpi_session_get_num_psets_
 
-extern "C" void pmpi_session_get_pset_info_(const MPI_Fint* session, const char* pset_name, MPI_Fint* info,
-    MPI_Fint* ierror, std::size_t pset_name_length) noexcept {
+extern "C" void pmpi_session_get_pset_info_(const Fint* session, const char* pset_name, Fint* info,
+    Fint* ierror, std::size_t pset_name_length) noexcept {
   answer(ierror, MPI_Session_get_pset_info(to_c<MPI_Session>(session), Text(pset_name, pset_name_length),
       Made<MPI_Info>(info)));
 }
@@ -69,8 +67,8 @@ extern "C" void pmpi_session_get_pset_info_(const MPI_Fint* session, const char*
 #pragma weak mpi_session_get_pset_info_f08_ = pmpi_session_get_pset_info_
 #pragma weak pmpi_session_get_pset_info_f08_ = pmpi_session_get_pset_info_
 
-extern "C" void pmpi_session_init_(const MPI_Fint* info, const MPI_Fint* errhandler, MPI_Fint* session,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_session_init_(const Fint* info, const Fint* errhandler, Fint* session,
+    Fint* ierror) noexcept {
   answer(ierror, MPI_Session_init(to_c<MPI_Info>(info), to_c<MPI_Errhandler>(errhandler),
       Made<MPI_Session>(session)));
 }

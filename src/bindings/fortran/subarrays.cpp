@@ -1,6 +1,10 @@
 #include "bindings/fortran/subarrays.hpp"
 
-#include <string>
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
 
 namespace dunlin::fortran {
 namespace {
@@ -103,60 +107,138 @@ void Message::describe(const CFI_cdesc_t& buffer) noexcept {
   is_described_ = true;
 }
 
-/// A block's datatype is that of one message, with the distance of two blocks as its extent.
-void Blocks::describe(const CFI_cdesc_t& buffer, const MPI_Fint* datatype) noexcept {
-  if (datatype_ == MPI_DATATYPE_NULL || count_ <= 0) return;  // it means nothing at this rank
-  const Message first(&buffer, count_, datatype);
-  MPI_Count bytes = 0;
-  is_possible_ = first.datatype() != MPI_DATATYPE_NULL &&
-                 PMPI_Type_size_c(first.datatype(), &bytes) == MPI_SUCCESS && bytes > 0 &&
-                 bytes % MPI_Count(buffer.elem_len) == 0;
-  if (!is_possible_) return;
-  const std::int64_t of_block = bytes / MPI_Count(buffer.elem_len), all = elements_of(buffer);
-  const CFI_index_t distance = of_block < all ? offset_of(buffer, of_block) : 0;
-  for (std::int64_t i = 0; i < all && is_possible_; ++i)
-    is_possible_ = offset_of(buffer, i) == i / of_block * distance + offset_of(buffer, i % of_block);
-  if (!is_possible_) return;
-  PMPI_Type_create_resized_c(first.datatype(), 0, distance, &datatype_);
-  PMPI_Type_commit(&datatype_);
-  count_ = 1;
-  is_described_ = true;
-}
+// --- copies
+// ---------------------------------------------------------------------------------------------------------
 
-void Copied::copy(const CFI_cdesc_t& buffer, Direction direction) noexcept {
-  const std::int64_t elements = elements_of(buffer);
-  copy_ = static_cast<char*>(std::malloc(std::size_t(elements) * buffer.elem_len));
-  if (!copy_) {
-    std::fprintf(stderr, "Dunlin: out of memory for a copy of %lld elements\n", (long long)elements);
-    std::abort();
+/// A contiguous copy of a buffer, in a list with the others of its call.
+struct Copy {
+  Copy(const CFI_cdesc_t& buffer, bool is_written, Copy* next) noexcept
+      : is_written(is_written), next(next), bytes(std::size_t(elements_of(buffer)) * buffer.elem_len) {
+    std::memcpy(&descriptor, &buffer,
+                offsetof(CFI_cdesc_t, dim) + std::size_t(buffer.rank) * sizeof(CFI_dim_t));
+    memory = static_cast<char*>(std::malloc(std::max<std::size_t>(bytes, 1)));
+    if (!memory) {
+      std::fprintf(stderr, "Dunlin: out of memory for a copy of a subarray of %zu bytes\n", bytes);
+      std::abort();
+    }
   }
-  const auto* const from = static_cast<const char*>(buffer.base_addr);
-  for (std::int64_t i = 0; i < elements; ++i)
-    std::memcpy(copy_ + std::size_t(i) * buffer.elem_len, from + offset_of(buffer, i), buffer.elem_len);
-  address_ = copy_;
-  if (direction == Direction::out) changed_ = &buffer;
-}
-
-void Copied::copy_back() noexcept {
-  if (changed_) {
-    const std::int64_t elements = elements_of(*changed_);
-    auto* const to = static_cast<char*>(changed_->base_addr);
-    for (std::int64_t i = 0; i < elements; ++i)
-      std::memcpy(to + offset_of(*changed_, i), copy_ + std::size_t(i) * changed_->elem_len,
-                  changed_->elem_len);
+  ~Copy() {
+    std::free(memory);
+    delete next;
   }
-  std::free(copy_);
+  const CFI_cdesc_t& buffer() const noexcept { return reinterpret_cast<const CFI_cdesc_t&>(descriptor); }
+
+  void read() noexcept {
+    for_each([](char* element, char* copied, std::size_t length) { std::memcpy(copied, element, length); });
+  }
+  void write_back() noexcept {
+    if (is_written)
+      for_each([](char* element, char* copied, std::size_t length) { std::memcpy(element, copied, length); });
+  }
+
+  const bool is_written;
+  Copy* const next;
+  const std::size_t bytes;
+  char* memory;
+
+ private:
+  template <class Function>
+  void for_each(Function&& function) noexcept {
+    const std::size_t length = buffer().elem_len;
+    auto* const start = static_cast<char*>(buffer().base_addr);
+    for (std::size_t at = 0, i = 0; at < bytes; at += length, ++i)
+      function(start + offset_of(buffer(), std::int64_t(i)), memory + at, length);
+  }
+  CFI_CDESC_T(CFI_MAX_RANK) descriptor;
+};
+
+std::atomic<int> requests_with_copies = 0;
+
+namespace {
+
+struct Kept {
+  std::unique_ptr<Copy> copies;
+  bool is_active = false;  // a persistent request is not between a completion and the next start
+};
+
+struct KeptCopies {
+  std::mutex mutex;
+  std::unordered_map<Fint, Kept> by_request;
+
+  bool has(Fint request) noexcept {
+    const std::lock_guard guard(mutex);
+    return by_request.contains(request);
+  }
+  void update_number() noexcept { requests_with_copies = int(by_request.size()); }
+};
+
+KeptCopies& kept_copies() noexcept {
+  static KeptCopies& all = *new KeptCopies;  // used until the process ends
+  return all;
 }
 
-int refuse_subarray(const MPI_Fint* comm, const char* call) noexcept {
-  int code = MPI_ERR_BUFFER;
-  const std::string text =
-      std::string(call) +
-      ": a subarray that is not contiguous cannot be the buffer of a reduction, or of blocks "
-      "that lie differently, in a call that returns before it is complete; copy it";
-  if (PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS) PMPI_Add_error_string(code, text.c_str());
-  PMPI_Comm_call_errhandler(to_c<MPI_Comm>(comm), code);
-  return code;
+void write_back(Kept& kept) noexcept {
+  for (Copy* each = kept.copies.get(); each && kept.is_active; each = each->next) each->write_back();
+}
+
+}  // namespace
+
+void* Copies::copy(const CFI_cdesc_t& buffer, bool is_written) noexcept {
+  if (request_) *request_ = to_fortran(MPI_REQUEST_NULL);  // until the call has made one
+  first_ = new Copy(buffer, is_written, first_);
+  first_->read();
+  return first_->memory;
+}
+
+void Copies::end() noexcept {
+  Kept kept{std::unique_ptr<Copy>(first_), of_ != Of::persistent_request};
+  if (of_ == Of::call) return write_back(kept);
+  if (*request_ == to_fortran(MPI_REQUEST_NULL)) return;  // the call failed
+  KeptCopies& all = kept_copies();
+  const std::lock_guard guard(all.mutex);
+  all.by_request.insert_or_assign(*request_, std::move(kept));
+  all.update_number();
+}
+
+void forget_copies_of(Fint request) noexcept {
+  KeptCopies& all = kept_copies();
+  const std::lock_guard guard(all.mutex);
+  all.by_request.erase(request);
+  all.update_number();
+}
+
+void look_after_copies_of(Fint request, MPI_Request now) noexcept {
+  KeptCopies& all = kept_copies();
+  int is_complete = now == MPI_REQUEST_NULL;
+  // Not under the lock: this may call procedures of the program, such as operators.
+  if (!is_complete && all.has(request)) PMPI_Request_get_status(now, &is_complete, MPI_STATUS_IGNORE);
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.by_request.find(request);
+  if (found == all.by_request.end()) return;
+  if (is_complete) {
+    write_back(found->second);
+    found->second.is_active = false;
+  }
+  if (now == MPI_REQUEST_NULL) all.by_request.erase(found);
+  all.update_number();
+}
+
+void refresh_copies_of(const Fint* requests, std::int64_t count) noexcept {
+  KeptCopies& all = kept_copies();
+  const std::lock_guard guard(all.mutex);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto found = all.by_request.find(requests[i]);
+    if (found == all.by_request.end()) continue;
+    for (Copy* each = found->second.copies.get(); each; each = each->next) each->read();
+    found->second.is_active = true;
+  }
+}
+
+void show_copies_of(const Fint* request) noexcept {
+  KeptCopies& all = kept_copies();
+  const std::lock_guard guard(all.mutex);
+  if (const auto found = all.by_request.find(*request); found != all.by_request.end())
+    write_back(found->second);
 }
 
 }  // namespace dunlin::fortran

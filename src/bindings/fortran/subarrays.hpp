@@ -2,8 +2,9 @@
 // are not contiguous, as a(1:n:2, :).  Used by the generated files of this folder.
 //
 // One message of such a part travels through a derived datatype, without a copy.  Several blocks, or operands
-// of a reduction: a blocking call gets a copy; a nonblocking one takes blocks that each lie like the first,
-// and answers with an error where they do not.
+// of a reduction, are copied; the copy lives as long as the call, or as the request that it makes.
+//
+// Thread safety: all functions may be called by several threads, for different requests.
 //
 // hot path: a contiguous buffer costs a look at each of its dimensions.
 #pragma once
@@ -33,7 +34,7 @@ inline bool is_plain(const CFI_cdesc_t& buffer) noexcept {
 /// A buffer of `count` elements of a datatype, for calls that send or receive it as one message.
 class Message {
  public:
-  Message(const CFI_cdesc_t* buffer, std::int64_t count, const MPI_Fint* datatype) noexcept
+  Message(const CFI_cdesc_t* buffer, std::int64_t count, const Fint* datatype) noexcept
       : address_(fortran::address(buffer->base_addr)),
         count_(count),
         datatype_(to_c<MPI_Datatype>(datatype)) {
@@ -58,62 +59,46 @@ class Message {
   bool is_described_ = false;
 };
 
-/// A buffer of blocks of `count` elements of a datatype each, one for each rank.
-class Blocks {
+/// Copies of the buffers of one call that are not contiguous.  They are written back when the call returns,
+/// or when the request that it makes is complete.
+class Copies {
  public:
-  Blocks(const CFI_cdesc_t* buffer, std::int64_t count, const MPI_Fint* datatype) noexcept
-      : address_(fortran::address(buffer->base_addr)),
-        count_(count),
-        datatype_(to_c<MPI_Datatype>(datatype)) {
-    if (!is_contiguous(*buffer)) [[unlikely]]
-      describe(*buffer, datatype);
+  enum class Of { call, request, persistent_request };
+  Copies() noexcept = default;
+  Copies(Fint* request, Of of) noexcept : request_(request), of_(of) {}
+  Copies(const Copies&) = delete;
+  ~Copies() {
+    if (first_) [[unlikely]]
+      end();
   }
-  Blocks(const Blocks&) = delete;
-  ~Blocks() {
-    if (is_described_) [[unlikely]]
-      PMPI_Type_free(&datatype_);
+  /// A buffer that is only read.
+  const void* in(const CFI_cdesc_t* buffer) noexcept {
+    return is_contiguous(*buffer) ? fortran::address(buffer->base_addr) : copy(*buffer, false);
   }
-  /// False where the blocks lie differently from each other, or the datatype has gaps.
-  bool is_possible() const noexcept { return is_possible_; }
-  void* address() const noexcept { return address_; }
-  std::int64_t count() const noexcept { return count_; }
-  MPI_Datatype datatype() const noexcept { return datatype_; }
+  void* out(const CFI_cdesc_t* buffer) noexcept {
+    return is_contiguous(*buffer) ? fortran::address(buffer->base_addr) : copy(*buffer, true);
+  }
 
  private:
-  [[gnu::noinline]] void describe(const CFI_cdesc_t& buffer, const MPI_Fint* datatype) noexcept;
+  [[gnu::noinline]] void* copy(const CFI_cdesc_t& buffer, bool is_written) noexcept;
+  [[gnu::noinline]] void end() noexcept;
 
-  void* address_;
-  std::int64_t count_;
-  MPI_Datatype datatype_;
-  bool is_described_ = false, is_possible_ = true;
+  Fint* const request_ = nullptr;
+  const Of of_ = Of::call;
+  struct Copy* first_ = nullptr;
 };
 
-/// A buffer of any layout for a call that is over when it returns: a copy where it is not contiguous.
-class Copied {
- public:
-  enum class Direction { in, out };
-  Copied(const CFI_cdesc_t* buffer, Direction direction) noexcept : address_(buffer->base_addr) {
-    if (!is_contiguous(*buffer)) [[unlikely]]
-      copy(*buffer, direction);
-  }
-  Copied(const Copied&) = delete;
-  ~Copied() {
-    if (copy_) [[unlikely]]
-      copy_back();
-  }
-  void* address() const noexcept { return fortran::address(address_); }
-
- private:
-  [[gnu::noinline]] void copy(const CFI_cdesc_t& buffer, Direction direction) noexcept;
-  [[gnu::noinline]] void copy_back() noexcept;
-
-  void* address_;
-  char* copy_ = nullptr;
-  const CFI_cdesc_t* changed_ = nullptr;  // the buffer, unless it is only read
-};
-
-/// Tells the error handler of the communicator that a call cannot take a buffer which is not contiguous, and
-/// gives the error.
-[[gnu::cold]] int refuse_subarray(const MPI_Fint* comm, const char* call) noexcept;
+/// Before a call that starts persistent requests or says that a partition is ready: data may have changed.
+void refresh_copies_of(const Fint* requests, std::int64_t count) noexcept;
+inline void refresh_copies(const Fint* requests, std::int64_t count) noexcept {
+  if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
+    refresh_copies_of(requests, count);
+}
+/// After MPI_PARRIVED: partitions that have arrived may be read.
+void show_copies_of(const Fint* request) noexcept;
+inline void show_copies(const Fint* request) noexcept {
+  if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
+    show_copies_of(request);
+}
 
 }  // namespace dunlin::fortran

@@ -7,314 +7,308 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_neighbor_allgather_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_allgather(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_neighbor_allgather_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_allgather(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_allgather_ = pmpi_neighbor_allgather_
-extern "C" void pmpi_neighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_neighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Neighbor_allgather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype),
+  Copies copies;
+  answer(ierror, MPI_Neighbor_allgather(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_allgather_f08ts_ = pmpi_neighbor_allgather_f08ts_
 extern "C" void pmpi_neighbor_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Neighbor_allgather_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype),
+      sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_allgather_c_f08ts_ = pmpi_neighbor_allgather_c_f08ts_
 
-extern "C" void pmpi_neighbor_allgather_init_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_allgather_init(fortran::address(sendbuf), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_neighbor_allgather_init_(const void* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm,
+    const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_allgather_init(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_allgather_init_ = pmpi_neighbor_allgather_init_
-extern "C" void pmpi_neighbor_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_neighbor_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgather_init"));
-  answer(ierror, MPI_Neighbor_allgather_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Neighbor_allgather_init(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_allgather_init_f08ts_ = pmpi_neighbor_allgather_init_f08ts_
 extern "C" void pmpi_neighbor_allgather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgather_init"));
+  Copies copies(request, Copies::Of::persistent_request);
   answer(ierror, MPI_Neighbor_allgather_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_allgather_init_c_f08ts_ = pmpi_neighbor_allgather_init_c_f08ts_
 
-extern "C" void pmpi_neighbor_allgatherv_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_allgatherv(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_neighbor_allgatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_allgatherv(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(displs,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_allgatherv_ = pmpi_neighbor_allgatherv_
-extern "C" void pmpi_neighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_neighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
+    const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Neighbor_allgatherv(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_copy.address(), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
-      to_c<MPI_Comm>(comm)));
+  Copies copies;
+  answer(ierror, MPI_Neighbor_allgatherv(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(displs,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_allgatherv_f08ts_ = pmpi_neighbor_allgatherv_f08ts_
 extern "C" void pmpi_neighbor_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
+  Copies copies;
   answer(ierror, MPI_Neighbor_allgatherv_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_copy.address(), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
+      sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_allgatherv_c_f08ts_ = pmpi_neighbor_allgatherv_c_f08ts_
 
-extern "C" void pmpi_neighbor_allgatherv_init_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_allgatherv_init(fortran::address(sendbuf), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_neighbor_allgatherv_init_(const void* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_allgatherv_init(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(displs,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_allgatherv_init_ = pmpi_neighbor_allgatherv_init_
-extern "C" void pmpi_neighbor_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_neighbor_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
+    const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgatherv_init"));
-  answer(ierror, MPI_Neighbor_allgatherv_init(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Neighbor_allgatherv_init(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(displs,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_allgatherv_init_f08ts_ = pmpi_neighbor_allgatherv_init_f08ts_
 extern "C" void pmpi_neighbor_allgatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_allgatherv_init"));
+  Copies copies(request, Copies::Of::persistent_request);
   answer(ierror, MPI_Neighbor_allgatherv_init_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_allgatherv_init_c_f08ts_ = pmpi_neighbor_allgatherv_init_c_f08ts_
 
-extern "C" void pmpi_neighbor_alltoall_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_alltoall(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_neighbor_alltoall_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_alltoall(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoall_ = pmpi_neighbor_alltoall_
-extern "C" void pmpi_neighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Neighbor_alltoall(sendbuf_copy.address(), *sendcount, to_c<MPI_Datatype>(sendtype),
-      recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_neighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Neighbor_alltoall(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoall_f08ts_ = pmpi_neighbor_alltoall_f08ts_
 extern "C" void pmpi_neighbor_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Neighbor_alltoall_c(sendbuf_copy.address(), *sendcount, to_c<MPI_Datatype>(sendtype),
-      recvbuf_copy.address(), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Neighbor_alltoall_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoall_c_f08ts_ = pmpi_neighbor_alltoall_c_f08ts_
 
-extern "C" void pmpi_neighbor_alltoall_init_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_alltoall_init(fortran::address(sendbuf), *sendcount,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_neighbor_alltoall_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, const Fint* info,
+    Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_alltoall_init(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoall_init_ = pmpi_neighbor_alltoall_init_
-extern "C" void pmpi_neighbor_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_alltoall_init"));
-  answer(ierror, MPI_Neighbor_alltoall_init(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
-      sendbuf_blocks.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_neighbor_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Neighbor_alltoall_init(copies.in(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoall_init_f08ts_ = pmpi_neighbor_alltoall_init_f08ts_
 extern "C" void pmpi_neighbor_alltoall_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_alltoall_init"));
-  answer(ierror, MPI_Neighbor_alltoall_init_c(sendbuf_blocks.address(), sendbuf_blocks.count(),
-      sendbuf_blocks.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Neighbor_alltoall_init_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoall_init_c_f08ts_ = pmpi_neighbor_alltoall_init_c_f08ts_
 
-extern "C" void pmpi_neighbor_alltoallv_(const void* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_alltoallv(fortran::address(sendbuf), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_neighbor_alltoallv_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
+    const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_alltoallv(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), Integers(sdispls, [&] { return neighbor_blocks_sent(comm);
+      }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(rdispls,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoallv_ = pmpi_neighbor_alltoallv_
-extern "C" void pmpi_neighbor_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Neighbor_alltoallv(sendbuf_copy.address(), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), recvbuf_copy.address(), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype),
-      to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_neighbor_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const Fint* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Neighbor_alltoallv(copies.in(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), Integers(sdispls, [&] { return neighbor_blocks_sent(comm);
+      }), to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(rdispls,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoallv_f08ts_ = pmpi_neighbor_alltoallv_f08ts_
 extern "C" void pmpi_neighbor_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Neighbor_alltoallv_c(sendbuf_copy.address(), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), recvbuf_copy.address(), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype),
+    const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Neighbor_alltoallv_c(copies.in(sendbuf), sendcounts, sdispls,
+      to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoallv_c_f08ts_ = pmpi_neighbor_alltoallv_c_f08ts_
 
-extern "C" void pmpi_neighbor_alltoallv_init_(const void* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_alltoallv_init(fortran::address(sendbuf), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_neighbor_alltoallv_init_(const void* sendbuf, const Fint* sendcounts,
+    const Fint* sdispls, const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls,
+    const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_alltoallv_init(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), Integers(sdispls, [&] { return neighbor_blocks_sent(comm);
+      }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(rdispls,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoallv_init_ = pmpi_neighbor_alltoallv_init_
-extern "C" void pmpi_neighbor_alltoallv_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_alltoallv_init"));
-  answer(ierror, MPI_Neighbor_alltoallv_init(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_neighbor_alltoallv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const Fint* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Neighbor_alltoallv_init(copies.in(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), Integers(sdispls, [&] { return neighbor_blocks_sent(comm);
+      }), to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(rdispls,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoallv_init_f08ts_ = pmpi_neighbor_alltoallv_init_f08ts_
 extern "C" void pmpi_neighbor_alltoallv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_alltoallv_init"));
-  answer(ierror, MPI_Neighbor_alltoallv_init_c(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+    const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Neighbor_alltoallv_init_c(copies.in(sendbuf), sendcounts, sdispls,
+      to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoallv_init_c_f08ts_ = pmpi_neighbor_alltoallv_init_c_f08ts_
 
-extern "C" void pmpi_neighbor_alltoallw_(const void* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_alltoallw(fortran::address(sendbuf), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), fortran::address(recvbuf), recvcounts,
-      rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_neighbor_alltoallw_(const void* sendbuf, const Fint* sendcounts, const MPI_Aint* sdispls,
+    const Fint* sendtypes, void* recvbuf, const Fint* recvcounts, const MPI_Aint* rdispls,
+    const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_alltoallw(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), sdispls, Handles<MPI_Datatype>(sendtypes,
+      neighbor_blocks_sent(comm)), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
+      neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoallw_ = pmpi_neighbor_alltoallw_
-extern "C" void pmpi_neighbor_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Neighbor_alltoallw(sendbuf_copy.address(), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), recvbuf_copy.address(), recvcounts,
-      rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
+extern "C" void pmpi_neighbor_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Neighbor_alltoallw(copies.in(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), sdispls, Handles<MPI_Datatype>(sendtypes,
+      neighbor_blocks_sent(comm)), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
+      neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoallw_f08ts_ = pmpi_neighbor_alltoallw_f08ts_
 extern "C" void pmpi_neighbor_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    MPI_Fint* ierror) noexcept {
-  const Copied sendbuf_copy(sendbuf, Copied::Direction::in);
-  const Copied recvbuf_copy(recvbuf, Copied::Direction::out);
-  answer(ierror, MPI_Neighbor_alltoallw_c(sendbuf_copy.address(), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), recvbuf_copy.address(), recvcounts,
-      rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
+  Copies copies;
+  answer(ierror, MPI_Neighbor_alltoallw_c(copies.in(sendbuf), sendcounts, sdispls,
+      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), copies.out(recvbuf), recvcounts, rdispls,
+      Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
 }
 #pragma weak mpi_neighbor_alltoallw_c_f08ts_ = pmpi_neighbor_alltoallw_c_f08ts_
 
-extern "C" void pmpi_neighbor_alltoallw_init_(const void* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm, const MPI_Fint* info,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Neighbor_alltoallw_init(fortran::address(sendbuf), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), fortran::address(recvbuf), recvcounts,
-      rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm),
-      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_neighbor_alltoallw_init_(const void* sendbuf, const Fint* sendcounts,
+    const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const Fint* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Neighbor_alltoallw_init(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), sdispls, Handles<MPI_Datatype>(sendtypes,
+      neighbor_blocks_sent(comm)), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
+      neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoallw_init_ = pmpi_neighbor_alltoallw_init_
-extern "C" void pmpi_neighbor_alltoallw_init_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_alltoallw_init"));
-  answer(ierror, MPI_Neighbor_alltoallw_init(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), fortran::address(recvbuf->base_addr),
-      recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+extern "C" void pmpi_neighbor_alltoallw_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Neighbor_alltoallw_init(copies.in(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), sdispls, Handles<MPI_Datatype>(sendtypes,
+      neighbor_blocks_sent(comm)), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
+      neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoallw_init_f08ts_ = pmpi_neighbor_alltoallw_init_f08ts_
 extern "C" void pmpi_neighbor_alltoallw_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    const MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Neighbor_alltoallw_init"));
-  answer(ierror, MPI_Neighbor_alltoallw_init_c(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), fortran::address(recvbuf->base_addr),
-      recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)),
-      to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
+    Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::persistent_request);
+  answer(ierror, MPI_Neighbor_alltoallw_init_c(copies.in(sendbuf), sendcounts, sdispls,
+      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), copies.out(recvbuf), recvcounts, rdispls,
+      Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm),
+      to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_neighbor_alltoallw_init_c_f08ts_ = pmpi_neighbor_alltoallw_init_c_f08ts_

@@ -7,166 +7,156 @@
 using namespace dunlin;
 using namespace dunlin::fortran;
 
-extern "C" void pmpi_ineighbor_allgather_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ineighbor_allgather(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_ineighbor_allgather_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Ineighbor_allgather(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_allgather_ = pmpi_ineighbor_allgather_
-extern "C" void pmpi_ineighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ineighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgather"));
-  answer(ierror, MPI_Ineighbor_allgather(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ineighbor_allgather(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_allgather_f08ts_ = pmpi_ineighbor_allgather_f08ts_
 extern "C" void pmpi_ineighbor_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgather"));
+  Copies copies(request, Copies::Of::request);
   answer(ierror, MPI_Ineighbor_allgather_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
+      sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_allgather_c_f08ts_ = pmpi_ineighbor_allgather_c_f08ts_
 
-extern "C" void pmpi_ineighbor_allgatherv_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ineighbor_allgatherv(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+extern "C" void pmpi_ineighbor_allgatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
+    Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ineighbor_allgatherv(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(displs,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_allgatherv_ = pmpi_ineighbor_allgatherv_
-extern "C" void pmpi_ineighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts, const MPI_Fint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+extern "C" void pmpi_ineighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
+    const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgatherv"));
-  answer(ierror, MPI_Ineighbor_allgatherv(sendbuf_message.address(), int(sendbuf_message.count()),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ineighbor_allgatherv(sendbuf_message.address(), narrow(sendbuf_message.count()),
+      sendbuf_message.datatype(), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(displs,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_allgatherv_f08ts_ = pmpi_ineighbor_allgatherv_f08ts_
 extern "C" void pmpi_ineighbor_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+    const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message sendbuf_message(sendbuf, *sendcount, sendtype);
-  if (!is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_allgatherv"));
+  Copies copies(request, Copies::Of::request);
   answer(ierror, MPI_Ineighbor_allgatherv_c(sendbuf_message.address(), sendbuf_message.count(),
-      sendbuf_message.datatype(), fortran::address(recvbuf->base_addr), recvcounts, displs,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+      sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_allgatherv_c_f08ts_ = pmpi_ineighbor_allgatherv_c_f08ts_
 
-extern "C" void pmpi_ineighbor_alltoall_(const void* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ineighbor_alltoall(fortran::address(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
-      fortran::address(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_ineighbor_alltoall_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
+    void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* request,
+    Fint* ierror) noexcept {
+  answer(ierror, MPI_Ineighbor_alltoall(fortran::address(sendbuf), narrow(*sendcount),
+      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
+      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoall_ = pmpi_ineighbor_alltoall_
-extern "C" void pmpi_ineighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-    const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_alltoall"));
-  answer(ierror, MPI_Ineighbor_alltoall(sendbuf_blocks.address(), int(sendbuf_blocks.count()),
-      sendbuf_blocks.datatype(), recvbuf_blocks.address(), int(recvbuf_blocks.count()),
-      recvbuf_blocks.datatype(), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ineighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ineighbor_alltoall(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoall_f08ts_ = pmpi_ineighbor_alltoall_f08ts_
 extern "C" void pmpi_ineighbor_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
-    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
-    const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  const Blocks sendbuf_blocks(sendbuf, *sendcount, sendtype);
-  const Blocks recvbuf_blocks(recvbuf, *recvcount, recvtype);
-  if (!sendbuf_blocks.is_possible() || !recvbuf_blocks.is_possible()) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_alltoall"));
-  answer(ierror, MPI_Ineighbor_alltoall_c(sendbuf_blocks.address(), sendbuf_blocks.count(),
-      sendbuf_blocks.datatype(), recvbuf_blocks.address(), recvbuf_blocks.count(), recvbuf_blocks.datatype(),
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+    const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ineighbor_alltoall_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
+      copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoall_c_f08ts_ = pmpi_ineighbor_alltoall_c_f08ts_
 
-extern "C" void pmpi_ineighbor_alltoallv_(const void* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ineighbor_alltoallv(fortran::address(sendbuf), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ineighbor_alltoallv_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
+    const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
+    const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ineighbor_alltoallv(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), Integers(sdispls, [&] { return neighbor_blocks_sent(comm);
+      }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(rdispls,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoallv_ = pmpi_ineighbor_alltoallv_
-extern "C" void pmpi_ineighbor_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Fint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Fint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_alltoallv"));
-  answer(ierror, MPI_Ineighbor_alltoallv(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ineighbor_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const Fint* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ineighbor_alltoallv(copies.in(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), Integers(sdispls, [&] { return neighbor_blocks_sent(comm);
+      }), to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), Integers(rdispls,
+      [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoallv_f08ts_ = pmpi_ineighbor_alltoallv_f08ts_
 extern "C" void pmpi_ineighbor_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtype, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_alltoallv"));
-  answer(ierror, MPI_Ineighbor_alltoallv_c(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf->base_addr), recvcounts, rdispls,
-      to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+    const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ineighbor_alltoallv_c(copies.in(sendbuf), sendcounts, sdispls,
+      to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype),
+      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoallv_c_f08ts_ = pmpi_ineighbor_alltoallv_c_f08ts_
 
-extern "C" void pmpi_ineighbor_alltoallw_(const void* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, void* recvbuf, const MPI_Fint* recvcounts,
-    const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm, MPI_Fint* request,
-    MPI_Fint* ierror) noexcept {
-  answer(ierror, MPI_Ineighbor_alltoallw(fortran::address(sendbuf), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), fortran::address(recvbuf), recvcounts,
-      rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm),
-      Made<MPI_Request>(request)));
+extern "C" void pmpi_ineighbor_alltoallw_(const void* sendbuf, const Fint* sendcounts,
+    const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const Fint* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  answer(ierror, MPI_Ineighbor_alltoallw(fortran::address(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), sdispls, Handles<MPI_Datatype>(sendtypes,
+      neighbor_blocks_sent(comm)), fortran::address(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
+      neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoallw_ = pmpi_ineighbor_alltoallw_
-extern "C" void pmpi_ineighbor_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Fint* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_alltoallw"));
-  answer(ierror, MPI_Ineighbor_alltoallw(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), fortran::address(recvbuf->base_addr),
-      recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)),
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+extern "C" void pmpi_ineighbor_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ineighbor_alltoallw(copies.in(sendbuf), Integers(sendcounts,
+      [&] { return neighbor_blocks_sent(comm); }), sdispls, Handles<MPI_Datatype>(sendtypes,
+      neighbor_blocks_sent(comm)), copies.out(recvbuf), Integers(recvcounts,
+      [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
+      neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoallw_f08ts_ = pmpi_ineighbor_alltoallw_f08ts_
 extern "C" void pmpi_ineighbor_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
-    const MPI_Aint* sdispls, const MPI_Fint* sendtypes, const CFI_cdesc_t* recvbuf,
-    const MPI_Count* recvcounts, const MPI_Aint* rdispls, const MPI_Fint* recvtypes, const MPI_Fint* comm,
-    MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  if (!is_contiguous(*sendbuf) || !is_contiguous(*recvbuf)) [[unlikely]]
-    return answer(ierror, refuse_subarray(comm, "MPI_Ineighbor_alltoallw"));
-  answer(ierror, MPI_Ineighbor_alltoallw_c(fortran::address(sendbuf->base_addr), sendcounts, sdispls,
-      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), fortran::address(recvbuf->base_addr),
-      recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)),
-      to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
+    const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
+    const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
+  Copies copies(request, Copies::Of::request);
+  answer(ierror, MPI_Ineighbor_alltoallw_c(copies.in(sendbuf), sendcounts, sdispls,
+      Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), copies.out(recvbuf), recvcounts, rdispls,
+      Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm),
+      Made<MPI_Request>(request)));
 }
 #pragma weak mpi_ineighbor_alltoallw_c_f08ts_ = pmpi_ineighbor_alltoallw_c_f08ts_

@@ -332,13 +332,9 @@ module mpi
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     end subroutine
   end interface MPI_Sizeof
+  procedure(MPI_Sizeof_f08ts), bind(C, name="pmpi_sizeof_f08ts_") :: PMPI_Sizeof_f08ts
   interface PMPI_Sizeof
-    subroutine PMPI_Sizeof_f08ts(x, size, ierror) bind(C, name="pmpi_sizeof_f08ts_")
-      import
-      TYPE(*), DIMENSION(..) :: x
-      INTEGER, INTENT(OUT) :: size
-      INTEGER, OPTIONAL, INTENT(OUT) :: ierror
-    end subroutine
+    procedure PMPI_Sizeof_f08ts
   end interface PMPI_Sizeof
 
   include "mpi/abi.inc"

@@ -644,6 +644,7 @@ module mpi_f08
   include "mpi_f08/topologies.inc"
   include "mpi_f08/topologies_neighborhood.inc"
   include "mpi_f08/topologies_neighborhood_nonblocking.inc"
+  include "large_counts.inc"
 contains
 
   elemental logical function comm_equal(left, right)

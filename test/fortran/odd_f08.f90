@@ -1,0 +1,215 @@
+! Arguments that are odd but right, and wrong ones that are answered: nothing to send, nothing to wait for, blank and
+! cut texts, huge counts, null handles, negative numbers.
+! ranks: 1 2
+program odd_f08
+  use mpi_f08
+  use check
+  use, intrinsic :: iso_c_binding
+  implicit none
+  integer :: rank, size
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, size)
+  call nothing()
+  call texts()
+  call wrong_arguments()
+  if (kind(rank) == 4) call large_counts()
+  call kinds()
+  call MPI_Finalize()
+contains
+
+  subroutine nothing()
+    real(8) :: none(0), matrix(4, 4), one
+    type(MPI_Request) :: requests(2), no_requests(0)
+    type(MPI_Status) :: status
+    integer :: index, done, indices(1), count
+    logical :: flag
+    matrix = rank
+    call MPI_Isend(none, 0, MPI_REAL8, rank, 1, MPI_COMM_WORLD, requests(1))
+    call MPI_Recv(none, 0, MPI_REAL8, rank, 1, MPI_COMM_WORLD, status)
+    call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+    call MPI_Get_count(status, MPI_REAL8, count)
+    call want(count == 0, "an array without elements")
+    ! Parts without elements, of arrays and of parts.
+    call MPI_Isend(matrix(1:0, :), 0, MPI_REAL8, rank, 2, MPI_COMM_WORLD, requests(1))
+    call MPI_Irecv(matrix(4:1:2, 1:4:2), 0, MPI_REAL8, rank, 2, MPI_COMM_WORLD, requests(2))
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+    call MPI_Iallreduce(matrix(1:4:2, 1:0), matrix(2:1:3, :), 0, MPI_REAL8, MPI_SUM, MPI_COMM_WORLD, requests(1))
+    call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+    call MPI_Allreduce(matrix(1:4:3, :), matrix(2:3, :), 0, MPI_REAL8, MPI_SUM, MPI_COMM_WORLD)
+    call want(all(matrix == rank), "no elements are written")
+    ! One element of an array, and one that is more than a datatype.
+    one = -1
+    call MPI_Sendrecv(matrix(2, 2), 1, MPI_REAL8, rank, 3, one, 8, MPI_BYTE, rank, 3, MPI_COMM_WORLD, status)
+    call want(one == rank, "one element")
+    call MPI_Waitall(0, no_requests, MPI_STATUSES_IGNORE)
+    call MPI_Testall(0, no_requests, flag, MPI_STATUSES_IGNORE)
+    call want(flag, "MPI_Testall of no requests")
+    call MPI_Waitany(0, no_requests, index, MPI_STATUS_IGNORE)
+    call want(index == MPI_UNDEFINED, "MPI_Waitany of no requests")
+    call MPI_Waitsome(0, no_requests, done, indices, MPI_STATUSES_IGNORE)
+    call want(done == MPI_UNDEFINED, "MPI_Waitsome of no requests")
+    requests = MPI_REQUEST_NULL
+    call MPI_Wait(requests(1), status)
+    call want(status%MPI_SOURCE == MPI_ANY_SOURCE .and. status%MPI_ERROR == MPI_SUCCESS, "an empty status")
+    call MPI_Send(one, 1, MPI_REAL8, MPI_PROC_NULL, 0, MPI_COMM_WORLD)
+    call MPI_Recv(one, 1, MPI_REAL8, MPI_PROC_NULL, 0, MPI_COMM_WORLD, status)
+    call want(status%MPI_SOURCE == MPI_PROC_NULL .and. one == rank, "a receive from nobody")
+  end subroutine
+
+  subroutine texts()
+    character(len=MPI_MAX_OBJECT_NAME) :: name
+    character(len=4) :: value
+    character(len=0) :: empty
+    integer :: length, error
+    logical :: flag
+    type(MPI_Info) :: info
+    type(MPI_Comm) :: comm
+    call MPI_Comm_dup(MPI_COMM_SELF, comm)
+    call MPI_Comm_set_name(comm, "    ")
+    call MPI_Comm_get_name(comm, name, length)
+    call want(length == 0 .and. name == " ", "a blank name")
+    call MPI_Comm_set_name(comm, empty)
+    call MPI_Comm_set_name(comm, repeat("x", 1000), error)
+    call MPI_Comm_get_name(comm, name, length)
+    call want(length == MPI_MAX_OBJECT_NAME .and. name == repeat("x", MPI_MAX_OBJECT_NAME), "a long name is cut")
+    call MPI_Comm_free(comm)
+    call MPI_Info_create(info)
+    call MPI_Info_set(info, "key", "       ")
+    length = huge(length)
+    call MPI_Info_get_string(info, "key", length, value, flag)
+    call want(flag .and. length == 0 .and. value == " ", "a blank value, and room without end")
+    call MPI_Info_set(info, "key", "abcdef")
+    length = 2
+    call MPI_Info_get_string(info, "key", length, value, flag)
+    call want(flag .and. length == 6 .and. value == "ab", "the first letters of a value")
+    call MPI_Info_free(info)
+  end subroutine
+
+  subroutine wrong_arguments()
+    real(8) :: a(8)
+    integer :: error, i
+    type(MPI_Comm) :: comm
+    type(MPI_Errhandler) :: before
+    integer, parameter :: no_handles(3) = [100000000, -7, huge(1)]
+    call MPI_Comm_get_errhandler(MPI_COMM_WORLD, before)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    a = 0
+    call MPI_Send(a, -1, MPI_REAL8, rank, 0, MPI_COMM_WORLD, error)
+    call want_class(error, MPI_ERR_COUNT, "a negative count")
+    call MPI_Send(a(1:8:2), -1, MPI_REAL8, rank, 0, MPI_COMM_WORLD, error)
+    call want_class(error, MPI_ERR_COUNT, "a negative count of a part")
+    call MPI_Send(a, 1, MPI_REAL8, rank, -3, MPI_COMM_WORLD, error)
+    call want_class(error, MPI_ERR_TAG, "a negative tag")
+    call MPI_Send(a, 1, MPI_DATATYPE_NULL, rank, 0, MPI_COMM_WORLD, error)
+    call want_class(error, MPI_ERR_TYPE, "no datatype")
+    call MPI_Send(a(1:8:2), 1, MPI_DATATYPE_NULL, rank, 0, MPI_COMM_WORLD, error)
+    call want_class(error, MPI_ERR_TYPE, "no datatype of a part")
+    call MPI_Send(a, 1, MPI_REAL8, rank, 0, MPI_COMM_NULL, error)
+    call want_class(error, MPI_ERR_COMM, "no communicator")
+    do i = 1, size_of(no_handles)
+      comm%MPI_VAL = no_handles(i)
+      call MPI_Send(a, 1, MPI_REAL8, rank, 0, comm, error)
+      call want_class(error, MPI_ERR_COMM, "an integer that is no handle")
+    end do
+    if (kind(error) == 8) then                       ! a count that no int of C can hold
+      call MPI_Send(a, huge(error), MPI_REAL8, rank, 0, MPI_COMM_WORLD, error)
+      call want_class(error, MPI_ERR_COUNT, "a count above that of C")
+    end if
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, before)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, before)
+  end subroutine
+
+  pure integer function size_of(array)
+    integer, intent(in) :: array(:)
+    size_of = ubound(array, 1)
+  end function
+
+  subroutine want_class(error, class, what)
+    integer, intent(in) :: error, class
+    character(len=*), intent(in) :: what
+    integer :: found
+    call MPI_Error_class(error, found)
+    call want(found == class, what)
+  end subroutine
+
+  ! More than 4 GiB by one count, in memory that is touched at both ends only: a datatype with a hole.
+  subroutine large_counts()
+    integer(kind=MPI_COUNT_KIND), parameter :: bytes = 5 * 2_MPI_COUNT_KIND**30
+    integer(kind=MPI_COUNT_KIND) :: count
+    type(c_ptr) :: memory(2)
+    integer(1), pointer :: sent(:), received(:)
+    type(MPI_Request) :: request
+    type(MPI_Status) :: status
+    integer :: i
+    type(MPI_Datatype) :: ends
+    call MPI_Type_create_hindexed_block(2_MPI_COUNT_KIND, 1_MPI_COUNT_KIND, [0_MPI_COUNT_KIND, bytes - 1], MPI_BYTE, ends)
+    call MPI_Type_commit(ends)
+    call MPI_Type_get_extent(ends, count, count)
+    call want(count == bytes, "an extent above 4 GiB")
+    do i = 1, 2
+      memory(i) = reserve(bytes)
+      if (.not. c_associated(memory(i))) return      ! no address space: nothing to see
+    end do
+    call c_f_pointer(memory(1), sent, [bytes])
+    call c_f_pointer(memory(2), received, [bytes])
+    sent(1) = 3
+    sent(bytes) = 5
+    call MPI_Irecv(received, 1_MPI_COUNT_KIND, ends, rank, 1, MPI_COMM_WORLD, request)
+    call MPI_Send(sent, 1_MPI_COUNT_KIND, ends, rank, 1, MPI_COMM_WORLD)
+    call MPI_Wait(request, status)
+    call want(received(1) == 3 .and. received(bytes) == 5, "the ends of 5 GiB")
+    call MPI_Type_free(ends)
+    call MPI_Status_set_elements(status, MPI_BYTE, bytes)
+    call MPI_Get_elements(status, MPI_BYTE, count)
+    call want(count == bytes, "a count above 4 GiB in a status")
+    call MPI_Get_count(status, MPI_BYTE, i)
+    call want(i == MPI_UNDEFINED, "a count that no INTEGER holds")
+    do i = 1, 2
+      call release(memory(i))
+    end do
+  end subroutine
+
+  type(c_ptr) function reserve(bytes)
+    integer(kind=MPI_COUNT_KIND), intent(in) :: bytes
+    interface
+      type(c_ptr) function malloc(bytes) bind(C)
+        import
+        integer(c_size_t), value :: bytes
+      end function
+    end interface
+    reserve = malloc(bytes)
+  end function
+
+  subroutine release(memory)
+    type(c_ptr), intent(in) :: memory
+    interface
+      subroutine free(memory) bind(C)
+        import
+        type(c_ptr), value :: memory
+      end subroutine
+    end interface
+    call free(memory)
+  end subroutine
+
+  subroutine kinds()
+    integer :: bytes
+    integer(2) :: short
+    complex(8) :: number
+    logical :: flag
+    type(MPI_Datatype) :: type
+    call MPI_Sizeof(short, bytes)
+    call want(bytes == 2, "MPI_Sizeof of an INTEGER*2")
+    call MPI_Sizeof(number, bytes)
+    call want(bytes == 16, "MPI_Sizeof of a COMPLEX*16")
+    call MPI_Type_match_size(MPI_TYPECLASS_INTEGER, 8, type)
+    call want(type == MPI_INTEGER8, "MPI_Type_match_size")
+    call MPI_Type_size(MPI_INTEGER, bytes)
+    call want(bytes == kind(bytes), "MPI_INTEGER")
+    call MPI_Type_size(MPI_LOGICAL, bytes)
+    call want(bytes == kind(flag), "MPI_LOGICAL")
+    call MPI_Type_size(MPI_2INTEGER, bytes)
+    call want(bytes == merge(8, MPI_UNDEFINED, kind(bytes) == 4), "MPI_2INTEGER")
+  end subroutine
+end program
