@@ -220,15 +220,15 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
   if (has_threads) leave(me);
 }
 
-/// Sleeps until a peer or another thread wakes us or the time is over.  Only one transport's peers can wake
-/// us: where others have news, too, we look at them soon (docs/decisions/0012).
+/// Sleeps until a peer or another thread wakes us or the time is over.  We sleep in one transport: another
+/// one that has news ends that sleep, or we look at it soon (docs/decisions/0012).
 void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept {
   transport::Transport* place = nullptr;
   for (transport::Transport* each : transports_) {
-    if (each->must_be_polled() || (each->can_sleep() && place))
-      timeout_ns = std::min(timeout_ns, nap_us.get() * 1000);
+    const bool wakes =
+        place ? each->announce_sleep_in(*place) : (each->announce_sleep(), !each->must_be_polled());
+    if (!wakes) timeout_ns = std::min(timeout_ns, nap_us.get() * 1000);
     if (each->can_sleep() && !place) place = each;
-    each->announce_sleep();
   }
   // Nothing but the clock wakes for parked work then.
   if (!place && parked_) timeout_ns = std::min(timeout_ns, nap_us.get() * 1000);

@@ -15,7 +15,7 @@ enum class Way : std::uint8_t {
   channel,      // whole, with its envelope
   to_self,      // offered to oneself, copied once at the match
   shared_copy,  // offered; the side that maps the other's buffer copies, or both do (shared_copy.hpp)
-  remote_read,  // offered; the kernel copies at the receiver's request (CMA, KNEM)
+  remote_read,  // offered; the kernel (CMA, KNEM) or the network (RDMA) copies at the receiver's request
   pieces,       // offered; through the channel when the receiver asks
 };
 
@@ -26,7 +26,7 @@ struct Facts {
   bool is_to_self = false;
   bool must_be_offered = false;   // the receiver holds too much, or is the one who chooses
   bool maps = false;              // plain loads and stores reach one of the two buffers
-  bool reads = false;             // the kernel reads the sender's buffer
+  bool reads = false;             // the kernel reads the sender's buffer, or a network moves it
   bool is_kernel_slower = false;  // than two copies through the channel, between these two ranks
 };
 

@@ -16,6 +16,8 @@ void Messaging::control_arrived(Peer& peer, const transport::Envelope& envelope,
       return rendezvous.done(*send);
     case ControlKind::want_data:
       return rendezvous.data_wanted(*send, control);
+    case ControlKind::write_here:
+      return rendezvous.write_wanted(*send, control);
     case ControlKind::chunk:
       return rendezvous.chunk_arrived(peer, control, envelope, payload);
     case ControlKind::hold:

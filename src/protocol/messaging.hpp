@@ -60,6 +60,9 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
       return control_arrived(peers.of(peer), envelope, payload);
     message_arrived(peer, envelope, payload);
   }
+  void moved(transport::Moved what, std::uint64_t token, bool is_ok) noexcept override {
+    rendezvous.moved(what, token, is_ok);
+  }
   bool try_arrive_short(std::uint64_t context, std::uint64_t source_and_tag, const std::byte* payload,
                         std::size_t bytes) noexcept override {
     return short_message_arrived(context, source_and_tag, payload, bytes);

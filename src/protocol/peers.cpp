@@ -79,6 +79,7 @@ Peer& Peers::make(int index) noexcept {
         "no transport reaches rank %d from rank %d; are they on the same machine? (dunlin-info --transport)",
         index, me_);
   DUNLIN_ASSERT(peer->channel->bytes_max() >= sizeof(Control) + 8);
+  peer->remote = peer->channel->remote_access();
   peer->eager_bytes_max =
       std::min(eager_bytes.get(), std::int64_t(peer->channel->bytes_max() - sizeof(std::uint64_t)));
   peer->update_eager_bytes_max_now();

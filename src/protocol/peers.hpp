@@ -49,7 +49,13 @@ struct Peer {
   PeerLayouts layouts;                       // of its types that are not contiguous
   KernelTrial kernel;
   Distance distance;
+  transport::RemoteAccess* remote = nullptr;  // on another node: from buffer to buffer by the network
 
+  /// Whether the network takes it from buffer to buffer.
+  template <class Data>
+  bool can_move(const Data& data, std::size_t bytes) const noexcept {
+    return remote && data.is_contiguous() && bytes >= remote->bytes_min();
+  }
   bool must_wait() const noexcept { return !outgoing.is_empty() || is_held_back; }
   bool has_pending() const noexcept { return !outgoing.is_empty() || first_stream || owes_flow_control; }
   void update_eager_bytes_max_now() noexcept;

@@ -1,5 +1,7 @@
 #include "protocol/rendezvous.hpp"
 
+#include <memory>
+
 #include "base/assert.hpp"
 #include "datatype/cursor.hpp"
 #include "os/clock.hpp"
@@ -11,6 +13,18 @@ using transport::shm::TransferBuffer;
 
 /// The layout of a buffer, for peers; 0: contiguous, or it has none that they can read.
 std::uint64_t layout_of(const Datatype* type) noexcept { return type ? published_layout(*type) : 0; }
+
+/// What the network reads for a receive.
+struct NetworkRead {
+  ReceiveRequest& request;
+  Peer& peer;
+  std::uint64_t cookie;  // the sender's
+};
+
+template <class Thing>
+std::uint64_t token_of(const Thing& thing) noexcept {
+  return reinterpret_cast<std::uint64_t>(&thing);
+}
 
 }  // namespace
 
@@ -43,6 +57,14 @@ transport::Sent Rendezvous::try_offer(SendRequest& request, Way way) noexcept {
       way = Way::remote_read;  // all transfers are in use
     }
   }
+  if (peer.can_move(data, data.bytes)) {
+    transport::RemoteBuffer buffer;
+    const bool is_written = peer.remote->is_written();
+    if (!is_written) request.opened = peer.remote->try_open_for_reads(data.address, data.bytes, buffer);
+    offer.is_readable = is_written || request.opened != 0;
+    offer.address = buffer.address;
+    offer.handle = buffer.key;
+  }
   offer.way = std::uint64_t(way);
   request.envelope.kind = transport::MessageKind::rendezvous;
   request.envelope.bytes = sizeof offer;
@@ -59,6 +81,8 @@ transport::Sent Rendezvous::try_offer(SendRequest& request, Way way) noexcept {
 void Rendezvous::withdraw(SendRequest& request) noexcept {
   if (request.exposed) peer::unexpose(request.exposed);
   request.exposed = 0;
+  if (request.opened) request.peer->remote->close(request.opened);
+  request.opened = 0;
   if (request.copy) copies_.close(*request.copy);
   request.copy = nullptr;
 }
@@ -89,15 +113,13 @@ void Rendezvous::accept(ReceiveRequest& request, Peer& peer, const Offer& offer)
   facts.maps = memory && Way(offer.way) == Way::shared_copy;
   facts.reads = memory && Way(offer.way) != Way::pieces && offer.layout == 0 &&
                 request.data.is_contiguous() && memory->can_copy_anywhere();
+  facts.reads |= offer.is_readable && bytes == offer.bytes && peer.can_move(request.data, bytes);
   facts.is_kernel_slower = !peer::is_way_chosen() && peer.kernel.is_kernel_slower();
   if (choose(facts) == Way::shared_copy) {
     if (try_join(request, peer, offer, bytes)) return;
     facts.maps = false;
   }
-  if (choose(facts) == Way::remote_read && try_read(request, peer, offer, bytes)) {
-    peers_.send_control(peer, {.kind = ControlKind::done, .a = offer.cookie});
-    return request.finish();
-  }
+  if (choose(facts) == Way::remote_read && try_read(request, peer, offer, bytes)) return;
   if (facts.reads && !peer.kernel.is_over()) request.asked_ns = os::now_ns();
   ask_for_data(request, peer, offer.cookie);
 }
@@ -146,13 +168,59 @@ bool Rendezvous::advance_copies(bool has_receives) noexcept {
 /// times, on 2 VCPUs of an Intel Sapphire Rapids).
 bool Rendezvous::try_read(ReceiveRequest& request, Peer& peer, const Offer& offer,
                           std::size_t bytes) noexcept {
+  if (peer.remote) return try_move(request, peer, offer);
   const std::int64_t start_ns = peer.kernel.is_over() ? 0 : os::now_ns();
   const peer::Piece to{request.data.address, bytes};
   const peer::RemotePiece from{offer.address, bytes};
   const std::uint64_t cookie = Way(offer.way) == Way::remote_read ? offer.handle : 0;
   if (!peer.memory->try_read({&to, 1}, {&from, 1}, cookie)) return false;
   if (start_ns != 0) peer.kernel.took(true, bytes, os::now_ns() - start_ns);
+  peers_.send_control(peer, {.kind = ControlKind::done, .a = offer.cookie});
+  request.finish();
   return true;
+}
+
+/// The network copies: it reads for us, or writes for the sender into a buffer that we open.
+bool Rendezvous::try_move(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept {
+  std::byte* const to = request.data.address;
+  transport::RemoteBuffer buffer{offer.address, offer.handle};
+  if (!peer.remote->is_written()) {
+    auto* const read = new NetworkRead{request, peer, offer.cookie};
+    if (peer.remote->try_read(to, offer.bytes, buffer, token_of(*read))) return true;
+    delete read;
+    return false;
+  }
+  if (!peer.remote->try_open_for_write(to, offer.bytes, token_of(request), buffer)) return false;
+  peers_.send_control(peer, {.kind = ControlKind::write_here,
+                             .number = buffer.number,
+                             .a = offer.cookie,
+                             .b = buffer.address,
+                             .c = buffer.key});
+  return true;
+}
+
+void Rendezvous::write_wanted(SendRequest& request, const Control& control) noexcept {
+  DUNLIN_ASSERT(request.stage == SendRequest::Stage::offered);
+  request.stage = SendRequest::Stage::streaming;
+  const Source& data = request.data;
+  if (!request.peer->remote->try_write(data.address, data.bytes, {control.b, control.c, control.number},
+                                       token_of(request)))
+    request.go_nowhere();
+}
+
+void Rendezvous::moved(transport::Moved what, std::uint64_t token, bool is_ok) noexcept {
+  if (what == transport::Moved::written) {
+    auto& send = *reinterpret_cast<SendRequest*>(token);
+    return is_ok ? done(send) : send.go_nowhere();
+  }
+  const std::unique_ptr<NetworkRead> read(
+      what == transport::Moved::read ? reinterpret_cast<NetworkRead*>(token) : nullptr);
+  ReceiveRequest& request = read ? read->request : *reinterpret_cast<ReceiveRequest*>(token);
+  if (read && is_ok) peers_.send_control(read->peer, {.kind = ControlKind::done, .a = read->cookie});
+  if (!is_ok)
+    request.completion.error =
+        fail(Err::proc_aborted, "rank %d of the communicator is gone", request.completion.source);
+  request.finish();
 }
 
 void Rendezvous::ask_for_data(ReceiveRequest& request, Peer& peer, std::uint64_t cookie) noexcept {

@@ -2,7 +2,8 @@
 // other.
 //
 // The envelope carries an offer.  The matching receiver chooses how to take it (choose.hpp): both copy
-// (shared_copy.hpp), the kernel reads, or the sender is asked to send the data through the channel.
+// (shared_copy.hpp), the kernel reads, the network reads or writes, or the sender is asked to send the data
+// through the channel.
 // Called by sender.cpp and receiver.cpp, by arriving control messages, and by every round of the engine.
 // Thread safety: base/big_lock.hpp.
 #pragma once
@@ -28,6 +29,9 @@ class Rendezvous {
 
   void done(SendRequest& request) noexcept;
   void data_wanted(SendRequest& request, const Control& control) noexcept;
+  void write_wanted(SendRequest& request, const Control& control) noexcept;
+  /// The network has come to an end with what it was asked for.
+  void moved(transport::Moved what, std::uint64_t token, bool is_ok) noexcept;
   void chunk_arrived(Peer& peer, const Control& control, const transport::Envelope& envelope,
                      const transport::Payload& payload) noexcept;
   /// The receiver has forgotten the offer.
@@ -46,6 +50,7 @@ class Rendezvous {
   bool advance_copies(bool has_receives) noexcept;
   void withdraw(SendRequest& request) noexcept;
   bool try_join(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept;
+  bool try_move(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept;
   bool try_read(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept;
   void ask_for_data(ReceiveRequest& request, Peer& peer, std::uint64_t cookie) noexcept;
   std::byte* lines_of(int peer) const noexcept;

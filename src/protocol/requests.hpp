@@ -47,6 +47,7 @@ class SendRequest : public Request, public Outgoing {
   std::uint64_t receiver_cookie = 0;  // names the receive while streaming
   SendRequest* next_stream = nullptr;
   std::uint64_t exposed = 0;   // peer memory's cookie while offered
+  std::uint64_t opened = 0;    // the network's name of `data` while offered to its peer's reads
   SharedCopy* copy = nullptr;  // while offered: what both sides copy
 
   Err cancel() noexcept override;

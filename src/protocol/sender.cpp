@@ -41,7 +41,8 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
               .eager_bytes = std::size_t(peer.eager_bytes_max),
               .shared_bytes = std::size_t(shared_bytes.get()),
               .is_to_self = peer.index == peers_.me(),
-              .must_be_offered = peer.is_held_back};
+              .must_be_offered = peer.is_held_back,
+              .reads = peer.can_move(request.data, request.data.bytes)};
   if (facts.bytes >= facts.shared_bytes && peer.shm) {
     const peer::PeerMemory* const memory = peers_.memory_of(peer);
     const Datatype* const type = request.data.type;

@@ -13,10 +13,10 @@ namespace dunlin::protocol {
 
 /// Payload of a rendezvous envelope.
 struct Offer {
-  std::uint64_t cookie = 0;               // the sender's SendRequest
-  std::uint64_t bytes : 48 = 0;           // of the message, packed
-  std::uint64_t way : 4 = 0;              // Way
-  std::uint64_t is_readable : 1 = 0;      // shared copy: the receiver may map the sender's buffer
+  std::uint64_t cookie = 0;           // the sender's SendRequest
+  std::uint64_t bytes : 48 = 0;       // of the message, packed
+  std::uint64_t way : 4 = 0;          // Way
+  std::uint64_t is_readable : 1 = 0;  // the receiver may map the sender's buffer, or the network may move it
   std::uint64_t is_sender_owner : 1 = 0;  // shared copy: the sender copies what it can, the receiver helps
   std::uint64_t asks_for_lines : 1 = 0;   // the receiver is to write the lines that tell how far it is
   std::uint64_t chunking : 8 = 0;         // shared copy: see Chunks
@@ -29,21 +29,22 @@ struct Offer {
 };
 
 enum class ControlKind : std::uint32_t {
-  matched,    // a: sender's cookie.  The synchronous message has met its receive
-  done,       // a: sender's cookie.  The receiver has read all it wants
-  want_data,  // a: sender's cookie, b: receiver's cookie, c: bytes wanted.  Send it through the channel
-  chunk,      // a: receiver's cookie, b: offset in the packed message.  The data follows in the same payload
-  hold,       // offer instead of pushing: too much of yours is unexpected here
-  resume,     // push again
-  cancel,     // a: sender's cookie.  Forget the unmatched message
-  cancelled,  // a: sender's cookie, b: 1 when it was forgotten, 0 when it had been matched
-  one_sided,  // rma/messages.cpp, by a handler.  a: the target's window, b: bytes, c: rank of the origin
+  matched,     // a: sender's cookie.  The synchronous message has met its receive
+  done,        // a: sender's cookie.  The receiver has read all it wants
+  want_data,   // a: sender's cookie, b: receiver's cookie, c: bytes wanted.  Send it through the channel
+  chunk,       // a: receiver's cookie, b: offset in the packed message.  The data follows in the same payload
+  hold,        // offer instead of pushing: too much of yours is unexpected here
+  resume,      // push again
+  cancel,      // a: sender's cookie.  Forget the unmatched message
+  cancelled,   // a: sender's cookie, b: 1 when it was forgotten, 0 when it had been matched
+  write_here,  // a: sender's cookie, b, c, number: the receiver's buffer, which the network is to write
+  one_sided,   // rma/messages.cpp, by a handler.  a: the target's window, b: bytes, c: rank of the origin
   count_,
 };
 
 struct Control {
   ControlKind kind;
-  std::uint32_t reserved = 0;
+  std::uint32_t number = 0;
   std::uint64_t a = 0, b = 0, c = 0;
 };
 

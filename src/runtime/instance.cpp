@@ -111,9 +111,12 @@ Err Instance::start() noexcept {
   self_ = std::make_unique<transport::self::Transport>(boot_->rank(), *messaging_);
   if (boot_->size() > 1)
     if (Err error = start_node(); error != Err::ok) return error;
+  if (boot_->nodes() > 1)
+    if (Err error = start_network(); error != Err::ok) return error;
   const auto facts = agree_on_facts(*boot_, engine_->is_oversubscribed());
   if (!facts) return facts.error();
   engine_->set_job_shares_cores(facts.value().shares_cores);
+  if (network_) network_->set_secret(facts.value().secret_word());
   add(*self_);
   open_world();
   return Err::ok;
@@ -163,6 +166,18 @@ Err Instance::join_node(int fd) noexcept {
   return Err::ok;
 }
 
+/// What joins the nodes.  The fence of `agree_on_facts` makes our address known.
+Err Instance::start_network() noexcept {
+  auto opened = transport::ofi::Transport::open(
+      {.me = boot_->rank(), .peers = boot_->size(), .node_peers = boot_->node_peers(), .directory = this});
+  if (!opened) return opened.error();
+  network_ = std::move(opened.value());
+  add(*network_);
+  return boot_->publish(std::as_bytes(std::span(network_->address())));
+}
+
+Result<std::string> Instance::address_of(int peer) noexcept { return boot_->lookup(peer); }
+
 /// To those that send through it and to those that poll it.
 void Instance::add(transport::Transport& transport) noexcept {
   messaging_->add(transport);
@@ -205,6 +220,9 @@ Err Instance::stop() noexcept {
       });
   if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
   note_unreceived();
+  // A process that ends takes its connections along: not before everybody has heard its last word.
+  if (network_)
+    if (Err fence = boot_->fence(); fence != Err::ok) return fence;
   comm::destroy_world(process_);
   (void)boot_->finalize();  // the launcher is told; that it is gone already is no error of ours
   progress::Engine::set_of_process(nullptr);

@@ -11,12 +11,13 @@
 #include "peer/peer_memory.hpp"
 #include "progress/engine.hpp"
 #include "runtime/address_board.hpp"
+#include "transport/ofi/transport.hpp"
 #include "transport/self/transport.hpp"
 #include "transport/shm/transport.hpp"
 
 namespace dunlin::runtime {
 
-class Instance final : private peer::Memories {
+class Instance final : private peer::Memories, private transport::ofi::Directory {
  public:
   /// The instance, or nullptr before the first user and after the last.
   static Instance* current() noexcept { return current_; }
@@ -38,9 +39,11 @@ class Instance final : private peer::Memories {
   void open_world() noexcept;
   Err start_node() noexcept;
   Err join_node(int fd) noexcept;
+  Err start_network() noexcept;
   void add(transport::Transport& transport) noexcept;
   Err stop() noexcept;
   void note_unreceived() noexcept;
+  Result<std::string> address_of(int peer) noexcept override;
   std::span<const std::byte> published_by(int peer) const noexcept;
   bool has_published(int peer) noexcept override { return !published_by(peer).empty(); }
   std::unique_ptr<peer::PeerMemory> connect(int peer) noexcept override;
@@ -54,6 +57,7 @@ class Instance final : private peer::Memories {
   std::unique_ptr<progress::Engine> engine_;
   std::unique_ptr<transport::self::Transport> self_;
   std::unique_ptr<transport::shm::Transport> shm_;
+  std::unique_ptr<transport::ofi::Transport> network_;  // only where the job has several nodes
   AddressBoard board_;
   comm::Process process_;
 };

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 #include "base/err.hpp"
 #include "boot/boot.hpp"
@@ -17,6 +19,11 @@ struct JobFacts {
   /// Random, and known to the ranks of this job only: shows a connection over the network to be one of
   /// theirs. All zero on one node, where nobody connects.
   std::array<std::byte, 16> secret{};
+  std::uint64_t secret_word() const noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, secret.data(), sizeof word);
+    return word;
+  }
 };
 
 /// `shares_cores`: on this node.  Collective over the job; what was put before is visible afterwards.  Cost:

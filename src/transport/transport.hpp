@@ -59,6 +59,19 @@ class Payload {
   ~Payload() = default;
 };
 
+/// How a buffer of a peer is named in operations on it (RemoteAccess).
+struct RemoteBuffer {
+  std::uint64_t address = 0, key = 0;
+  std::uint32_t number = 0;  // of those that are open for writing
+};
+
+/// What has come to its end: `token` names it to who began it.
+enum class Moved : std::uint8_t {
+  read,     // RemoteAccess::try_read: the bytes are here
+  written,  // try_write: the buffer may be reused
+  filled,   // try_open_for_write: the peer has written all of it
+};
+
 class Inbox {
  public:
   /// `peer` is the peer index of the sender.
@@ -70,9 +83,36 @@ class Inbox {
                                 const std::byte* /*payload*/, std::size_t /*bytes*/) noexcept {
     return false;
   }
+  /// False: the peer was lost, and the bytes with it.
+  virtual void moved(Moved /*what*/, std::uint64_t /*token*/, bool /*is_ok*/) noexcept {}
 
  protected:
   ~Inbox() = default;
+};
+
+/// Long data straight from buffer to buffer, by a network that reads and writes the memory of one peer
+/// (RDMA). Nothing here waits: what was begun ends with `Inbox::moved`.  Buffers stay as they are until then.
+class RemoteAccess {
+ public:
+  /// Shorter data is better off in the channel.
+  virtual std::size_t bytes_min() const noexcept = 0;
+  /// Who begins: the sender by writing, or the receiver by reading.
+  virtual bool is_written() const noexcept = 0;
+  /// Lets the peer read these bytes until `close`; 0: refused.
+  virtual std::uint64_t try_open_for_reads(const std::byte* at, std::size_t bytes,
+                                           RemoteBuffer& buffer) noexcept = 0;
+  virtual void close(std::uint64_t opened) noexcept = 0;
+  /// Lets the peer fill these bytes once; false: refused.
+  virtual bool try_open_for_write(std::byte* at, std::size_t bytes, std::uint64_t token,
+                                  RemoteBuffer& buffer) noexcept = 0;
+  /// Begins; false: refused.
+  virtual bool try_read(std::byte* to, std::size_t bytes, const RemoteBuffer& from,
+                        std::uint64_t token) noexcept = 0;
+  virtual bool try_write(const std::byte* from, std::size_t bytes, const RemoteBuffer& to,
+                         std::uint64_t token) noexcept = 0;
+
+ protected:
+  ~RemoteAccess() = default;
 };
 
 class Channel {
@@ -83,6 +123,8 @@ class Channel {
                         const Source& data) noexcept = 0;
   /// Largest payload try_send accepts (head and data together).  Constant over the channel's life.
   virtual std::size_t bytes_max() const noexcept = 0;
+  /// The network's access to the peer's memory, or nullptr.  Constant over the channel's life.
+  virtual RemoteAccess* remote_access() noexcept { return nullptr; }
 
  protected:
   ~Channel() = default;
@@ -107,6 +149,12 @@ class Transport {
   /// Whether messages come that wake nobody: then no sleep may be long.
   virtual bool must_be_polled() const noexcept { return !can_sleep(); }
   virtual void announce_sleep() noexcept {}
+  /// The same, where the waiter sleeps in another transport: news of this one have to end that sleep, by its
+  /// `wake`.  False: they cannot, and the sleep has to be short.
+  virtual bool announce_sleep_in([[maybe_unused]] Transport& place) noexcept {
+    announce_sleep();
+    return !can_sleep() && !must_be_polled();
+  }
   /// Returns after a wake-up, a signal or the time; spurious returns are fine.
   virtual void sleep(std::int64_t timeout_ns) noexcept {}
   virtual void withdraw_sleep() noexcept {}

@@ -296,6 +296,47 @@ TEST_P(Transports, RandomTrafficKeepsTheOrderOfEachPair) {
   }
 }
 
+/// What a channel with remote access promises: both ways, in pieces, beside messages.
+TEST_P(Transports, LongDataGoesStraightFromBufferToBuffer) {
+  transport::RemoteAccess* const here = node().channel(0, other()).remote_access();
+  if (!here) GTEST_SKIP() << "moves nothing by itself";
+  transport::RemoteAccess& there = *node().channel(other(), 0).remote_access();
+  for (const std::size_t bytes :
+       {std::size_t{1}, std::size_t{4096}, std::size_t{100'001}, std::size_t{3'000'000}}) {
+    const auto data = payload_of(bytes, bytes);
+    const auto wait_for = [&](int end, transport::Moved what, std::uint64_t token) {
+      auto& moves = node().inbox(end).moves;
+      for (int polls = 0; moves.empty(); ++polls) {
+        ASSERT_LT(polls, 1'000'000);
+        node().poll(end);
+      }
+      EXPECT_EQ(moves.size(), 1u);
+      EXPECT_EQ(moves[0].what, what);
+      EXPECT_EQ(moves[0].token, token);
+      EXPECT_TRUE(moves[0].is_ok);
+      moves.clear();
+    };
+    std::vector<std::byte> to(bytes + 1, std::byte{0x5a});
+    transport::RemoteBuffer buffer;
+    const std::uint64_t opened = there.try_open_for_reads(data.data(), bytes, buffer);
+    ASSERT_NE(opened, 0u);
+    ASSERT_TRUE(here->try_read(to.data(), bytes, buffer, 7));
+    wait_for(0, transport::Moved::read, 7);
+    there.close(opened);
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), to.begin()));
+    EXPECT_EQ(to.back(), std::byte{0x5a});
+
+    std::fill(to.begin(), to.end(), std::byte{0x5a});
+    ASSERT_TRUE(there.try_open_for_write(to.data(), bytes, 8, buffer));
+    ASSERT_TRUE(here->try_write(data.data(), bytes, buffer, 9));
+    send(0, other(), 1, 100);
+    wait_for(other(), transport::Moved::filled, 8);
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), to.begin()));
+    EXPECT_EQ(to.back(), std::byte{0x5a});
+    wait_for(0, transport::Moved::written, 9);
+  }
+}
+
 TEST_P(Transports, SleepEndsByTimeOrMessage) {
   transport::Transport& waiter = node().transport(other());
   if (!waiter.can_sleep()) GTEST_SKIP() << "never sleeps";

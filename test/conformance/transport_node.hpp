@@ -21,7 +21,16 @@ class RecordingInbox final : public transport::Inbox {
  public:
   void arrived(int peer, const transport::Envelope& envelope,
                const transport::Payload& payload) noexcept override;
+  void moved(transport::Moved what, std::uint64_t token, bool is_ok) noexcept override {
+    moves.push_back({what, token, is_ok});
+  }
   std::vector<Message> messages;
+  struct Move {
+    transport::Moved what;
+    std::uint64_t token;
+    bool is_ok;
+  };
+  std::vector<Move> moves;
   std::function<void(const transport::Payload&, std::size_t)> look;  // called with every payload and its size
 };
 

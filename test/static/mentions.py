@@ -17,7 +17,7 @@ PATH = re.compile(r"(?<![\w/.<>*$}~-])((?:[\w-]+/)+[\w-]+\.(?:cpp|hpp|c|h|py|sh|
 HEADING = re.compile(r'(docs/\w+\.md), "([^"]+)"(?: and "([^"]+)")?')
 SETTING = re.compile(r"\bDUNLIN_([A-Z][A-Z_0-9]*[A-Z0-9])\b(?![_*.])")
 # Of the system, of other projects, or made by a build or a test.
-ELSEWHERE = re.compile(r"^(sys|linux|netinet|arpa|asm|bits|gtest|benchmark|CLI|build|install|include|pages)/")
+ELSEWHERE = re.compile(r"^(sys|linux|netinet|rdma|arpa|asm|bits|gtest|benchmark|CLI|build|install|include|pages)/")
 # No settings: what mpirun tells its ranks, options of the build, and examples.
 NO_SETTINGS = re.compile(r"^(LAUNCH_\w+|TESTS|SANITIZE|CHECK_ARGUMENTS)$")
 

@@ -15,6 +15,7 @@ class FakeTransport final : public transport::Transport {
       : sleeps_(sleeps), must_be_polled_(must_be_polled) {}
   int news_after_sleeps = -1;  // -1: none
   int announced = 0, withdrawn = 0;
+  bool wakes_elsewhere = false;  // its news end a sleep in another transport
   std::int64_t slept_ns_most = 0;
   bool* delivered = nullptr;
 
@@ -28,6 +29,9 @@ class FakeTransport final : public transport::Transport {
   bool can_sleep() const noexcept override { return sleeps_; }
   bool must_be_polled() const noexcept override { return must_be_polled_; }
   void announce_sleep() noexcept override { ++announced; }
+  bool announce_sleep_in(transport::Transport& place) noexcept override {
+    return transport::Transport::announce_sleep_in(place) || wakes_elsewhere;
+  }
   void sleep(std::int64_t timeout_ns) noexcept override {
     slept_ns_most = std::max(slept_ns_most, timeout_ns);
   }
@@ -66,6 +70,12 @@ TEST(Engine, SleepsAsLongAsItLikesWhereOnlyOneTransportHasNews) {
 TEST(Engine, OnlyNapsWhereASecondTransportMustBePolled) {
   FakeTransport first(true, false), second(false, true);
   EXPECT_LE(wait_for_second(first, second), kNapNsMax);
+}
+
+TEST(Engine, SleepsAsLongAsItLikesWhereTheSecondEndsASleepInTheFirst) {
+  FakeTransport first(true, false), second(true, false);
+  second.wakes_elsewhere = true;
+  EXPECT_GT(wait_for_second(first, second), kNapNsMax);
 }
 
 TEST(Engine, OnlyNapsWhereTwoTransportsWakeIt) {

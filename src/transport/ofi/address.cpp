@@ -1,0 +1,33 @@
+#include "transport/ofi/address.hpp"
+
+#include <string_view>
+
+namespace dunlin::transport::ofi {
+namespace {
+
+constexpr char kEnd = '\n';
+
+/// The part of `text` up to the next end, which is taken off.
+std::string take_part(std::string_view& text) noexcept {
+  const std::size_t end = text.find(kEnd);
+  const std::string part(text.substr(0, end));
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return part;
+}
+
+}  // namespace
+
+std::string Address::text() const noexcept { return provider + kEnd + place + kEnd + name; }
+
+Result<Address> Address::of(const std::string& text) noexcept {
+  std::string_view rest(text);
+  Address address;
+  address.provider = take_part(rest);
+  address.place = take_part(rest);
+  address.name = rest;
+  if (!address.name.empty()) return address;
+  return fail(Err::other,
+              "a rank has published an address that this library cannot read: is it another version?");
+}
+
+}  // namespace dunlin::transport::ofi

@@ -1,0 +1,281 @@
+#include "transport/ofi/channel.hpp"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <cstring>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/log.hpp"
+#include "base/variable.hpp"
+#include "copy/copy.hpp"
+#include "datatype/cursor.hpp"
+
+namespace dunlin::transport::ofi {
+namespace {
+
+IntVariable messages_before_ring{
+    "OFI_MESSAGES", 8, "messages", "how many messages go to a peer on another node before it gets a ring", 0,
+    1 << 30};
+
+/// What is sent without a frame: copied to the stack, and by the provider from there.
+constexpr std::size_t kInjectBytesMax = 256;
+
+class FramePayload final : public Payload {
+ public:
+  FramePayload(const std::byte* data, std::size_t bytes) noexcept { first = {data, bytes}; }
+  void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
+    DUNLIN_ASSERT(from + bytes <= first.size());
+    if (bytes > 0) copy::bytes(to, first.data() + from, bytes);  // an empty message may have no buffer
+  }
+};
+
+void pack(std::byte* to, std::span<const std::byte> head, const Source& data) noexcept {
+  if (!head.empty()) std::memcpy(to, head.data(), head.size());
+  if (data.bytes == 0) return;
+  if (data.is_contiguous()) return copy::bytes(to + head.size(), data.address, data.bytes);
+  Cursor cursor(data);
+  cursor.seek(data.position);
+  cursor.pack(to + head.size(), data.bytes);
+}
+
+}  // namespace
+
+Channel::Channel(Sender& sender, int peer, std::uint32_t number, Address address,
+                 std::uint64_t target) noexcept
+    : sender_(sender),
+      peer_(peer),
+      number_(number),
+      address_(std::move(address)),
+      target_(target),
+      messages_left_(int(messages_before_ring.get())) {}
+
+FrameHeader Channel::header_of(FrameKind kind) noexcept {
+  return {.secret = sender_.secret,
+          .frame = kind,
+          .sender = sender_.me,
+          .released = std::uint32_t(reader_.read())};
+}
+
+Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head,
+                       const Source& data) noexcept {
+  DUNLIN_ASSERT(head.size() + data.bytes == envelope.bytes);
+  DUNLIN_ASSERT(envelope.bytes <= bytes_max());
+  if (is_broken_) return Sent::failed;
+  if (sender_.stage.has_ring && !is_promoted_ && !try_promote()) return Sent::full;
+  FrameHeader header = header_of(FrameKind::message);
+  header.context = envelope.context;
+  header.source = envelope.source;
+  header.tag = envelope.tag;
+  header.bytes = envelope.bytes;
+  header.kind = envelope.kind;
+  return try_send_frame(header, head, data);
+}
+
+Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
+                             const Source& data) noexcept {
+  if (is_promoted_ && !writer_.has_room()) return Sent::full;
+  const std::size_t bytes = sizeof header + header.bytes;
+  alignas(8) std::byte copy[kInjectBytesMax];
+  Frame* frame = nullptr;  // none: the provider copies the bytes before it returns
+  if (bytes > std::min(kInjectBytesMax, sender_.fabric.inject_bytes_max())) {
+    frame = sender_.frames.try_take();
+    if (!frame) return Sent::full;
+    frame->channel = this;
+  }
+  std::byte* const at = frame ? frame->bytes : copy;
+  std::memcpy(at, &header, sizeof header);
+  pack(at + sizeof header, head, data);
+  const Sent sent = is_promoted_ ? try_write(frame, at, bytes) : try_send_by_message(frame, at, bytes);
+  if (sent == Sent::yes) reader_.report();  // the header has told it
+  return sent;
+}
+
+Sent Channel::try_send_by_message(Frame* frame, const std::byte* bytes, std::size_t count) noexcept {
+  fid_ep* const endpoint = sender_.fabric.endpoint();
+  const ssize_t code = frame ? ::fi_send(endpoint, bytes, count, sender_.frames.descriptor(), target_, frame)
+                             : ::fi_inject(endpoint, bytes, count, target_);
+  return result_of(code, frame);
+}
+
+/// Into the next slot of the peer's ring.
+Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count) noexcept {
+  const std::uint32_t slot = writer_.next_slot();
+  const std::uint64_t to = theirs_.address + sizeof(Mailbox) + slot * sender_.stage.frame_bytes;
+  const std::uint64_t notice = Notice{Notice::Kind::frame, theirs_.number, slot}.word();
+  fid_ep* const endpoint = sender_.fabric.endpoint();
+  void* const memory = sender_.frames.descriptor();
+  ssize_t code;
+  if (sender_.stage.is_piggybacked)
+    code = frame ? ::fi_writedata(endpoint, bytes, count, memory, notice, target_, to, theirs_.key, frame)
+                 : ::fi_inject_writedata(endpoint, bytes, count, notice, target_, to, theirs_.key);
+  else
+    code = frame ? ::fi_write(endpoint, bytes, count, memory, target_, to, theirs_.key, frame)
+                 : ::fi_inject_write(endpoint, bytes, count, target_, to, theirs_.key);
+  const Sent sent = result_of(code, frame);
+  if (sent != Sent::yes) return sent;
+  writer_.wrote();
+  if (!sender_.stage.is_piggybacked) {
+    owes_written_ = true;
+    pay_debts();
+  }
+  return Sent::yes;
+}
+
+/// Into the peer's mailbox.
+bool Channel::try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept {
+  const ssize_t code = ::fi_inject_writedata(sender_.fabric.endpoint(), &word, sizeof word, notice.word(),
+                                             target_, theirs_.address + at, theirs_.key);
+  return result_of(code, nullptr) != Sent::full;
+}
+
+Sent Channel::result_of(std::int64_t code, Frame* frame) noexcept {
+  if (code == 0) return Sent::yes;
+  if (frame) sender_.frames.give_back(*frame);
+  if (code == -FI_EAGAIN) return Sent::full;
+  broke(sender_.fabric.text_of(int(code)));
+  return Sent::failed;
+}
+
+bool Channel::try_transfer(std::byte* local, std::size_t bytes, const RemoteBuffer& remote,
+                           std::uint64_t token, bool is_write) noexcept {
+  if (is_broken_) return false;
+  auto transfer = std::make_unique<Transfer>();
+  transfer->channel = this;
+  transfer->target = target_;
+  transfer->local = local;
+  transfer->bytes = bytes;
+  transfer->remote = remote;
+  transfer->token = token;
+  transfer->is_write = is_write;
+  return sender_.transfers.try_begin(std::move(transfer));
+}
+
+/// Before a frame that could go by ring: false where it has to wait until the way is clear.
+bool Channel::try_promote() noexcept {
+  if (messages_left_ > 0) return --messages_left_, true;
+  if (!block_ && !try_make_ring()) return true;
+  if (!has_offer_ || owes_offer_) return true;  // until then by message
+  const FrameHeader header = header_of(FrameKind::promotion);
+  if (try_send_frame(header, {}, {}) != Sent::yes) return false;
+  is_promoted_ = true;
+  return true;
+}
+
+/// For the peer's frames; it hears of it when there is room.
+bool Channel::try_make_ring() noexcept {
+  if (sender_.rings_left == 0 || number_ >> Notice::kNumberBits) return false;
+  const std::size_t bytes = sizeof(Mailbox) + sender_.stage.slots * sender_.stage.frame_bytes;
+  block_.reset(new std::byte[bytes]);
+  std::memset(block_.get(), 0, sizeof(Mailbox));
+  region_ = sender_.fabric.try_register(block_.get(), bytes, true);
+  if (!region_) {
+    block_.reset();
+    sender_.rings_left = 0;  // the device has no more room
+    return false;
+  }
+  --sender_.rings_left;
+  reader_ = RingReader(sender_.stage.slots);
+  owes_offer_ = true;
+  owe();
+  return true;
+}
+
+void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload, Inbox& inbox) noexcept {
+  if (is_promoted_) writer_.heard_released(header.released);
+  switch (header.frame) {
+    case FrameKind::message:
+      return inbox.arrived(peer_, {header.context, header.source, header.tag, header.bytes, header.kind},
+                           FramePayload(payload, header.bytes));
+    case FrameKind::ring_offer:
+      DUNLIN_ASSERT(header.bytes == sizeof theirs_);
+      std::memcpy(&theirs_, payload, sizeof theirs_);
+      writer_ = RingWriter(sender_.stage.slots);
+      has_offer_ = true;
+      if (!block_) (void)try_make_ring();
+      return;
+    case FrameKind::promotion:
+      DUNLIN_ASSERT(block_ != nullptr);
+      reads_ring_ = true;
+      return;
+  }
+}
+
+bool Channel::try_note(const Notice& notice) noexcept {
+  if (!block_ || notice.slot >= sender_.stage.slots) return false;
+  const auto& mailbox = *reinterpret_cast<const Mailbox*>(block_.get());
+  if (notice.kind == Notice::Kind::released)
+    writer_.heard_released(std::uint32_t(mailbox.released));
+  else if (sender_.stage.is_piggybacked)
+    reader_.filled(notice.slot);
+  else
+    reader_.filled_until(mailbox.written);
+  return true;
+}
+
+int Channel::read_ring(Inbox& inbox) noexcept {
+  if (!reads_ring_) return 0;
+  int messages = 0;
+  while (reader_.has_next()) {
+    const std::byte* const at =
+        block_.get() + sizeof(Mailbox) + reader_.next_slot() * sender_.stage.frame_bytes;
+    FrameHeader header;
+    std::memcpy(&header, at, sizeof header);
+    DUNLIN_ASSERT(header.bytes <= bytes_max());
+    frame_arrived(header, at + sizeof header, inbox);
+    reader_.read_next();
+    ++messages;
+    const std::uint64_t limit = sender_.stage.is_piggybacked ? sender_.stage.slots / 2 : 1;
+    if (reader_.unreported() < limit) continue;
+    owes_released_ = true;
+    pay_debts();
+  }
+  return messages;
+}
+
+bool Channel::try_pay_debts() noexcept {
+  if (is_broken_) return true;
+  if (owes_offer_) {
+    FrameHeader header = header_of(FrameKind::ring_offer);
+    const RingOffer offer{
+        .address = region_.remote_address(block_.get()), .key = region_.key(), .number = number_};
+    header.bytes = sizeof offer;
+    if (try_send_frame(header, std::as_bytes(std::span(&offer, 1)), {}) == Sent::full) return false;
+    owes_offer_ = false;
+  }
+  if (owes_written_) {
+    const std::uint64_t written = writer_.written();
+    if (!try_write_word(written, offsetof(Mailbox, written), {Notice::Kind::frame, theirs_.number}))
+      return false;
+    owes_written_ = false;
+  }
+  if (owes_released_ && has_offer_) {
+    const std::uint64_t released = reader_.read();
+    if (!try_write_word(released, offsetof(Mailbox, released), {Notice::Kind::released, theirs_.number}))
+      return false;
+    reader_.report();
+    owes_released_ = false;
+  }
+  return !owes_released_;
+}
+
+void Channel::pay_debts() noexcept {
+  if (!try_pay_debts()) owe();
+}
+
+void Channel::owe() noexcept {
+  if (std::exchange(is_debtor_, true)) return;
+  sender_.debtors.push_back(this);
+}
+
+void Channel::broke(const char* why) noexcept {
+  if (std::exchange(is_broken_, true)) return;
+  (void)fail(Err::other, "the network has lost rank %d (%s, %s): %s", peer_, address_.provider.c_str(),
+             address_.place.c_str(), why);
+  log::warn("%s", error_detail(Err::other));
+}
+
+}  // namespace dunlin::transport::ofi

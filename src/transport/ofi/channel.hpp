@@ -1,0 +1,137 @@
+// One pair of processes on different nodes: frames to the peer, and the ring in which its frames come.
+//
+// The first frames of a pair go by message into receive buffers that all peers of a process share.  A pair
+// that goes on talking gets a ring in each process (where the stage has rings, and DUNLIN_OFI_RINGS are not
+// used up): each side tells the other by message where its ring lies; then a promotion frame is the sender's
+// last word by message, and the receiver reads the ring from there on.  So the order of the two ways is kept
+// by construction.
+//
+// A write into a ring carries a notice, which the provider gives the target when the bytes are there: nobody
+// looks at memory to guess.  Back-pressure: a sender knows how many frames the receiver has read, by a count
+// in every frame of the other way, or by a write of its own where half a ring has gone unreported.
+//
+// Made by ofi::Transport at first contact: about 200 bytes, and with a ring DUNLIN_OFI_RING_BYTES.
+// Document: RDMA channel (rows R1 to R4 of docs/sources.md).  Thread safety: base/big_lock.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "transport/ofi/address.hpp"
+#include "transport/ofi/fabric.hpp"
+#include "transport/ofi/frame.hpp"
+#include "transport/ofi/frames.hpp"
+#include "transport/ofi/ring.hpp"
+#include "transport/ofi/stage.hpp"
+#include "transport/ofi/transfers.hpp"
+#include "transport/transport.hpp"
+
+namespace dunlin::transport::ofi {
+
+/// What the channels of one process share.
+struct Sender {
+  Fabric& fabric;
+  const Stage& stage;
+  Frames frames;
+  Transfers transfers;
+  int me;                              // peer index
+  int rings_left;                      // that may still be made
+  std::vector<Channel*> debtors = {};  // may have something to tell their peers
+  std::uint64_t secret = 0;            // the job's
+};
+
+class Channel final : public transport::Channel, public RemoteAccess {
+ public:
+  /// `target` is where libfabric has the peer's address.
+  Channel(Sender& sender, int peer, std::uint32_t number, Address address, std::uint64_t target) noexcept;
+
+  Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
+                const Source& data) noexcept override;
+  std::size_t bytes_max() const noexcept override { return sender_.stage.frame_bytes - sizeof(FrameHeader); }
+  RemoteAccess* remote_access() noexcept override { return sender_.stage.moves ? this : nullptr; }
+
+  std::size_t bytes_min() const noexcept override { return sender_.stage.long_bytes; }
+  bool is_written() const noexcept override { return sender_.stage.is_written; }
+  std::uint64_t try_open_for_reads(const std::byte* at, std::size_t bytes,
+                                   RemoteBuffer& buffer) noexcept override {
+    return sender_.transfers.try_open_for_reads(at, bytes, buffer);
+  }
+  void close(std::uint64_t opened) noexcept override { sender_.transfers.close(opened); }
+  bool try_open_for_write(std::byte* at, std::size_t bytes, std::uint64_t token,
+                          RemoteBuffer& buffer) noexcept override {
+    return sender_.transfers.try_open_for_write(at, bytes, token, buffer);
+  }
+  bool try_read(std::byte* to, std::size_t bytes, const RemoteBuffer& from,
+                std::uint64_t token) noexcept override {
+    return try_transfer(to, bytes, from, token, false);
+  }
+  bool try_write(const std::byte* from, std::size_t bytes, const RemoteBuffer& to,
+                 std::uint64_t token) noexcept override {
+    return try_transfer(const_cast<std::byte*>(from), bytes, to, token, true);
+  }
+
+  /// A frame has come by message.
+  void frame_arrived(const FrameHeader& header, const std::byte* payload, Inbox& inbox) noexcept;
+  /// A write of the peer has come; false: this cannot be from it.
+  bool try_note(const Notice& notice) noexcept;
+  /// Delivers what the ring holds; answers how many messages that were.
+  int read_ring(Inbox& inbox) noexcept;
+  /// Taken out of the debtors, which are asked anew.
+  void settle() noexcept {
+    is_debtor_ = false;
+    pay_debts();
+  }
+  bool is_broken() const noexcept { return is_broken_; }
+  /// The network has given this peer up.
+  void broke(const char* why) noexcept;
+
+ private:
+  /// At the head of a ring's block; written by the peer only, read when a notice says so.
+  struct Mailbox {
+    std::uint64_t written;   // by the peer into this ring (stage basic)
+    std::uint64_t released;  // by the peer out of its own ring
+    std::byte unused[48];
+  };
+  static_assert(sizeof(Mailbox) == 64);
+
+  bool try_transfer(std::byte* local, std::size_t bytes, const RemoteBuffer& remote, std::uint64_t token,
+                    bool is_write) noexcept;
+  FrameHeader header_of(FrameKind kind) noexcept;
+  Sent try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
+                      const Source& data) noexcept;
+  Sent try_send_by_message(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
+  Sent try_write(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
+  bool try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept;
+  Sent result_of(std::int64_t code, Frame* frame) noexcept;
+  bool try_promote() noexcept;
+  bool try_pay_debts() noexcept;
+  void pay_debts() noexcept;
+  bool try_make_ring() noexcept;
+  void owe() noexcept;
+
+  Sender& sender_;
+  const int peer_;  // peer index
+  const std::uint32_t number_;
+  const Address address_;
+  const std::uint64_t target_;
+  bool is_broken_ = false;
+
+  // Our ring, which the peer writes.
+  std::unique_ptr<std::byte[]> block_;  // Mailbox, then slots
+  Region region_;
+  RingReader reader_;
+  bool reads_ring_ = false;  // the peer has sent its promotion
+  // The peer's ring, which we write.
+  RingOffer theirs_ = {};
+  RingWriter writer_;
+  bool has_offer_ = false;
+  bool is_promoted_ = false;
+  int messages_left_;  // until a ring is worth its memory
+
+  // What the peer is still to hear.
+  bool is_debtor_ = false;  // among Sender::debtors
+  bool owes_offer_ = false, owes_written_ = false, owes_released_ = false;
+};
+
+}  // namespace dunlin::transport::ofi

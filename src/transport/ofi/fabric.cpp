@@ -1,0 +1,251 @@
+#include "transport/ofi/fabric.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/log.hpp"
+#include "base/variable.hpp"
+#include "transport/ofi/library.hpp"
+
+namespace dunlin::transport::ofi {
+namespace {
+
+WordVariable provider_wanted{
+    "OFI_PROVIDER", "", "",
+    "libfabric's provider for messages between nodes (tcp, verbs, ...); none: the best"};
+WordVariable interface_wanted{"OFI_INTERFACE", "", "",
+                              "network interface for messages between nodes; none: the best"};
+
+constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
+
+constexpr int kPeersExpected = 64;
+
+/// They carry nothing between machines, or lose to TCP wherever both are there.
+constexpr std::array<std::string_view, 4> kProvidersToName = {"shm", "sockets", "udp", "net"};
+/// Interfaces of containers, of virtual machines and of tunnels.
+constexpr std::array<std::string_view, 6> kInterfacesToName = {"docker", "virbr", "tun",
+                                                               "tap",    "wg",    "podman"};
+
+template <std::size_t n>
+bool begins_with_any(std::string_view text, const std::array<std::string_view, n>& words) noexcept {
+  return std::any_of(words.begin(), words.end(),
+                     [text](std::string_view each) { return text.starts_with(each); });
+}
+
+/// An address of the machine that a provider would use: "eth0" and "10.1.0.1"; both empty where it has none.
+struct Interface {
+  std::string name, address;
+  bool is_loopback = false;
+  bool is_link_local = false;
+};
+
+Interface interface_of(const fi_info& info) noexcept {
+  Interface found;
+  const auto* const mine = static_cast<const sockaddr*>(info.src_addr);
+  if (!mine || (mine->sa_family != AF_INET && mine->sa_family != AF_INET6)) return found;
+  const bool is_4 = mine->sa_family == AF_INET;
+  const auto bytes_of = [is_4](const sockaddr* address) noexcept {
+    return is_4 ? std::string_view(
+                      reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in*>(address)->sin_addr),
+                      sizeof(in_addr))
+                : std::string_view(reinterpret_cast<const char*>(
+                                       &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr),
+                                   sizeof(in6_addr));
+  };
+  char text[INET6_ADDRSTRLEN] = "";
+  ::inet_ntop(mine->sa_family, bytes_of(mine).data(), text, sizeof text);
+  found.address = text;
+  found.is_loopback = found.address.starts_with("127.") || found.address == "::1";
+  found.is_link_local = found.address.starts_with("fe80:") || found.address.starts_with("169.254.");
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return found;
+  for (const ifaddrs* each = all; each; each = each->ifa_next)
+    if (each->ifa_addr && each->ifa_addr->sa_family == mine->sa_family &&
+        bytes_of(each->ifa_addr) == bytes_of(mine))
+      found.name = each->ifa_name;
+  ::freeifaddrs(all);
+  return found;
+}
+
+/// Smaller is better; what libfabric lists first wins among equals.  -1: not wanted.
+int rank_of(const fi_info& info, const Interface& interface) noexcept {
+  const std::string_view provider = info.fabric_attr->prov_name, wanted = provider_wanted.get();
+  if (!wanted.empty() ? !provider.starts_with(wanted) : begins_with_any(provider, kProvidersToName))
+    return -1;
+  const std::string_view name = interface_wanted.get();
+  if (!name.empty()) return interface.name == name ? 0 : -1;
+  if (interface.is_link_local) return -1;
+  if (interface.is_loopback) return 2;
+  return begins_with_any(interface.name, kInterfacesToName) ? 1 : 0;
+}
+
+std::uint64_t random_key(std::size_t bytes) noexcept {
+  std::uint64_t key = 0;
+  (void)!::getrandom(&key, std::min(bytes, sizeof key), GRND_NONBLOCK);
+  return key;
+}
+
+template <class Fid>
+void close(Fid*& each) noexcept {
+  if (each) ::fi_close(&each->fid);
+  each = nullptr;
+}
+
+}  // namespace
+
+Region::Region(Region&& other) noexcept
+    : registration_(std::exchange(other.registration_, nullptr)), zero_(other.zero_) {}
+
+Region& Region::operator=(Region&& other) noexcept {
+  std::swap(registration_, other.registration_);
+  std::swap(zero_, other.zero_);
+  return *this;
+}
+
+Region::~Region() { close(registration_); }
+
+void* Region::descriptor() const noexcept { return registration_ ? ::fi_mr_desc(registration_) : nullptr; }
+
+std::uint64_t Region::key() const noexcept { return ::fi_mr_key(registration_); }
+
+Result<std::unique_ptr<Fabric>> Fabric::open(int peers) noexcept {
+  const Result<const Library*> library = Library::load();
+  if (!library) return library.error();
+  auto fabric = std::unique_ptr<Fabric>(new Fabric(*library.value()));
+  if (const Err error = fabric->choose(); error != Err::ok) return error;
+  if (const Err error = fabric->open_endpoint(peers); error != Err::ok) return error;
+  return fabric;
+}
+
+void Fabric::close_endpoint() noexcept { close(endpoint_); }
+
+Fabric::~Fabric() {
+  close_endpoint();
+  close(completions_);
+  close(addresses_);
+  close(domain_);
+  close(fabric_);
+  if (info_) library_.freeinfo(info_);
+}
+
+Err Fabric::choose() noexcept {
+  fi_info* const hints = library_.dupinfo(nullptr);
+  if (!hints) return fail(Err::no_mem, "out of memory for libfabric");
+  hints->caps = FI_MSG | FI_RMA;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->domain_attr->cq_data_size = 4;
+  if (*provider_wanted.get()) hints->fabric_attr->prov_name = ::strdup(provider_wanted.get());
+  fi_info* all = nullptr;
+  const int code = library_.getinfo(kVersion, nullptr, nullptr, 0, hints, &all);
+  library_.freeinfo(hints);
+  const fi_info* best = nullptr;
+  int best_rank = -1;
+  for (const fi_info* each = all; each; each = each->next) {
+    const Interface interface = interface_of(*each);
+    const int rank = rank_of(*each, interface);
+    if (rank < 0 || (best && rank >= best_rank)) continue;
+    best = each;
+    best_rank = rank;
+    interface_ = interface.name.empty() ? each->domain_attr->name : interface.name + ' ' + interface.address;
+  }
+  if (best) info_ = library_.dupinfo(best);
+  if (all) library_.freeinfo(all);
+  if (info_) return Err::ok;
+  return fail(Err::other,
+              "libfabric has no provider for messages between nodes%s%s%s%s: %s (fi_info -t FI_EP_RDM lists "
+              "what is there)",
+              *provider_wanted.get() ? ", DUNLIN_OFI_PROVIDER=" : "", provider_wanted.get(),
+              *interface_wanted.get() ? ", DUNLIN_OFI_INTERFACE=" : "", interface_wanted.get(),
+              code == 0 ? "none of them fits" : text_of(code));
+}
+
+Err Fabric::open_endpoint(int peers) noexcept {
+  const auto failed = [this](const char* what, int code) noexcept {
+    return fail(Err::other, "%s on %s cannot open %s: %s", provider(), interface_.c_str(), what,
+                text_of(code));
+  };
+  if (const int code = library_.fabric(info_->fabric_attr, &fabric_, nullptr))
+    return failed("its network", code);
+  if (const int code = ::fi_domain(fabric_, info_, &domain_, nullptr)) return failed("its device", code);
+  fi_av_attr table = {};
+  table.count = std::size_t(std::min(peers, kPeersExpected));  // it grows by first contacts
+  if (const int code = ::fi_av_open(domain_, &table, &addresses_, nullptr))
+    return failed("a table of addresses", code);
+  fi_cq_attr queue = {};
+  queue.format = FI_CQ_FORMAT_DATA;
+  queue.wait_obj = FI_WAIT_FD;
+  if (::fi_cq_open(domain_, &queue, &completions_, nullptr) == 0) {
+    if (::fi_control(&completions_->fid, FI_GETWAIT, &wait_fd_) != 0) wait_fd_ = -1;
+  } else {
+    queue.wait_obj = FI_WAIT_NONE;
+    if (const int code = ::fi_cq_open(domain_, &queue, &completions_, nullptr))
+      return failed("a completion queue", code);
+  }
+  if (const int code = ::fi_endpoint(domain_, info_, &endpoint_, nullptr)) return failed("an endpoint", code);
+  if (const int code = ::fi_ep_bind(endpoint_, &addresses_->fid, 0)) return failed("an endpoint", code);
+  if (const int code = ::fi_ep_bind(endpoint_, &completions_->fid, FI_TRANSMIT | FI_RECV))
+    return failed("an endpoint", code);
+  if (const int code = ::fi_enable(endpoint_)) return failed("an endpoint", code);
+  std::size_t bytes = 0;
+  (void)::fi_getname(&endpoint_->fid, nullptr, &bytes);  // only asks how long it is
+  name_.resize(bytes);
+  if (const int code = ::fi_getname(&endpoint_->fid, name_.data(), &bytes)) return failed("an address", code);
+  log::note("network: %s on %s, RDMA %s the target's process", provider(), interface_.c_str(),
+            is_rma_offloaded() ? "without" : "with");
+  return Err::ok;
+}
+
+const char* Fabric::provider() const noexcept { return info_->fabric_attr->prov_name; }
+
+bool Fabric::may_wait() const noexcept {
+  fid* waited = &completions_->fid;
+  return wait_fd_ >= 0 && ::fi_trywait(fabric_, &waited, 1) == FI_SUCCESS;
+}
+
+std::size_t Fabric::inject_bytes_max() const noexcept { return info_->tx_attr->inject_size; }
+
+std::size_t Fabric::message_bytes_max() const noexcept { return info_->ep_attr->max_msg_size; }
+
+bool Fabric::is_rma_offloaded() const noexcept {
+  return info_->domain_attr->data_progress == FI_PROGRESS_AUTO;
+}
+
+bool Fabric::are_writes_ordered() const noexcept { return (info_->tx_attr->msg_order & FI_ORDER_WAW) != 0; }
+
+Region Fabric::try_register(const void* at, std::size_t bytes, bool by_peers) noexcept {
+  DUNLIN_ASSERT(bytes > 0);
+  const std::uint64_t mode = std::uint64_t(info_->domain_attr->mr_mode);
+  std::uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
+  if (by_peers) access |= FI_REMOTE_READ | FI_REMOTE_WRITE;
+  fid_mr* registration = nullptr;
+  int code;
+  do {  // where we choose the key, nobody else shall guess it
+    code = ::fi_mr_reg(domain_, at, bytes, access, 0, random_key(info_->domain_attr->mr_key_size), 0,
+                       &registration, nullptr);
+  } while (code == -FI_ENOKEY);
+  if (code != 0) return {};
+  return {registration, mode & FI_MR_VIRT_ADDR ? 0 : reinterpret_cast<std::uint64_t>(at)};
+}
+
+const char* Fabric::text_of(int code) const noexcept { return library_.strerror(code < 0 ? -code : code); }
+
+}  // namespace dunlin::transport::ofi

@@ -1,0 +1,105 @@
+// One endpoint of libfabric with what belongs to it: the provider that was chosen, its completion queue, its
+// table of addresses, its registered memory.
+//
+// Owned by ofi::Transport.  Which provider and interface: DUNLIN_OFI_PROVIDER and DUNLIN_OFI_INTERFACE, else
+// the first that libfabric prefers among those that cross machines (docs/network.md).  Thread safety:
+// base/big_lock.hpp, but for `wait_fd`, which never changes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/err.hpp"
+
+struct fi_info;
+struct fid;
+struct fid_av;
+struct fid_cq;
+struct fid_domain;
+struct fid_ep;
+struct fid_fabric;
+struct fid_mr;
+
+namespace dunlin::transport::ofi {
+
+struct Library;
+
+/// Memory that the network may touch.  Closed by its destructor, before the fabric that made it.
+class Region {
+ public:
+  Region() = default;
+  Region(fid_mr* registration, std::uint64_t zero) noexcept : registration_(registration), zero_(zero) {}
+  Region(Region&& other) noexcept;
+  Region& operator=(Region&& other) noexcept;
+  ~Region();
+
+  explicit operator bool() const noexcept { return registration_ != nullptr; }
+  /// For local operations on it.
+  void* descriptor() const noexcept;
+  /// For operations of peers, which name a byte of it by `remote_address`.
+  std::uint64_t key() const noexcept;
+  std::uint64_t remote_address(const void* at) const noexcept {
+    return reinterpret_cast<std::uint64_t>(at) - zero_;
+  }
+
+ private:
+  fid_mr* registration_ = nullptr;
+  std::uint64_t zero_ = 0;  // what peers count from: 0 where they use our addresses
+};
+
+class Fabric {
+ public:
+  /// Opens the endpoint; `peers` of the job may be talked to.
+  static Result<std::unique_ptr<Fabric>> open(int peers) noexcept;
+  ~Fabric();
+  /// Nothing arrives any more, and nothing touches memory that was handed over.
+  void close_endpoint() noexcept;
+  Fabric(const Fabric&) = delete;
+
+  fid_ep* endpoint() const noexcept { return endpoint_; }
+  fid_cq* completions() const noexcept { return completions_; }
+  fid_av* addresses() const noexcept { return addresses_; }
+  /// "tcp;ofi_rxm", as libfabric calls it.
+  const char* provider() const noexcept;
+  /// "eth0 10.1.0.1" where the provider uses one, else the provider's domain.
+  const std::string& interface() const noexcept { return interface_; }
+  /// Whom others send to.
+  std::span<const std::byte> name() const noexcept { return std::as_bytes(std::span(name_)); }
+  /// Readable when there is something to complete; -1 where the provider has no such thing.
+  int wait_fd() const noexcept { return wait_fd_; }
+  /// To be asked before `wait_fd` is waited for: false when there is something already.
+  bool may_wait() const noexcept;
+
+  /// Short messages may be sent from memory that is used again at once.
+  std::size_t inject_bytes_max() const noexcept;
+  std::size_t message_bytes_max() const noexcept;
+  /// Whether RDMA goes on while the target's process does something else.
+  bool is_rma_offloaded() const noexcept;
+  /// Whether RDMA writes land in the order in which they were posted.
+  bool are_writes_ordered() const noexcept;
+
+  /// False Region: refused.
+  Region try_register(const void* at, std::size_t bytes, bool by_peers) noexcept;
+  const char* text_of(int code) const noexcept;
+
+ private:
+  explicit Fabric(const Library& library) noexcept : library_(library) {}
+  Err choose() noexcept;
+  Err open_endpoint(int peers) noexcept;
+
+  const Library& library_;
+  fi_info* info_ = nullptr;
+  fid_fabric* fabric_ = nullptr;
+  fid_domain* domain_ = nullptr;
+  fid_av* addresses_ = nullptr;
+  fid_cq* completions_ = nullptr;
+  fid_ep* endpoint_ = nullptr;
+  int wait_fd_ = -1;
+  std::string interface_;
+  std::string name_;
+};
+
+}  // namespace dunlin::transport::ofi

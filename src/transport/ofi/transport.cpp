@@ -1,0 +1,276 @@
+// See transport.hpp.
+#include "transport/ofi/transport.hpp"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/log.hpp"
+#include "base/variable.hpp"
+#include "os/clock.hpp"
+#include "transport/ofi/channel.hpp"
+#include "transport/ofi/sleeper.hpp"
+
+namespace dunlin::transport::ofi {
+namespace {
+
+IntVariable frames{
+    "OFI_FRAMES", 64, "frames", "send buffers of a process for peers on other nodes, and receive buffers", 4,
+    1 << 16};
+IntVariable rings{"OFI_RINGS", 64,
+                  "peers",     "how many peers on other nodes get a ring; the others use messages",
+                  0,           1 << 20};
+
+std::string host_name() noexcept {
+  char name[256] = "";
+  (void)::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+class Network final : public Transport {
+ public:
+  Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept;
+  ~Network() override { fabric_->close_endpoint(); }
+  Err start() noexcept;
+
+  const std::string& address() const noexcept override { return published_; }
+  void set_secret(std::uint64_t secret) noexcept override { sender_.secret = secret; }
+  std::string describe() const noexcept override;
+  std::uint64_t strangers() const noexcept override { return strangers_; }
+  transport::Channel* connect(int peer) noexcept override;
+  int poll(Inbox& inbox) noexcept override;
+
+  bool can_sleep() const noexcept override { return sleeper_.can_sleep(); }
+  void announce_sleep() noexcept override;
+  bool announce_sleep_in(transport::Transport& place) noexcept override;
+  void sleep(std::int64_t timeout_ns) noexcept override;
+  void withdraw_sleep() noexcept override { sleeper_.clear(); }
+  void wake() noexcept override { sleeper_.wake(); }
+
+ private:
+  Channel* channel_of(int peer) noexcept;
+  Channel* meet(int peer) noexcept;
+  int complete(const fi_cq_data_entry& entry, Inbox& inbox) noexcept;
+  int notice_arrived(const Notice& notice, Inbox& inbox) noexcept;
+  int message_arrived(const Frame& frame, std::size_t bytes, Inbox& inbox) noexcept;
+  void operation_failed(Inbox& inbox) noexcept;
+  void post_receives() noexcept;
+  void settle_debts() noexcept;
+
+  const int me_;
+  Directory& directory_;
+  const std::vector<int> node_peers_;
+  const std::unique_ptr<Fabric> fabric_;
+  const Stage stage_;
+  Frames receives_;
+  Sender sender_;
+  Sleeper sleeper_;
+  Address mine_;
+  std::string published_;
+  std::vector<std::unique_ptr<Channel>> channels_;  // by peer index; made at first contact
+  std::vector<Channel*> numbered_;                  // by Notice::number
+  std::uint64_t strangers_ = 0;
+  bool may_sleep_ = false;  // nothing has come since the sleep was announced
+};
+
+Network::Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept
+    : me_(setup.me),
+      directory_(*setup.directory),
+      node_peers_(setup.node_peers.begin(), setup.node_peers.end()),
+      fabric_(std::move(fabric)),
+      stage_(Stage::of(*fabric_)),
+      receives_(*fabric_, Operation::Kind::receive, std::size_t(frames.get()), stage_.frame_bytes),
+      sender_{*fabric_,
+              stage_,
+              Frames(*fabric_, Operation::Kind::send, std::size_t(frames.get()), stage_.frame_bytes),
+              Transfers(*fabric_),
+              setup.me,
+              int(rings.get())},
+      sleeper_(fabric_->wait_fd()),
+      channels_(std::size_t(setup.peers)) {
+  mine_.provider = fabric_->provider();
+  mine_.place = host_name() + ", " + fabric_->interface();
+  mine_.name.assign(reinterpret_cast<const char*>(fabric_->name().data()), fabric_->name().size());
+  published_ = mine_.text();
+}
+
+Err Network::start() noexcept {
+  if (!receives_.is_usable() || !sender_.frames.is_usable())
+    return fail(Err::no_mem,
+                "%s cannot use %zu frames of %zu bytes: is the limit of locked memory too low (ulimit -l)?",
+                fabric_->provider(), std::size_t(frames.get()), stage_.frame_bytes);
+  post_receives();
+  return Err::ok;
+}
+
+std::string Network::describe() const noexcept {
+  return std::string(fabric_->provider()) + " on " + fabric_->interface() + ", " + stage_.name;
+}
+
+transport::Channel* Network::connect(int peer) noexcept {
+  if (peer < 0 || peer == me_ || std::size_t(peer) >= channels_.size()) return nullptr;
+  if (std::binary_search(node_peers_.begin(), node_peers_.end(), peer)) return nullptr;
+  return channel_of(peer);
+}
+
+Channel* Network::channel_of(int peer) noexcept {
+  std::unique_ptr<Channel>& channel = channels_[std::size_t(peer)];
+  return channel ? channel.get() : meet(peer);
+}
+
+/// First contact, from either side; nullptr, with a sentence, where that cannot be.
+Channel* Network::meet(int peer) noexcept {
+  const Result<std::string> text = directory_.address_of(peer);
+  Result<Address> address = text ? Address::of(text.value()) : Result<Address>(text.error());
+  if (!address) {
+    log::warn("rank %d cannot be reached over the network: %s", peer, error_detail(address.error()));
+    return nullptr;
+  }
+  if (address->provider != mine_.provider) {
+    log::warn("rank %d (%s) uses %s and this one (%s) %s; DUNLIN_OFI_PROVIDER makes them agree", peer,
+              address->place.c_str(), address->provider.c_str(), mine_.place.c_str(), mine_.provider.c_str());
+    return nullptr;
+  }
+  fi_addr_t target = FI_ADDR_UNSPEC;
+  if (::fi_av_insert(fabric_->addresses(), address->name.data(), 1, &target, 0, nullptr) != 1) {
+    log::warn("rank %d (%s, %s) has an address that this network does not know", peer,
+              address->provider.c_str(), address->place.c_str());
+    return nullptr;
+  }
+  const auto number = std::uint32_t(numbered_.size());
+  std::unique_ptr<Channel>& channel = channels_[std::size_t(peer)];
+  channel = std::make_unique<Channel>(sender_, peer, number, std::move(*address), target);
+  numbered_.push_back(channel.get());
+  return channel.get();
+}
+
+int Network::poll(Inbox& inbox) noexcept {
+  constexpr std::size_t kEntries = 16;
+  fi_cq_data_entry entries[kEntries];
+  int delivered = 0;
+  for (;;) {
+    const ssize_t count = ::fi_cq_read(fabric_->completions(), entries, kEntries);
+    if (count == -FI_EAVAIL) {
+      operation_failed(inbox);
+      continue;
+    }
+    if (count <= 0) break;
+    may_sleep_ = false;
+    for (ssize_t index = 0; index < count; ++index) delivered += complete(entries[index], inbox);
+    if (std::size_t(count) < kEntries) break;
+  }
+  if (!sender_.debtors.empty()) settle_debts();
+  sender_.transfers.go_on(inbox);
+  return delivered;
+}
+
+int Network::complete(const fi_cq_data_entry& entry, Inbox& inbox) noexcept {
+  if (entry.flags & FI_REMOTE_WRITE) return notice_arrived(Notice::of(entry.data), inbox);
+  auto& operation = *static_cast<Operation*>(entry.op_context);
+  if (operation.kind == Operation::Kind::transfer)
+    return sender_.transfers.complete(static_cast<Transfer&>(operation), true, inbox), 1;
+  auto& frame = static_cast<Frame&>(operation);
+  if (frame.kind == Operation::Kind::send) {
+    sender_.frames.give_back(frame);
+    return 0;
+  }
+  const int delivered = message_arrived(frame, entry.len, inbox);
+  receives_.give_back(frame);
+  post_receives();
+  return delivered;
+}
+
+/// With an RDMA write.
+int Network::notice_arrived(const Notice& notice, Inbox& inbox) noexcept {
+  if (notice.kind == Notice::Kind::data && sender_.transfers.try_end(notice.number, inbox)) return 1;
+  const bool is_ring = notice.kind != Notice::Kind::data && notice.number < numbered_.size();
+  Channel* const channel = is_ring ? numbered_[notice.number] : nullptr;
+  if (!channel || !channel->try_note(notice)) {
+    ++strangers_;
+    return 0;
+  }
+  return channel->read_ring(inbox);
+}
+
+int Network::message_arrived(const Frame& frame, std::size_t bytes, Inbox& inbox) noexcept {
+  FrameHeader header;
+  const bool is_whole = bytes >= sizeof header;
+  if (is_whole) std::memcpy(&header, frame.bytes, sizeof header);
+  const bool is_known = is_whole && header.secret == sender_.secret &&
+                        header.bytes == bytes - sizeof header && header.sender >= 0 &&
+                        std::size_t(header.sender) < channels_.size();
+  Channel* const channel = is_known ? channel_of(header.sender) : nullptr;
+  if (!channel) {
+    if (strangers_++ == 0) log::note("a frame that no rank of this job has sent was dropped");
+    return 0;
+  }
+  channel->frame_arrived(header, frame.bytes + sizeof header, inbox);
+  return 1 + channel->read_ring(inbox);
+}
+
+/// Of a send: its peer is lost.  Of a receive: somebody has sent what fits no frame.
+void Network::operation_failed(Inbox& inbox) noexcept {
+  fi_cq_err_entry error = {};
+  if (::fi_cq_readerr(fabric_->completions(), &error, 0) != 1 || !error.op_context) return;
+  auto& operation = *static_cast<Operation*>(error.op_context);
+  if (operation.kind == Operation::Kind::transfer) {
+    auto& transfer = static_cast<Transfer&>(operation);
+    transfer.channel->broke(fabric_->text_of(error.err));
+    return sender_.transfers.complete(transfer, false, inbox);
+  }
+  auto& frame = static_cast<Frame&>(operation);
+  if (frame.kind == Operation::Kind::send) {
+    frame.channel->broke(fabric_->text_of(error.err));
+    return sender_.frames.give_back(frame);
+  }
+  ++strangers_;
+  receives_.give_back(frame);
+  post_receives();
+}
+
+/// All that are free; what finds no room is posted after the next message.
+void Network::post_receives() noexcept {
+  while (Frame* const frame = receives_.try_take()) {
+    if (::fi_recv(fabric_->endpoint(), frame->bytes, stage_.frame_bytes, receives_.descriptor(),
+                  FI_ADDR_UNSPEC, frame) == 0)
+      continue;
+    return receives_.give_back(*frame);
+  }
+}
+
+void Network::settle_debts() noexcept {
+  for (Channel* each : std::exchange(sender_.debtors, {})) each->settle();
+}
+
+void Network::announce_sleep() noexcept { may_sleep_ = fabric_->may_wait(); }
+
+bool Network::announce_sleep_in(transport::Transport& place) noexcept {
+  announce_sleep();
+  return may_sleep_ && sleeper_.try_watch(place);
+}
+
+void Network::sleep(std::int64_t timeout_ns) noexcept {
+  if (may_sleep_) sleeper_.sleep(timeout_ns);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> Transport::open(const Setup& setup) noexcept {
+  DUNLIN_ASSERT(setup.directory != nullptr);
+  DUNLIN_ASSERT(setup.me >= 0 && setup.me < setup.peers);
+  Result<std::unique_ptr<Fabric>> fabric = Fabric::open(setup.peers);
+  if (!fabric) return fabric.error();
+  auto network = std::make_unique<Network>(setup, std::move(*fabric));
+  if (const Err error = network->start(); error != Err::ok) return error;
+  return std::unique_ptr<Transport>(std::move(network));
+}
+
+}  // namespace dunlin::transport::ofi
