@@ -279,7 +279,8 @@ def settings(text):
     pattern = re.compile(r"^(DUNLIN_\w+) = .*?(?: \((.*)\))?\n    (.*)\n    (default .*), now from the .*$", re.M)
     lines = []
     for name, unit, meaning, preset in pattern.findall(text):
-        lines += [".TP", f"\\fB{name}\\fP" + (f" ({escape(unit)})" if unit else ""), escape(f"{meaning}; {preset}")]
+        words = escape(unit).replace("|", "|\\:")  # a list of words may be broken after each
+        lines += [".TP", f"\\fB{name}\\fP" + (f" ({words})" if unit else ""), escape(f"{meaning}; {preset}")]
     return lines
 
 
