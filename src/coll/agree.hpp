@@ -5,18 +5,21 @@
 #include <vector>
 
 #include "base/err.hpp"
+#include "base/log.hpp"
 #include "coll/functions.hpp"
 #include "object/comm.hpp"
 
 namespace dunlin::coll {
 
-/// Collective: what each rank gives, by rank.  `T` is plain data.
+/// Collective: what each rank gives, by rank.  `T` is plain data.  Ends the job where another rank does
+/// something else on this communicator, of which the program knows nothing: it belongs to the window or file.
 template <class T>
 std::vector<T> gather_all(Comm& comm, const T& mine) noexcept {
   std::vector<T> all(std::size_t(comm.size));
   const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
   const Err error = allgather(&mine, sizeof mine, &byte, all.data(), sizeof mine, byte, comm);
-  DUNLIN_ASSERT(error == Err::ok);  // nothing in it can be wrong
+  if (error != Err::ok)
+    log::die("the ranks of a window or file call different functions of it: %s", error_detail(error));
   return all;
 }
 

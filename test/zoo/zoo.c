@@ -263,6 +263,17 @@ static void alike(void) {  // in other words
   MPI_Type_free(&pair);
 }
 
+static void other_file_call(void) {
+  MPI_File file;
+  MPI_File_open(MPI_COMM_WORLD, "zoo.data", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  if (rank == 0)
+    MPI_File_set_size(file, 100);
+  else
+    MPI_File_write_at_all(file, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_set_size(file, 50);
+  MPI_File_close(&file);
+}
+
 static void not_a_handle(void) {
   MPI_Send(&value, 1, (MPI_Datatype)(size_t)0x7123456, 0, 0, MPI_COMM_WORLD);
 }
@@ -514,6 +525,7 @@ static const struct {
     {"all_counted_at_once", all_counted_at_once, 0},
     {"too_long", too_long, 0},
     {"alike", alike, 0},
+    {"other_file_call", other_file_call, 0},
     {"not_a_handle", not_a_handle, 0},
     {"not_a_buffer", not_a_buffer, 0},
     {"sleeps", sleeps, 0},

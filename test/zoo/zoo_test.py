@@ -64,6 +64,8 @@ ERRORS = {
     "too_long": (2, {}, r"MPI_Recv failed: the message from rank 0 of MPI_COMM_WORLD, tag 6, has 16 bytes, the "
                         r"receive buffer only room for 4 \(MPI_ERR_TRUNCATE\)"),
     "not_a_handle": (1, {}, r"MPI_Send was (given 0x7123456 as a datatype, which is none|using that address: one of)"),
+    "other_file_call": (2, {}, r"the ranks of a window or file call different functions of it: rank \d sent \d+ bytes "
+                               r"where \d+ are to be received"),
     "not_a_buffer": (1, {}, r"MPI_Sendrecv was using that address: one of its arguments is no valid buffer or handle"),
 }  # fmt: skip
 # Name: what --timeout says of two ranks, one of which at least tests in vain.
