@@ -67,7 +67,7 @@ PartitionName=all Nodes=ALL Default=YES State=UP
 
 def enter():
     """Goes on in namespaces of this test's own; ends the test with one line where that is not allowed."""
-    if os.environ.get("DUNLIN_CLUSTER_TEST") == "inside":
+    if os.environ.get("CLUSTER_TEST_PLACE") == "inside":
         return
     missing = [tool for tool in ("ip", "nsenter", "unshare") if not shutil.which(tool)]
     if missing:
@@ -79,7 +79,7 @@ def enter():
     if tried.returncode != 0:
         print("skipped: this machine allows no namespaces with networks (%s)" % tried.stderr.strip())
         sys.exit(SKIPPED)
-    os.environ["DUNLIN_CLUSTER_TEST"] = "inside"
+    os.environ["CLUSTER_TEST_PLACE"] = "inside"
     os.execvp(new[0], [*new, sys.executable, *sys.argv])
 
 
