@@ -16,7 +16,9 @@ import cluster
 
 MPIRUN = os.environ["CLUSTER_TEST_MPIRUN"]
 PROBE = os.environ["CLUSTER_TEST_PROBE"]
+NODES = os.environ["CLUSTER_TEST_NODES"]
 PRTERUN = shutil.which(os.environ.get("CLUSTER_TEST_PRTERUN", "")) or shutil.which("prterun")
+NETWORK = ctypes.util.find_library("fabric")
 CLIENT = ctypes.util.find_library("pmix")
 LINE = re.compile(r"ok (\S+) rank (\d+) of (\d+), node rank (\d+) of (\d+), node (\d+) of (\d+),")
 
@@ -30,7 +32,7 @@ class Job(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = cluster.Cluster(cls.hosts)
 
-    def job(self, *words, seconds=60, **environment):
+    def job(self, *words, seconds=150, **environment):
         """Runs mpirun; answers its exit code, standard output and standard error."""
         done = subprocess.run(self.command(*words), env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=seconds)
@@ -61,6 +63,18 @@ class Job(unittest.TestCase):
             code, out, err = self.job("-ppn", "2", PROBE, what)
             self.assertEqual(code, 0, err)
             self.assert_places(out, [2] * self.hosts)
+
+    @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+    def test_messages(self):
+        for ranks in (self.hosts, 2 * self.hosts + 1):
+            code, out, err = self.job("-n", str(ranks), NODES)
+            self.assertEqual((code, out.count("fine: rank")), (0, ranks), out + err)
+
+    @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+    def test_abort_in_the_midst_of_messages(self):
+        code, out, err = self.job("-ppn", "2", NODES, "abort")
+        self.assertNotEqual(code, 0, out + err)
+        self.assertIn("MPI_Abort", err)
 
     def test_what_goes_along(self):
         script = 'echo "$(hostname) $DUNLIN_EAGER_BYTES $MINE $LD_PRELOAD $PWD"'

@@ -1,0 +1,85 @@
+// Messages within hosts and between them: who shares memory, all to all, wildcards over both, sums.  Each
+// rank prints one line when it is content.  First argument: "abort" ends the job after that, "wait" waits for
+// a message that does not come.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, size;
+
+static void must(int is_so, const char* what) {
+  if (is_so) return;
+  fprintf(stderr, "rank %d: %s\n", rank, what);
+  MPI_Abort(MPI_COMM_WORLD, 70);
+}
+
+/// The ranks that may share memory are those of the same host, and no others.
+static int check_host(void) {
+  char mine[MPI_MAX_PROCESSOR_NAME] = "";
+  int bytes, here, expected = 0;
+  MPI_Comm node;
+  MPI_Get_processor_name(mine, &bytes);
+  char* const all = malloc((size_t)size * sizeof mine);
+  MPI_Allgather(mine, sizeof mine, MPI_CHAR, all, sizeof mine, MPI_CHAR, MPI_COMM_WORLD);
+  for (int i = 0; i < size; ++i) expected += strcmp(all + (size_t)i * sizeof mine, mine) == 0;
+  free(all);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &here);
+  must(here == expected, "MPI_COMM_TYPE_SHARED has not found the ranks of this host");
+  MPI_Comm_free(&node);
+  return here;
+}
+
+/// Rank 0 hears from everybody by wildcard; the messages of each come in order.  The tag is the length.
+static void check_messages(int ints) {
+  enum { ROUNDS = 5 };
+  int* const data = malloc((size_t)ints * sizeof *data);
+  int* const heard = calloc((size_t)size, sizeof *heard);
+  for (int round = 0; rank != 0 && round < ROUNDS; ++round) {
+    for (int i = 0; i < ints; ++i) data[i] = rank * 1000 + round * 100 + i % 97;
+    MPI_Send(data, ints, MPI_INT, 0, ints, MPI_COMM_WORLD);
+  }
+  for (int i = 0; rank == 0 && i < (size - 1) * ROUNDS; ++i) {
+    MPI_Status status;
+    MPI_Recv(data, ints, MPI_INT, MPI_ANY_SOURCE, ints, MPI_COMM_WORLD, &status);
+    const int from = status.MPI_SOURCE;
+    for (int k = 0; k < ints; ++k)
+      must(data[k] == from * 1000 + heard[from] * 100 + k % 97,
+           "a message is out of order, or not what was sent");
+    ++heard[from];
+  }
+  free(heard);
+  free(data);
+}
+
+static void check_sums(void) {
+  for (int i = 0; i < 20; ++i) {
+    int sum = 0;
+    const int mine = rank + i;
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    must(sum == size * (size - 1) / 2 + size * i, "a sum is wrong");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int here = check_host();
+  check_messages(1);
+  check_messages(20000);
+  check_sums();
+  printf("fine: rank %d of %d, %d here\n", rank, size, here);
+  fflush(stdout);
+  if (argc > 1 && strcmp(argv[1], "abort") == 0 && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 21);
+  if (argc > 1 && strcmp(argv[1], "wait") == 0) {
+    int never = 0;  // from the last rank, which does not send: only its end ends this
+    if (rank == size - 1) sleep(100);
+    MPI_Bcast(&never, 1, MPI_INT, size - 1, MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
