@@ -24,7 +24,8 @@ VERSION = "4.1.2"
 MODULES = {
     # They communicate with nobody, or only in pairs.
     "1,2": """address attributes buffer cffi ctypes doc environ errhandler errorcode exceptions grequest handle info mpiapi
-    mpimem msgspec msgzero objmodel op pack package pickle request status threads toplevel""",
+    mpimem msgspec msgzero objmodel op pack package pickle request status threads toplevel
+    io""",  # io is slow where ranks share cores; mpi/files_*.c run at more
     # Without peers, and a minute each.
     "1": "datatype util_dtlib",
     "1,2,3,5": """comm comm_inter comm_topo group session p2p_buf p2p_buf_matched p2p_obj p2p_obj_matched util_pkl5
@@ -33,7 +34,7 @@ MODULES = {
     "1,2,3": "cco_nb_buf cco_nb_vec cco_pr_buf cco_pr_vec cco_pr_ngh_buf cco_obj cco_ngh_obj",
     "2,3,4": "cco_buf_inter cco_obj_inter cco_vec_inter",
     "2,5": "rma rma_nb win util_sync",
-    "1,3": "file io subclass",
+    "1,3": "file subclass",
     "2,3": "util_pool",  # alone it spawns its workers, and MPI_Comm_spawn is not there yet
 }
 # Single tests (patterns of mpi4py's runner) left out of those modules, with the reason.
