@@ -6,6 +6,8 @@
 // --ops=put,get,...    put, get, accumulate (MPI_DOUBLE), counter (fetch-and-op, MPI_LONG), cas, each with
 // its flush under
 //                      lock_all; lock: lock, put, unlock; fence: of both ranks, nothing between
+//                      memcpy, loop: where loads reach the memory (shared): a plain copy into it, and a plain
+//                      loop that adds to it; column, face: a put of blocks of one or of 16 doubles with gaps
 // --sizes=8,65536      bytes of put, get and accumulate
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 typedef struct {
   MPI_Win win;
   char *memory, *own;
+  char* there;     // rank 1's memory, where plain loads reach it
   MPI_Aint start;  // displacement of rank 1's memory
   int bytes;
 } Context;
@@ -51,18 +54,37 @@ static void lock(const Context* c) {
 }
 static void fence(const Context* c) { MPI_Win_fence(0, c->win); }
 
+static void copy(const Context* c) { memcpy(c->there, c->own, (size_t)c->bytes); }
+static void loop(const Context* c) {
+  const double* from = (const double*)(const void*)c->own;
+  double* to = (double*)(void*)c->there;
+  for (int i = 0; i < c->bytes / 8; ++i) to[i] += from[i];
+}
+static void put_blocks(const Context* c, int doubles) {
+  MPI_Datatype type;
+  MPI_Type_vector(c->bytes / 8 / doubles / 2, doubles, 2 * doubles, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  MPI_Put(c->own, 1, type, 1, c->start, 1, type, c->win);
+  flush(c);
+  MPI_Type_free(&type);
+}
+static void column(const Context* c) { put_blocks(c, 1); }
+static void face(const Context* c) { put_blocks(c, 16); }
+
 typedef struct {
   const char* name;
   void (*call)(const Context*);
   int has_size;     // measured at every size, else at 8 bytes
   int is_of_both;   // ranks call it together
   int is_in_epoch;  // of lock_all
+  int is_bare;      // needs no MPI, but plain loads
 } Operation;
 
 static const Operation operations[] = {
-    {"put", put, 1, 0, 1},         {"get", get, 1, 0, 1}, {"accumulate", accumulate, 1, 0, 1},
-    {"counter", counter, 0, 0, 1}, {"cas", cas, 0, 0, 1}, {"lock", lock, 0, 0, 0},
-    {"fence", fence, 0, 1, 0},
+    {"put", put, 1, 0, 1, 0},         {"get", get, 1, 0, 1, 0},     {"accumulate", accumulate, 1, 0, 1, 0},
+    {"counter", counter, 0, 0, 1, 0}, {"cas", cas, 0, 0, 1, 0},     {"lock", lock, 0, 0, 0, 0},
+    {"fence", fence, 0, 1, 0, 0},     {"memcpy", copy, 1, 0, 0, 1}, {"loop", loop, 1, 0, 0, 1},
+    {"column", column, 1, 0, 1, 0},   {"face", face, 1, 0, 1, 0},
 };
 enum { kOperations = sizeof operations / sizeof operations[0] };
 
@@ -87,6 +109,9 @@ static Context open_window(const char* flavor, size_t bytes) {
     MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &c.memory, &c.win);
   } else if (strcmp(flavor, "shared") == 0) {
     MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &c.memory, &c.win);
+    MPI_Aint size;
+    int unit;
+    MPI_Win_shared_query(c.win, bench_ranks > 1, &size, &unit, &c.there);
   } else {
     c.memory = malloc(bytes);
     if (strcmp(flavor, "create") == 0) {
@@ -132,9 +157,10 @@ int main(int argc, char** argv) {
   Context c = open_window(bench_text("flavor", "allocate"), (size_t)(most < 1 << 20 ? 1 << 20 : most));
   for (int i = 0; i < kOperations && bench_ranks == 2; ++i) {
     const Operation* operation = &operations[i];
-    if (!bench_wants("ops", operation->name)) continue;
+    if (!bench_wants("ops", operation->name) || (operation->is_bare && !c.there)) continue;
     for (int s = 0; s < (operation->has_size ? count : 1); ++s) {
       c.bytes = operation->has_size ? (int)sizes[s] : 8;
+      if ((operation->call == column || operation->call == face) && c.bytes < 1024) continue;
       if (i == 0) check(&c);
       Work work = {&c, operation};
       const bench_point point = {operation->name, c.bytes, "us", 1e6, 0};

@@ -359,13 +359,33 @@ def windows():
         "allocate": "memory of MPI_Win_allocate",
         "create": "a block of malloc",
         "dynamic": "a block of malloc in a dynamic window",
+        "shared": "memory of MPI_Win_allocate_shared",
     }
     for flavor, memory in flavors.items():
         yield Experiment(
             f"window_{flavor}",
             f"One-sided operations, {memory}",
             "window",
-            (f"--flavor={flavor}", "--sizes=8,4096,65536,1048576"),
+            (f"--flavor={flavor}", "--sizes=8,4096,65536,262144,1048576,4194304"),
+            is_curve=False,
+            timeout_s=30,
+        )
+    for ranks in (2, 4, 8, 16):
+        yield Experiment(
+            f"window_programs{ranks}",
+            f"One-sided operations of all ranks: counters, locks, a hash table, halos, {ranks} ranks",
+            "window_programs",
+            ("--cases=counter,lock,hash,steal,halo,transpose",),
+            ranks=ranks,
+            is_curve=False,
+            timeout_s=30,
+        )
+    for flavor, memory in (("shared", "memory of MPI_Win_allocate_shared"), ("create", "a block of malloc")):
+        yield Experiment(
+            f"window_busy_{flavor}",
+            f"One-sided operations on a rank that computes, {memory}",
+            "window_programs",
+            ("--cases=busy", f"--flavor={flavor}"),
             is_curve=False,
             timeout_s=30,
         )

@@ -14,7 +14,12 @@ class BigLock {
  public:
   static bool is_needed() noexcept { return needed_; }
   /// Whether calls may come from several threads at once.  True until MPI_Init_thread grants less.
-  static void set_needed(bool needed) noexcept { needed_ = needed; }
+  static void set_needed(bool needed) noexcept { set(threads_ = needed, helped_); }
+  static bool has_threads() noexcept { return threads_; }
+  /// Whether the library's own thread may be inside (progress/helper.hpp).
+  static void set_helped(bool helped) noexcept { set(threads_, helped_ = helped); }
+  /// What is done when the lock comes to be needed, or null: rma/ closes shortcuts that take no lock.
+  static void set_when_needed(void (*task)() noexcept) noexcept { when_needed_ = task; }
   static void acquire() noexcept;
   static void release() noexcept;
   /// Gives up all levels held by this thread and answers how many; `reacquire` takes them again.
@@ -42,7 +47,15 @@ class BigLock {
   };
 
  private:
+  static void set(bool threads, bool helped) noexcept {
+    const bool comes_now = !needed_ && (threads || helped);
+    needed_ = threads || helped;
+    if (comes_now && when_needed_) when_needed_();
+  }
   static inline bool needed_ = true;
+  static inline bool threads_ = true;
+  static inline bool helped_ = false;
+  static inline void (*when_needed_)() noexcept = nullptr;
   static inline void (*before_release_)() noexcept = nullptr;  // changed under the lock
 };
 

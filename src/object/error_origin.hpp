@@ -1,5 +1,5 @@
-// Whose error handler hears of an error that a call on requests finds: the communicator or the file of the
-// request that failed.
+// Whose error handler hears of an error that a call on requests finds: the communicator, window or file of
+// the request that failed.
 //
 // Set by pt2pt/completion.cpp right before it returns the error; read and forgotten by bindings/c/raise.cpp
 // when a call names no object itself (MPI 5.0, 9.3: the handler of what the operation belongs to).

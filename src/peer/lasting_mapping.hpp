@@ -75,6 +75,12 @@ class LastingMapping {
       renew();
     return held_.mapping.at;
   }
+  /// The same where nothing has changed since `at` was asked last; else nullptr.
+  [[gnu::always_inline]] std::byte* at_if_unchanged() const noexcept {
+    const bool has_changed =
+        held_.present && held_.present->load(std::memory_order_acquire) != generation_;  // as in `at`
+    return has_changed ? nullptr : held_.mapping.at;
+  }
   /// After the last load or store through `at()`: false when they may have met memory that the owner had
   /// left.
   bool is_still_valid() const noexcept { return memory_->is_still_valid(held_.mapping); }

@@ -10,6 +10,7 @@
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
+#include "progress/helper.hpp"
 
 namespace dunlin::progress {
 namespace {
@@ -117,6 +118,13 @@ void Engine::poll_for_test(const void* argument, LongWait::Explain explain) noex
     test_shared();
 }
 
+Engine::Help Engine::help() noexcept {
+  has_refused_help_ = poller_ != nullptr;
+  if (poller_) return Help::none;
+  if (poll()) return Help::moved;
+  return help_expected_ > 0 ? Help::idle : Help::none;
+}
+
 void Engine::wait(const Request& request, int from) noexcept {
   const bool is_for_one_peer = from >= 0;
   if (is_for_one_peer) {
@@ -195,6 +203,7 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
         continue;
       }
       poller_ = &me;
+      has_refused_help_ = false;
     }
     const bool has_moved = poll();
     me.long_wait.polled(has_moved);
@@ -283,6 +292,8 @@ void Engine::leave(Waiter& me) noexcept {
   }
   *link = me.next;
   if (poller_ == &me) poller_ = nullptr;
+  // What it was rung for has come behind the last poll of this thread.
+  if (!poller_ && has_refused_help_) Helper::ring();
   if (!waiters_)
     BigLock::set_before_release(nullptr);
   else if (!poller_)

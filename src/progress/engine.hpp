@@ -82,6 +82,13 @@ class Engine {
   /// Polls until `done(argument)`.  `explain(argument, ...)` tells the report of a hang what for.
   void wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept;
 
+  /// For the helper thread (helper.hpp): a round, unless a thread waits, which polls for all.  None: nothing
+  /// is to be done for it, or somebody else does it.
+  enum class Help : std::uint8_t { none, idle, moved };
+  Help help() noexcept;
+  /// So many pieces of work more that must go on while the program computes, or less.
+  void expect_help(int pieces) noexcept { help_expected_ += pieces; }
+
   /// Whether more ranks run on this node than it has CPUs: then waits give the core away at once.
   void set_oversubscribed(bool oversubscribed) noexcept;
   bool is_oversubscribed() const noexcept { return is_oversubscribed_; }
@@ -113,6 +120,8 @@ class Engine {
   std::vector<transport::Transport*> transports_;
   Pollable* parked_ = nullptr;
   bool is_polling_parked_ = false;
+  int help_expected_ = 0;
+  bool has_refused_help_ = false;  // the helper thread was turned away since the poller polled last
   bool is_oversubscribed_ = false;
   bool job_shares_cores_ = false;
   bool is_answered_soon_ = false;              // the last wait ended while polling (where ranks share cores)

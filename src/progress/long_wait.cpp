@@ -93,7 +93,7 @@ void LongWait::slept() noexcept {
 void LongWait::note() noexcept {
   boot::WaitRecord record = record_of(explain_, argument_);
   record.since_ns = since_ns_;
-  place_ = board_->note(record, BigLock::is_needed());
+  place_ = board_->note(record, BigLock::has_threads());
   is_noted_ = true;
 }
 

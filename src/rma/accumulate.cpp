@@ -1,8 +1,8 @@
 #include "rma/accumulate.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <vector>
 
 #include "base/assert.hpp"
 
@@ -123,40 +123,76 @@ class Pair {
   alignas(16) std::byte memory_[32] = {};
 };
 
-/// Moves between runs and packed bytes.
-void gather(std::span<const Piece> runs, std::byte* packed) noexcept {
-  for (const Piece& run : runs) {
-    std::memcpy(packed, run.address, run.bytes);
-    packed += run.bytes;
-  }
-}
-void scatter(std::span<const Piece> runs, const std::byte* packed) noexcept {
-  for (const Piece& run : runs) {
-    std::memcpy(run.address, packed, run.bytes);
-    packed += run.bytes;
+/// `use(part)` for each part of a run whose elements begin in one stripe.
+template <class Use>
+void for_each_stripe(const Elements& elements, Piece run, const Use& use) noexcept {
+  const auto size = std::size_t(elements.type.size());
+  while (run.bytes > 0) {
+    const std::uint64_t left =
+        ElementLocks::kStripeBytes - elements.offset_of(run.address) % ElementLocks::kStripeBytes;
+    const std::size_t bytes = std::min<std::size_t>((left + size - 1) / size * size, run.bytes);
+    use(Piece{run.address, bytes});
+    run = {run.address + bytes, run.bytes - bytes};
   }
 }
 
-/// Elements whose kernels want them as they lie in memory, with their gap.
+/// Moves between packed bytes and the element that begins at `runs`, `done` bytes into the first of them.
+class Scattered {
+ public:
+  Scattered(std::span<const Piece> runs, std::size_t done, std::size_t bytes) noexcept
+      : runs_(runs), done_(done), bytes_(bytes) {}
+  void read(std::byte* packed) const noexcept {
+    each([&](const Piece& piece, std::size_t at) { std::memcpy(packed + at, piece.address, piece.bytes); });
+  }
+  void write(const std::byte* packed) const noexcept {
+    each([&](const Piece& piece, std::size_t at) { std::memcpy(piece.address, packed + at, piece.bytes); });
+  }
+
+ private:
+  template <class Use>
+  void each(const Use& use) const noexcept {
+    std::size_t skipped = done_;
+    for (std::size_t at = 0, i = 0; at < bytes_; ++i) {
+      DUNLIN_ASSERT(i < runs_.size());
+      const std::size_t bytes = std::min(runs_[i].bytes - skipped, bytes_ - at);
+      use(Piece{runs_[i].address + skipped, bytes}, at);
+      at += bytes;
+      skipped = 0;
+    }
+  }
+  const std::span<const Piece> runs_;
+  const std::size_t done_, bytes_;
+};
+
+/// Elements whose kernels want them as they lie in memory, with their gap: one by one.
 void combine_pairs(const Elements& elements, const Op& op, const std::byte* operand,
                    std::byte* before) noexcept {
-  std::size_t bytes = 0;
-  for (const Piece& run : elements.runs) bytes += run.bytes;
-  std::vector<std::byte> packed(bytes);
   const auto size = std::size_t(elements.type.size());
-  DUNLIN_ASSERT(bytes % size == 0);
-  const std::lock_guard hold(elements.lock);
-  gather(elements.runs, packed.data());
-  if (before) std::memcpy(before, packed.data(), bytes);
-  if (op.operation() == Operator::no_op) return;
+  std::span<const Piece> runs = elements.runs;
+  std::size_t done = 0;  // bytes of the first of them
   Pair given(elements.type), kept(elements.type);
-  for (std::size_t at = 0; at < bytes; at += size) {
-    given.read(operand + at);
-    kept.read(&packed[at]);
-    op.combine(given.memory(), kept.memory(), 1, elements.type);
-    kept.write(&packed[at]);
+  alignas(16) std::byte packed[32];
+  while (!runs.empty()) {
+    const Scattered element(runs, done, size);
+    {
+      const std::lock_guard hold(elements.lock_of(runs.front().address + done));
+      element.read(packed);
+      if (before) std::memcpy(before, packed, size);
+      if (op.operation() == Operator::replace) {
+        element.write(operand);
+      } else if (op.operation() != Operator::no_op) {
+        given.read(operand);
+        kept.read(packed);
+        op.combine(given.memory(), kept.memory(), 1, elements.type);
+        kept.write(packed);
+        element.write(packed);
+      }
+    }
+    if (operand) operand += size;
+    if (before) before += size;
+    for (done += size; !runs.empty() && done >= runs.front().bytes; runs = runs.subspan(1))
+      done -= runs.front().bytes;
   }
-  scatter(elements.runs, packed.data());
 }
 
 }  // namespace
@@ -166,16 +202,21 @@ void Elements::combine(const Op& op, const std::byte* operand, std::byte* before
   const auto size = std::size_t(type.size());
   for (const Piece& run : runs) {
     DUNLIN_ASSERT(run.bytes % size == 0);
-    if (!try_combine_words(op, type, run, operand, before)) {
-      const std::lock_guard hold(lock);
-      if (before) std::memcpy(before, run.address, run.bytes);
-      if (op.operation() == Operator::replace)
-        std::memcpy(run.address, operand, run.bytes);
-      else if (op.operation() != Operator::no_op)
-        op.combine(operand, run.address, std::int64_t(run.bytes / size), type);
+    if (try_combine_words(op, type, run, operand, before)) {
+      if (operand) operand += run.bytes;
+      if (before) before += run.bytes;
+      continue;
     }
-    if (operand) operand += run.bytes;
-    if (before) before += run.bytes;
+    for_each_stripe(*this, run, [&](const Piece& part) noexcept {
+      const std::lock_guard hold(lock_of(part.address));
+      if (before) std::memcpy(before, part.address, part.bytes);
+      if (op.operation() == Operator::replace)
+        std::memcpy(part.address, operand, part.bytes);
+      else if (op.operation() != Operator::no_op)
+        op.combine(operand, part.address, std::int64_t(part.bytes / size), type);
+      if (operand) operand += part.bytes;
+      if (before) before += part.bytes;
+    });
   }
 }
 
@@ -192,10 +233,36 @@ void Elements::compare_and_swap(const std::byte* expected, const std::byte* valu
     };
     return bytes == 4 ? swap(load<std::uint32_t>(expected)) : swap(load<std::uint64_t>(expected));
   }
-  const std::lock_guard hold(lock);
+  const std::lock_guard hold(lock_of(run.address));
   const bool is_equal = std::memcmp(run.address, expected, run.bytes) == 0;
   std::memcpy(before, run.address, run.bytes);
   if (is_equal) std::memcpy(run.address, value, run.bytes);
+}
+
+bool can_compare_and_swap(const Datatype& type) noexcept {
+  switch (type.basic()) {
+    case Basic::byte:
+    case Basic::i8:
+    case Basic::i16:
+    case Basic::i32:
+    case Basic::i64:
+    case Basic::i128:
+    case Basic::u8:
+    case Basic::u16:
+    case Basic::u32:
+    case Basic::u64:
+    case Basic::long_int:
+    case Basic::unsigned_long_int:
+    case Basic::logical8:
+    case Basic::logical16:
+    case Basic::logical32:
+    case Basic::logical64:
+    case Basic::logical128:
+    case Basic::c_bool:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::size_t next_runs(Cursor& cursor, std::span<Piece> runs, std::size_t element_bytes,

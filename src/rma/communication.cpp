@@ -1,4 +1,5 @@
 // The calls that move data (MPI 5.0, 12.3): arguments become an Operation.
+#include "rma/accumulate.hpp"
 #include "rma/functions.hpp"
 #include "rma/operation.hpp"
 
@@ -46,6 +47,18 @@ struct Sides {
   const Datatype& target_type;
 };
 
+/// Counts of elements that no process can hold would be few bytes by the time they are multiplied.
+Err check_bytes(const Datatype& type, std::int64_t count) noexcept {
+  std::int64_t bytes;
+  if (!__builtin_mul_overflow(type.size(), count, &bytes)) return Err::ok;
+  return fail(Err::count, "%lld elements of %lld bytes are more than a process can address", (long long)count,
+              (long long)type.size());
+}
+Err check_bytes(const Sides& sides) noexcept {
+  if (const Err e = check_bytes(sides.target_type, sides.target_count); e != Err::ok) return e;
+  return check_bytes(sides.type, sides.count);
+}
+
 Operation begin(OperationKind kind, const Sides& sides) noexcept {
   Operation made{.kind = kind, .target = sides.target_rank};
   made.type = &sides.target_type;
@@ -55,6 +68,7 @@ Operation begin(OperationKind kind, const Sides& sides) noexcept {
 
 Err do_put(const Sides& sides, Win& win, Request** request) noexcept {
   if (is_to_nobody(sides.target_rank, request)) return Err::ok;
+  if (const Err e = check_bytes(sides); e != Err::ok) return e;
   Operation operation = begin(OperationKind::put, sides);
   operation.given = source_of(sides.type, sides.origin, sides.count);
   operation.is_given = true;
@@ -64,6 +78,7 @@ Err do_put(const Sides& sides, Win& win, Request** request) noexcept {
 
 Err do_get(const Sides& sides, Win& win, Request** request) noexcept {
   if (is_to_nobody(sides.target_rank, request)) return Err::ok;
+  if (const Err e = check_bytes(sides); e != Err::ok) return e;
   Operation operation = begin(OperationKind::get, sides);
   operation.wanted = target_of(sides.type, const_cast<void*>(sides.origin), sides.count);
   operation.is_wanted = true;
@@ -75,6 +90,9 @@ Err do_get(const Sides& sides, Win& win, Request** request) noexcept {
 Err do_accumulate(const Sides& sides, const Target* result, const Op& op, Win& win,
                   Request** request) noexcept {
   if (is_to_nobody(sides.target_rank, request)) return Err::ok;
+  const bool is_given = op.operation() != op::Operator::no_op;
+  if (const Err e = check_bytes(sides.target_type, sides.target_count); e != Err::ok) return e;
+  if (const Err e = is_given ? check_bytes(sides.type, sides.count) : Err::ok; e != Err::ok) return e;
   const bool is_empty = sides.target_type.size() * sides.target_count == 0;
   const Result<const Datatype*> element = is_empty ? &sides.target_type : element_of(sides.target_type, op);
   if (!element) return element.error();
@@ -82,7 +100,7 @@ Err do_accumulate(const Sides& sides, const Target* result, const Op& op, Win& w
   operation.op = &op;
   operation.element = element.value();
   operation.is_wanted = result != nullptr;
-  operation.is_given = op.operation() != op::Operator::no_op;
+  operation.is_given = is_given;
   if (result) operation.wanted = *result;
   operation.bytes = operation.wanted.bytes;
   if (operation.is_given) {
@@ -146,6 +164,7 @@ Err get_accumulate(const void* origin_addr, std::int64_t origin_count, const Dat
                    void* result_addr, std::int64_t result_count, const Datatype& result_datatype,
                    int target_rank, MPI_Aint target_disp, std::int64_t target_count,
                    const Datatype& target_datatype, Op& op, Win& win) noexcept {
+  if (const Err e = check_bytes(result_datatype, result_count); e != Err::ok) return e;
   const Target result = target_of(result_datatype, result_addr, result_count);
   return do_accumulate(
       {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
@@ -155,6 +174,7 @@ Err rget_accumulate(const void* origin_addr, std::int64_t origin_count, const Da
                     void* result_addr, std::int64_t result_count, const Datatype& result_datatype,
                     int target_rank, MPI_Aint target_disp, std::int64_t target_count,
                     const Datatype& target_datatype, Op& op, Win& win, Request** request) noexcept {
+  if (const Err e = check_bytes(result_datatype, result_count); e != Err::ok) return e;
   const Target result = target_of(result_datatype, result_addr, result_count);
   return do_accumulate(
       {origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype},
@@ -170,18 +190,15 @@ Err fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& dat
 Err compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
                      const Datatype& datatype, int target_rank, MPI_Aint target_disp, Win& win) noexcept {
   if (is_to_nobody(target_rank, nullptr)) return Err::ok;
-  const Datatype* const element = datatype.element();
-  if (element != &datatype && datatype.basic() == Basic::none)
-    return fail(Err::type, "argument datatype is not a predefined type");
-  if (!datatype.is_contiguous())
-    return fail(Err::type, "argument datatype is %s; it must be an integer, logical or byte type",
+  if (!can_compare_and_swap(datatype))
+    return fail(Err::type, "argument datatype is %s; it must be a predefined integer, logical or byte type",
                 datatype.name());
   Operation operation{.kind = OperationKind::compare_and_swap, .target = target_rank};
   operation.given = source_of(datatype, origin_addr, 1);
   operation.wanted = target_of(datatype, result_addr, 1);
   operation.is_given = operation.is_wanted = true;
   operation.expected = static_cast<const std::byte*>(compare_addr);
-  operation.element = datatype.basic() != Basic::none ? predefined(datatype) : element;
+  operation.element = predefined(datatype);
   operation.type = &datatype;
   operation.count = 1;
   operation.bytes = operation.given.bytes;

@@ -8,16 +8,31 @@
 #include "coll/functions.hpp"
 #include "comm/functions.hpp"
 #include "os/membarrier.hpp"
-#include "progress/engine.hpp"
+#include "progress/helper.hpp"
 #include "protocol/messaging.hpp"
 #include "rma/functions.hpp"
 #include "rma/gate.hpp"
 #include "rma/hints.hpp"
 #include "rma/operation.hpp"
+#include "rma/shortcut.hpp"
 #include "rma/window.hpp"
 
 namespace dunlin::rma {
 namespace {
+
+/// Of this process; under base/big_lock.hpp.
+std::vector<Window*>& all_windows() noexcept {
+  static std::vector<Window*> all;
+  return all;
+}
+
+/// Once, before the first operation.
+void prepare_shortcuts() noexcept {
+  for (std::size_t handle = 1; handle < kTypeHandlesEnd; ++handle)
+    if (const auto* type = from_handle<Datatype>(reinterpret_cast<MPI_Datatype>(handle)))
+      bytes_of_handle[handle] = type->is_plain() ? std::uint8_t(type->size()) : 0;
+  BigLock::set_when_needed(&close_shortcuts);
+}
 
 /// What each rank tells the others of its part.
 struct Told {
@@ -89,44 +104,73 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
   const bool is_packed =
       wanted.flavor == MPI_WIN_FLAVOR_SHARED && !has_hint(*window, "alloc_shared_noncontig");
   const bool is_own = is_in_segment(wanted.flavor);
-  if (const Err e = window->segment.open(*comm, is_own ? wanted.bytes : 0, is_packed); e != Err::ok) return e;
+  const std::int64_t own_bytes = is_own                 ? wanted.bytes
+                                 : window->is_dynamic() ? std::int64_t(sizeof(Attachments))
+                                                        : 0;
+  if (const Err e = window->segment.open(*comm, own_bytes, is_packed); e != Err::ok) return e;
   if (is_own)
     window->base = window->segment.memory_of(comm->rank);
   else if (!window->is_dynamic())
     window->exposed = peer::Exposed(wanted.base, std::size_t(wanted.bytes));
   hear_requests(*comm->messaging);
+  prepare_shortcuts();
   tell_each_other(*window);
   if (!is_own) watch_forks(*window);
+  const bool needs_help = !window->is_dynamic() && needs_help_for(*window, window->base, wanted.bytes);
   *win = window.detach();
+  if (needs_help) want_help(window_of(**win));
   return Err::ok;
 }
 
 }  // namespace
 
+std::uint8_t bytes_of_handle[kTypeHandlesEnd] = {};
+
+bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept {
+  if (window.size == 1 || bytes == 0 || has_hint(window, "no_locks")) return false;
+  if (!may_use_mappings()) return true;
+  const Source all{static_cast<const std::byte*>(base), std::size_t(bytes)};
+  return !is_in_segment(window.flavor) && !window.comm->messaging->peers.is_mappable(all);
+}
+
+void want_help(const Window& window) noexcept {
+  const protocol::Messaging& messaging = *window.comm->messaging;
+  const transport::shm::Transport* const shm = messaging.peers.shared_memory();
+  if (shm) progress::Helper::want(*window.comm->engine, shm->bell(messaging.me()));
+}
+
 Window::Window(Ref<Comm> members) noexcept : comm(std::move(members)), parts(std::size_t(comm->size)) {
   size = comm->size;
   model = MPI_WIN_UNIFIED;
+  all_windows().push_back(this);
 }
 
-Window::~Window() { forget_forks(*this); }
+Window::~Window() {
+  forget_forks(*this);
+  std::erase(all_windows(), this);
+}
 
-bool Window::has(const std::byte* at, std::size_t length) const noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(at);
-  if (!is_dynamic()) {
-    const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(base);
-    return offset <= std::uintptr_t(bytes) && length <= std::uintptr_t(bytes) - offset;
+void close_shortcuts() noexcept {
+  for (Window* each : all_windows()) {
+    for (Part& part : each->parts) each->gather_facts(part);
+    each->gather_facts();
   }
-  auto after = attached.upper_bound(address);
-  if (after == attached.begin()) return false;
-  const auto& [begin, attached_bytes] = *--after;
-  return address - begin <= attached_bytes && length <= attached_bytes - (address - begin);
 }
 
-Err Window::await(const int& count) noexcept {
-  comm->engine->wait_until([](const void* n) noexcept { return *static_cast<const int*>(n) == 0; }, &count,
-                           [](const void*, WaitReason& reason) noexcept {
+Err Window::await(int rank) noexcept {
+  struct Awaited {
+    const Window& window;
+    const int rank;
+    const int& count;
+  } const awaited{*this, rank, rank == kAll ? under_way : part(rank).under_way};
+  comm->engine->wait_until([](const void* a) noexcept { return static_cast<const Awaited*>(a)->count == 0; },
+                           &awaited,
+                           [](const void* a, WaitReason& reason) noexcept {
+                             const auto& [window, rank, count] = *static_cast<const Awaited*>(a);
+                             window.explain(reason);
+                             if (rank != kAll) reason.peer = window.comm->target_members[rank];
                              std::snprintf(reason.what, sizeof reason.what,
-                                           "one-sided operations that their targets carry out");
+                                           "%d one-sided operations that their target carries out", count);
                            });
   return error();
 }

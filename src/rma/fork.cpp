@@ -31,7 +31,7 @@ constexpr std::int64_t kInsideNsMax = 10'000'000'000;
 
 void close_gate(Window& window) noexcept {
   RankBlock& mine = window.segment.block(window.comm->rank);
-  mine.is_closed.store(1, std::memory_order_seq_cst);
+  mine.era.fetch_add(1, std::memory_order_seq_cst);
   // G6 (pairs with G5 in gate.hpp): the store above comes before the loads below, and so it does for those
   // that enter.
   if (!window.can_barrier || !os::global_barrier()) std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -50,7 +50,7 @@ void before_fork() noexcept {
 void after_fork_in_parent() noexcept {
   for (Window* each : watched().windows)
     // G8 (pairs with G7 in gate.hpp): the heap's new generation comes before.
-    each->segment.block(each->comm->rank).is_closed.store(0, std::memory_order_release);
+    each->segment.block(each->comm->rank).era.fetch_add(1, std::memory_order_release);
   watched().mutex.unlock();
 }
 

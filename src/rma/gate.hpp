@@ -4,8 +4,10 @@
 //
 // Entering costs a store and a load: the owner, who forks rarely, pays for the order of the two with a
 // barrier on all processors (os/membarrier.hpp), or where that is refused the entering side with a fence.
+// The word that is loaded, the owner's era, also tells whether anything has changed since it was looked up: a
+// fork or a detachment (inquiry.cpp).
 //
-// Used by rma/operation.cpp (Inside) and rma/fork.cpp (the owner).
+// Used by rma/operation.cpp and rma/shortcut.hpp (who enters) and rma/fork.cpp (the owner).
 // Thread safety: between processes; in this one under base/big_lock.hpp.
 #pragma once
 
@@ -20,21 +22,28 @@ namespace dunlin::rma {
 /// Keeps `target` from forking as long as this lives.
 class Inside {
  public:
+  /// Enters only in this era.  Only where all take part in barriers.
+  Inside(Window& window, int target, std::uint32_t era) noexcept
+      : mine_(window.segment.block(window.comm->rank)) {
+    is_entered_ = enter(window.segment.block(target), true) == era;
+  }
+  /// Waits while the gate is closed.
   Inside(Window& window, int target) noexcept : mine_(window.segment.block(window.comm->rank)) {
     const RankBlock& theirs = window.segment.block(target);
-    while (!try_enter(theirs, window.can_barrier)) {
-      // A fork takes 0.1 to 3 ms (heap/arena_fork.cpp).  Relaxed: try_enter looks again.
-      while (theirs.is_closed.load(std::memory_order_relaxed)) sched_yield();
+    while ((era_ = enter(theirs, window.can_barrier)) % 2 != 0) {
+      leave();
+      // A fork takes 0.1 to 3 ms (heap/arena_fork.cpp).  Relaxed: `enter` looks again.
+      while (theirs.era.load(std::memory_order_relaxed) % 2 != 0) sched_yield();
     }
   }
-  ~Inside() {
-    // G4 (pairs with G3 in fork.cpp): what was done to the memory is done before.
-    mine_.is_inside.store(0, std::memory_order_release);
-  }
+  ~Inside() { leave(); }
   Inside(const Inside&) = delete;
 
+  bool is_entered() const noexcept { return is_entered_; }
+  std::uint32_t era() const noexcept { return era_; }
+
  private:
-  bool try_enter(const RankBlock& theirs, bool can_barrier) noexcept {
+  std::uint32_t enter(const RankBlock& theirs, bool can_barrier) noexcept {
     // G5 (pairs with G6 in fork.cpp): either this sees the gate closed, or the owner sees us inside.
     mine_.is_inside.store(1, std::memory_order_relaxed);
     if (can_barrier)
@@ -42,11 +51,16 @@ class Inside {
     else
       std::atomic_thread_fence(std::memory_order_seq_cst);
     // G7 (pairs with G8 in fork.cpp): a gate that was opened again shows the memory of after the fork.
-    if (theirs.is_closed.load(std::memory_order_acquire) == 0) return true;
-    mine_.is_inside.store(0, std::memory_order_release);
-    return false;
+    return theirs.era.load(std::memory_order_acquire);
   }
+  void leave() noexcept {
+    // G4 (pairs with G3 in fork.cpp): what was done to the memory is done before.
+    mine_.is_inside.store(0, std::memory_order_release);
+  }
+
   RankBlock& mine_;
+  std::uint32_t era_ = 0;
+  bool is_entered_ = false;
 };
 
 /// The owner's side: its gates close around every fork while `window` is watched (fork.cpp).

@@ -1,4 +1,5 @@
 // What a window is: its info keys, its group, the memory of its ranks (MPI 5.0, 12.2).
+#include <algorithm>
 #include <cstring>
 
 #include "rma/functions.hpp"
@@ -64,16 +65,16 @@ Err win_attach(Win& win, void* base, MPI_Aint size) noexcept {
     return fail(Err::rma_flavor, "memory is attached to windows of MPI_Win_create_dynamic only");
   if (size < 0) return fail(Err::size, "argument size is %lld; it must not be negative", (long long)size);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  const auto after = window.attached.upper_bound(begin);
-  const bool meets_next = after != window.attached.end() && begin + std::uintptr_t(size) > after->first;
-  bool meets_last = false;
-  if (after != window.attached.begin()) {
-    const auto& [address, bytes] = *std::prev(after);
-    meets_last = begin < address + bytes || (begin == address && size == 0);
-  }
-  if (meets_next || meets_last)
+  if (size == 0) return window.attached_nothing.push_back(begin), Err::ok;
+  if (!base || begin + std::uintptr_t(size) < begin)
+    return fail(Err::base, "argument base is %p; no %lld bytes lie there", base, (long long)size);
+  Attachments& mine = window.attachments(window.comm->rank);
+  if (mine.is_full())
+    return fail(Err::rma_attach, "%u blocks are attached to the window, and there is no room for more",
+                unsigned(Attachments::kMost));
+  if (!mine.try_add({begin, std::uint64_t(size)}))
     return fail(Err::rma_attach, "the memory overlaps memory that is attached already");
-  window.attached[begin] = std::size_t(size);
+  if (needs_help_for(window, base, size)) want_help(window);
   return Err::ok;
 }
 
@@ -81,8 +82,16 @@ Err win_detach(Win& win, const void* base) noexcept {
   Window& window = window_of(win);
   if (!window.is_dynamic())
     return fail(Err::rma_flavor, "memory is detached from windows of MPI_Win_create_dynamic only");
-  if (window.attached.erase(reinterpret_cast<std::uintptr_t>(base)) == 0)
+  const auto begin = reinterpret_cast<std::uintptr_t>(base);
+  if (window.attachments(window.comm->rank).try_remove(begin)) {
+    // D1: what others have looked up is void; who uses the memory while it is detached errs.
+    window.segment.block(window.comm->rank).era.fetch_add(2, std::memory_order_release);
+    return Err::ok;
+  }
+  const auto nothing = std::find(window.attached_nothing.begin(), window.attached_nothing.end(), begin);
+  if (nothing == window.attached_nothing.end())
     return fail(Err::base, "argument base is no address that was given to MPI_Win_attach");
+  window.attached_nothing.erase(nothing);
   return Err::ok;
 }
 

@@ -2,9 +2,13 @@
 
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "datatype/cursor.hpp"
+#include "object/error_origin.hpp"
+#include "object/status.hpp"
 #include "protocol/messaging.hpp"
 #include "pt2pt/functions.hpp"
 #include "rma/accumulate.hpp"
@@ -26,7 +30,7 @@ struct Head {
 };
 
 /// What an answer begins with; what was asked for follows.
-struct Answer {
+struct AnswerHead {
   Err error = Err::ok;
   std::uint32_t reserved = 0;
 };
@@ -51,102 +55,78 @@ void put(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
 /// What the program waits for, where it asked.
 class OperationRequest final : public Request {
  public:
-  OperationRequest() noexcept { has_empty_status = true; }
+  OperationRequest(Window& window, int target) noexcept : window_(&window), target_(target) {
+    has_own_status = true;
+  }
+  Err query(void* status) noexcept override {
+    set_empty_status(static_cast<MPI_Status*>(status), false);
+    return completion.error;
+  }
+  /// The window's error handler hears of its error.
+  Err reported() noexcept override {
+    if (completion.error != Err::ok) set_error_origin(window_.get());
+    return Err::ok;
+  }
   void explain(WaitReason& reason) const noexcept override {
+    window_->explain(reason);
+    reason.peer = window_->comm->target_members[target_];
     std::snprintf(reason.what, sizeof reason.what, "a one-sided operation that its target carries out");
   }
-};
-
-/// An operation of this process under way.
-class Sent final : public progress::Pollable {
- public:
-  Sent(Window& window, const Operation& operation, OperationRequest* waiting) noexcept
-      : window_(window),
-        rank_(operation.target),
-        is_wanted_(operation.is_wanted),
-        wanted_(operation.wanted),
-        waiting_(waiting) {
-    if (wanted_.type) held_ = Ref<Datatype>(const_cast<Datatype*>(wanted_.type));
-    write(operation);
-  }
-  Err begin() noexcept;
-  Outcome poll() noexcept override;
 
  private:
-  void write(const Operation& operation);
-
-  Window& window_;
-  const int rank_;
-  const bool is_wanted_;
-  const Target wanted_;
-  Ref<Datatype> held_;
-  OperationRequest* const waiting_;  // or nullptr
-  std::vector<std::byte> request_, answer_;
-  Request* out_ = nullptr;
-  Request* in_ = nullptr;
+  const Ref<Window> window_;  // the program may free its handle before it looks
+  const int target_;
 };
 
-void Sent::write(const Operation& operation) {
+/// The request of an operation.
+std::vector<std::byte> written(const Operation& operation) {
   Head head{.kind = operation.kind, .bytes = operation.bytes};
   head.is_wanted = operation.is_wanted;
   if (operation.op) head.operation = operation.op->operation();
   if (operation.element) head.element = const_cast<Datatype*>(operation.element)->to_int();
   head.given = operation.is_given ? operation.bytes : 0;
-  put(request_, &head, sizeof head);
+  std::vector<std::byte> request;
+  put(request, &head, sizeof head);
   Cursor there(*operation.type, operation.count, reinterpret_cast<void*>(operation.address));
   while (there.position() < operation.bytes) {
     Piece runs[64];
     const std::size_t count = there.pieces(runs, operation.bytes - there.position());
-    put(request_, runs, count * sizeof(Piece));
+    put(request, runs, count * sizeof(Piece));
     head.runs += count;
   }
-  std::memcpy(request_.data(), &head, sizeof head);
-  if (operation.expected) put(request_, operation.expected, operation.bytes);
+  std::memcpy(request.data(), &head, sizeof head);
+  if (operation.expected) put(request, operation.expected, operation.bytes);
   if (head.given) {
-    const std::size_t at = request_.size();
-    request_.resize(at + operation.bytes);
-    Cursor(operation.given).pack(&request_[at], operation.bytes);
+    const std::size_t at = request.size();
+    request.resize(at + operation.bytes);
+    Cursor(operation.given).pack(&request[at], operation.bytes);
   }
-  answer_.resize(sizeof(Answer) + (head.is_wanted ? operation.bytes : 0));
+  return request;
 }
 
-Err Sent::begin() noexcept {
-  Comm& comm = *window_.comm;
-  protocol::Peers& peers = comm.messaging->peers;
-  const std::uint64_t cookie = window_.part(rank_).cookie;
-  peers.send_control(peers.of(comm.target_members[rank_]), {.kind = protocol::ControlKind::one_sided,
-                                                            .a = cookie,
-                                                            .b = request_.size(),
-                                                            .c = std::uint64_t(comm.rank)});
-  Err error =
-      pt2pt::irecv(answer_.data(), std::int64_t(answer_.size()), byte_type(), rank_, kAnswerTag, comm, &in_);
-  if (error == Err::ok)
-    error = pt2pt::isend(request_.data(), std::int64_t(request_.size()), byte_type(), rank_, kRequestTag,
-                         comm, &out_);
-  return error;
+/// Whether all these bytes of this process belong to the window.
+bool has(const Window& window, const Piece& run) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(run.address);
+  const int me = window.comm->rank;
+  if (window.is_dynamic()) return window.attachments(me).find(address, run.bytes).bytes > 0;
+  const std::uint64_t offset = address - window.part(me).address;
+  return offset <= window.part(me).bytes && run.bytes <= window.part(me).bytes - offset;
 }
 
-progress::Pollable::Outcome Sent::poll() noexcept {
-  if (!out_->is_complete || !in_->is_complete) return Outcome::idle;
-  Answer answer;
-  std::memcpy(&answer, answer_.data(), sizeof answer);
-  if (answer.error != Err::ok) {
-    const Err error =
-        fail(answer.error, "rank %d: the memory was never attached to the dynamic window", rank_);
-    if (waiting_)
-      waiting_->completion.error = error;
-    else if (window_.first_error == Err::ok)
-      window_.first_error = error;
-  } else if (is_wanted_) {
-    Cursor(wanted_).unpack(&answer_[sizeof answer], answer_.size() - sizeof answer);
-  }
-  forget(out_);
-  forget(in_);
-  --window_.under_way;
-  --window_.part(rank_).under_way;
-  if (waiting_) waiting_->finish();
-  delete this;
-  return Outcome::finished;
+/// A message of the window's own communicator; nothing in it can be wrong.
+Request* send_bytes(Comm& comm, const std::vector<std::byte>& bytes, int rank, int tag) noexcept {
+  Request* request = nullptr;
+  const Err error =
+      pt2pt::isend(bytes.data(), std::int64_t(bytes.size()), byte_type(), rank, tag, comm, &request);
+  DUNLIN_ASSERT(error == Err::ok);
+  return request;
+}
+Request* receive_bytes(Comm& comm, std::vector<std::byte>& bytes, int rank, int tag) noexcept {
+  Request* request = nullptr;
+  const Err error =
+      pt2pt::irecv(bytes.data(), std::int64_t(bytes.size()), byte_type(), rank, tag, comm, &request);
+  DUNLIN_ASSERT(error == Err::ok);
+  return request;
 }
 
 /// Carries out one request in this process's memory.
@@ -157,15 +137,14 @@ void carry_out(Window& window, std::span<const std::byte> request, std::vector<s
   std::memcpy(runs.data(), &request[sizeof head], head.runs * sizeof(Piece));
   const std::byte* rest = request.data() + sizeof head + head.runs * sizeof(Piece);
   const bool has_answer = head.is_wanted;
-  answer.assign(sizeof(Answer) + (has_answer ? head.bytes : 0), {});
+  answer.assign(sizeof(AnswerHead) + (has_answer ? head.bytes : 0), {});
   for (const Piece& run : runs)
-    if (!window.has(run.address, run.bytes)) {
-      const Answer refusal{Err::rma_range};
+    if (!has(window, run)) {
+      const AnswerHead refusal{Err::rma_range};
       std::memcpy(answer.data(), &refusal, sizeof refusal);
       return;
     }
-  std::byte* const result = has_answer ? &answer[sizeof(Answer)] : nullptr;
-  ShortLock& lock = window.segment.block(window.comm->rank).elements;
+  std::byte* const result = has_answer ? &answer[sizeof(AnswerHead)] : nullptr;
   if (head.kind == OperationKind::put || head.kind == OperationKind::get) {
     std::size_t at = 0;
     for (const Piece& run : runs) {
@@ -177,7 +156,8 @@ void carry_out(Window& window, std::span<const std::byte> request, std::vector<s
   }
   const auto* const type = static_cast<const Datatype*>(Object::from_int(head.element));
   DUNLIN_ASSERT(type != nullptr);
-  const Elements elements{runs, *type, lock};
+  const int me = window.comm->rank;
+  const Elements elements{runs, *type, window.segment.block(me).elements, window.part(me).address};
   if (head.kind == OperationKind::compare_and_swap)
     elements.compare_and_swap(rest, rest + head.bytes, result);
   else
@@ -194,55 +174,113 @@ void hear_requests(protocol::Messaging& messaging) noexcept {
   messaging.set_handler(protocol::ControlKind::one_sided, control_arrived);
 }
 
-Err send(Window& window, const Operation& operation, Request** request) noexcept {
-  auto* const waiting = request ? new OperationRequest : nullptr;
-  auto* const sent = new Sent(window, operation, waiting);
-  if (const Err e = sent->begin(); e != Err::ok) return e;
-  ++window.under_way;
-  ++window.part(operation.target).under_way;
-  window.comm->engine->add(*sent);
-  if (request) *request = waiting;
-  return Err::ok;
+void Outgoing::send(const Operation& operation, Request** request) noexcept {
+  Comm& comm = *window_.comm;
+  Part& part = window_.part(operation.target);
+  One& one = each_[operation.target].emplace_back();
+  one.request = written(operation);
+  one.answer.resize(sizeof(AnswerHead) + (operation.is_wanted ? operation.bytes : 0));
+  one.is_wanted = operation.is_wanted;
+  one.wanted = operation.wanted;
+  if (one.wanted.type) one.type = Ref<Datatype>(const_cast<Datatype*>(one.wanted.type));
+  if (request) *request = one.waiting = new OperationRequest(window_, operation.target);
+  ++window_.under_way;
+  ++part.under_way;
+  window_.gather_facts(part);
+  window_.gather_facts();
+  one.in = receive_bytes(comm, one.answer, operation.target, kAnswerTag);
+  protocol::Peers& peers = comm.messaging->peers;
+  protocol::Peer& peer = peers.of(comm.target_members[operation.target]);
+  peers.send_control(peer, {.kind = protocol::ControlKind::one_sided,
+                            .a = part.cookie,
+                            .b = one.request.size(),
+                            .c = std::uint64_t(comm.rank)});
+  one.out = send_bytes(comm, one.request, operation.target, kRequestTag);
+  if (peer.shm) peers.shared_memory()->bell(peer.index).ring();
+  if (is_parked_) return;
+  is_parked_ = true;
+  comm.engine->add(*this);
+}
+
+void Outgoing::end(int rank, One& one) noexcept {
+  AnswerHead answer;
+  std::memcpy(&answer, one.answer.data(), sizeof answer);
+  if (answer.error != Err::ok) {
+    const Err error = fail(answer.error, "rank %d has detached memory that an operation was to use", rank);
+    if (one.waiting)
+      one.waiting->completion.error = error;
+    else if (window_.first_error == Err::ok)
+      window_.first_error = error;
+  } else if (one.is_wanted) {
+    Cursor(one.wanted).unpack(&one.answer[sizeof answer], one.answer.size() - sizeof answer);
+  }
+  forget(one.out);
+  forget(one.in);
+  --window_.under_way;
+  --window_.part(rank).under_way;
+  window_.gather_facts(window_.part(rank));
+  window_.gather_facts();
+  if (one.waiting) one.waiting->finish();
+}
+
+progress::Pollable::Outcome Outgoing::poll() noexcept {
+  bool has_moved = false;
+  for (auto target = each_.begin(); target != each_.end();) {
+    std::deque<One>& queue = target->second;
+    while (!queue.empty() && queue.front().out->is_complete && queue.front().in->is_complete) {
+      One one = std::move(queue.front());
+      queue.pop_front();
+      end(target->first, one);
+      has_moved = true;
+    }
+    target = queue.empty() ? each_.erase(target) : std::next(target);
+  }
+  if (!each_.empty()) return has_moved ? Outcome::advanced : Outcome::idle;
+  is_parked_ = false;
+  return Outcome::finished;
 }
 
 void Incoming::announced(int rank, std::size_t bytes) noexcept {
-  each_.push_back({.rank = rank, .request = std::vector<std::byte>(bytes), .answer = {}});
+  each_[rank].push_back({.request = std::vector<std::byte>(bytes)});
+  window_.comm->engine->expect_help(1);
   if (is_parked_) return;
   is_parked_ = true;
   window_.comm->engine->add(*this);
 }
 
-/// Whether `one` has come to its end.
-bool Incoming::try_advance(One& one) noexcept {
+/// Whether `one`, the first of its origin, is done.
+bool Incoming::try_carry_out(int rank, One& one) noexcept {
   Comm& comm = *window_.comm;
-  Err error = Err::ok;
-  if (!one.under_way)
-    error = pt2pt::irecv(one.request.data(), std::int64_t(one.request.size()), byte_type(), one.rank,
-                         kRequestTag, comm, &one.under_way);
-  DUNLIN_ASSERT(error == Err::ok);
-  if (!one.under_way->is_complete) return false;
-  if (!one.is_answered) {
-    forget(one.under_way);
-    carry_out(window_, one.request, one.answer);
-    one.is_answered = true;
-    error = pt2pt::isend(one.answer.data(), std::int64_t(one.answer.size()), byte_type(), one.rank,
-                         kAnswerTag, comm, &one.under_way);
-    DUNLIN_ASSERT(error == Err::ok);
-    if (!one.under_way->is_complete) return false;
-  }
-  forget(one.under_way);
+  if (!one.in) one.in = receive_bytes(comm, one.request, rank, kRequestTag);
+  if (!one.in->is_complete) return false;
+  forget(one.in);
+  Answer& answer = answers_.emplace_back();
+  carry_out(window_, one.request, answer.bytes);
+  answer.out = send_bytes(comm, answer.bytes, rank, kAnswerTag);
+  comm.engine->expect_help(-1);
   return true;
 }
 
-/// All receives are posted, but only the first is carried out before it is answered: one origin's are in
-/// order.
+bool Incoming::try_forget_answers() noexcept {
+  return std::erase_if(answers_, [](const Answer& answer) {
+    if (!answer.out->is_complete) return false;
+    forget(answer.out);
+    return true;
+  });
+}
+
 progress::Pollable::Outcome Incoming::poll() noexcept {
-  bool moved = false;
-  while (!each_.empty() && try_advance(each_.front())) {
-    each_.pop_front();
-    moved = true;
+  bool has_moved = false;
+  for (auto origin = each_.begin(); origin != each_.end();) {
+    std::deque<One>& queue = origin->second;
+    while (!queue.empty() && try_carry_out(origin->first, queue.front())) {
+      queue.pop_front();
+      has_moved = true;
+    }
+    origin = queue.empty() ? each_.erase(origin) : std::next(origin);
   }
-  if (!each_.empty()) return moved ? Outcome::advanced : Outcome::idle;
+  has_moved |= try_forget_answers();
+  if (!each_.empty() || !answers_.empty()) return has_moved ? Outcome::advanced : Outcome::idle;
   is_parked_ = false;
   return Outcome::finished;
 }

@@ -4,18 +4,24 @@
 // The origin sends a control message (protocol/wire.hpp), which any wait of the target hears, and behind it
 // the request as an ordinary message of the window's communicator: a head, the runs at the target, the data.
 // The target applies it and answers with an error class and what was asked for.  Requests of one origin are
-// done in order.  A target that computes and calls no MPI lets them wait.
+// done in order, those of different origins do not wait for each other.  While the target computes and calls
+// no MPI, its helper thread does them (progress/helper.hpp).
 //
-// Cost: two messages and one copy of the data on each side.
-// Used by operation.cpp (send) and through the control handler (Incoming).  Thread safety: base/big_lock.hpp.
+// Cost: two messages and one copy of the data on each side; a poll looks at the oldest of each rank only.
+// Used by operation.cpp (Outgoing) and through the control handler (Incoming).  Thread safety:
+// base/big_lock.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
+#include <map>
 #include <vector>
 
 #include "base/err.hpp"
+#include "datatype/data.hpp"
+#include "object/object.hpp"
 #include "object/request.hpp"
 #include "progress/engine.hpp"
 
@@ -24,13 +30,35 @@ namespace dunlin::rma {
 class Window;
 struct Operation;
 
-/// Sends it off.  The buffers of the program may be used again, but for those that are to be filled.
-Err send(Window& window, const Operation& operation, Request** request) noexcept;
-
 /// From the first window on: control messages of this process's engine find their window.
 void hear_requests(protocol::Messaging& messaging) noexcept;
 
-/// Operations of others on this window, from the announcement to the answer.
+/// Operations of this process on a window, from the request to the answer.
+class Outgoing final : public progress::Pollable {
+ public:
+  explicit Outgoing(Window& window) noexcept : window_(window) {}
+  /// Sends it off.  The buffers of the program may be used again, but for those that are to be filled.
+  void send(const Operation& operation, Request** request) noexcept;
+  Outcome poll() noexcept override;
+
+ private:
+  struct One {
+    std::vector<std::byte> request, answer;
+    bool is_wanted = false;
+    Target wanted;
+    Ref<Datatype> type;          // of `wanted`
+    Request* waiting = nullptr;  // what the program waits for, where it asked
+    Request* out = nullptr;      // of the request
+    Request* in = nullptr;       // of the answer
+  };
+  void end(int rank, One& one) noexcept;
+
+  Window& window_;
+  std::map<int, std::deque<One>> each_;  // by target; in order
+  bool is_parked_ = false;
+};
+
+/// Operations of others on a window, from the announcement to the answer.
 class Incoming final : public progress::Pollable {
  public:
   explicit Incoming(Window& window) noexcept : window_(window) {}
@@ -41,16 +69,19 @@ class Incoming final : public progress::Pollable {
 
  private:
   struct One {
-    int rank;
     std::vector<std::byte> request;
-    std::vector<std::byte> answer;
-    Request* under_way = nullptr;  // of the request, then of the answer
-    bool is_answered = false;
+    Request* in = nullptr;  // of the request, from its turn on
   };
-  bool try_advance(One& one) noexcept;
+  struct Answer {
+    std::vector<std::byte> bytes;
+    Request* out = nullptr;
+  };
+  bool try_carry_out(int rank, One& one) noexcept;
+  bool try_forget_answers() noexcept;
 
   Window& window_;
-  std::deque<One> each_;  // in the order of announcement
+  std::map<int, std::deque<One>> each_;  // by origin; in order
+  std::list<Answer> answers_;            // that have not left
   bool is_parked_ = false;
 };
 

@@ -21,7 +21,7 @@ WordVariable way{
     "the kernel for put and get, or by messages only"};
 
 constexpr std::size_t kRunsMax = 64;           // at a time
-constexpr std::size_t kChunkBytes = 16 << 10;  // accumulated under one lock; a multiple of all elements
+constexpr std::size_t kChunkBytes = 16 << 10;  // of buffers with gaps, packed
 constexpr std::size_t kLargeBytes = 64 << 10;  // from here on the kernels for large copies
 
 void copy_all(const Source& from, const Target& to, std::size_t bytes) noexcept {
@@ -45,8 +45,8 @@ const std::byte* packed_part(const Source& data, std::size_t at, std::size_t byt
 }
 
 /// The gaps of accumulated buffers cost a copy of 16 KiB at a time; the stack has room for two.
-[[gnu::noinline]] void accumulate_pieces(const Operation& operation, std::byte* buffer,
-                                         ShortLock& lock) noexcept {
+[[gnu::noinline]] void accumulate_pieces(const Operation& operation, std::byte* buffer, ElementLocks& locks,
+                                         std::uint64_t first) noexcept {
   alignas(64) std::byte given[kChunkBytes], before[kChunkBytes];
   Cursor there(*operation.type, operation.count, buffer);
   const bool wants = operation.is_wanted;
@@ -59,7 +59,7 @@ const std::byte* packed_part(const Source& data, std::size_t at, std::size_t byt
     std::byte* const kept = writes_in_place ? operation.wanted.address + done : wants ? before : nullptr;
     const std::byte* const operand =
         operation.is_given ? packed_part(operation.given, done, bytes, given) : nullptr;
-    Elements{{runs, count}, *operation.element, lock}.combine(*operation.op, operand, kept);
+    Elements{{runs, count}, *operation.element, locks, first}.combine(*operation.op, operand, kept);
     if (wants && !writes_in_place) {
       Cursor result(operation.wanted);
       result.seek(done);
@@ -69,12 +69,13 @@ const std::byte* packed_part(const Source& data, std::size_t at, std::size_t byt
   }
 }
 
-void apply_accumulate(const Operation& operation, std::byte* buffer, ShortLock& lock) noexcept {
-  const bool is_one_run = operation.type->is_contiguous() && operation.given.is_contiguous() &&
-                          operation.wanted.is_contiguous() && operation.bytes <= kChunkBytes;
-  if (!is_one_run) return accumulate_pieces(operation, buffer, lock);
+void apply_accumulate(const Operation& operation, std::byte* buffer, ElementLocks& locks,
+                      std::uint64_t first) noexcept {
+  const bool is_one_run =
+      operation.type->is_contiguous() && operation.given.is_contiguous() && operation.wanted.is_contiguous();
+  if (!is_one_run) return accumulate_pieces(operation, buffer, locks, first);
   const Piece run{buffer, operation.bytes};
-  Elements{{&run, 1}, *operation.element, lock}.combine(
+  Elements{{&run, 1}, *operation.element, locks, first}.combine(
       *operation.op, operation.given.address, operation.is_wanted ? operation.wanted.address : nullptr);
 }
 
@@ -84,38 +85,61 @@ void find_memory(Window& window, Part& part, int rank) noexcept {
   part.is_known = true;
   protocol::Peers& peers = window.comm->messaging->peers;
   part.memory = peers.memory_of(peers.of(window.comm->target_members[rank]));
-  if (!part.memory || window.is_dynamic()) return;
-  part.mapping = {*part.memory, part.exposure};
-  part.is_mapped = may_use_mappings() && part.mapping.at();
-  window.open(part);  // it is: somebody operates on it
+  if (part.memory && !window.is_dynamic() && may_use_mappings()) part.mapping = {*part.memory, part.exposure};
+}
+
+/// All bytes at the target between the first and the last of the operation, in the target's addresses.
+std::span<const std::byte> extent_of(const Operation& operation, std::uint64_t bytes) noexcept {
+  const auto* const begin = reinterpret_cast<const std::byte*>(operation.address);
+  if (operation.type->is_contiguous()) return {begin, bytes};
+  return protocol::extent_of(begin, bytes, operation.type, operation.count);
+}
+
+/// Has `part.mapping` reach the operation where that is possible: of a dynamic window the memory attached
+/// around it.  Inside the target's gate, in this era.
+void look_up(const Window& window, Part& part, const Operation& operation, std::uint32_t era) noexcept {
+  const std::span<const std::byte> all = extent_of(operation, operation.bytes);
+  const auto at = reinterpret_cast<std::uintptr_t>(all.data());
+  if (part.era == era && at - part.mapped_first < part.reach &&
+      all.size() <= part.reach - (at - part.mapped_first))
+    return;
+  // What lies between two attachments is mapped as well, but for this operation only.
+  const Attachments::Range attached = window.attachments(operation.target).find(at, all.size());
+  const Attachments::Range range = attached.bytes ? attached : Attachments::Range{at, all.size()};
+  part.mapping = {*part.memory, {range.begin, range.bytes, 0}};
+  part.mapped_first = range.begin;
+  part.reach = attached.bytes;
+  if (part.mapping.at() || !attached.bytes) return;
+  // Of a large attachment perhaps a part is shared.
+  part.mapping = {*part.memory, {at, all.size(), 0}};
+  part.mapped_first = at;
+  part.reach = 0;
 }
 
 bool try_mapped(Window& window, const Operation& operation) noexcept {
-  ShortLock& lock = window.segment.block(operation.target).elements;
+  Part& part = window.part(operation.target);
+  ElementLocks& locks = window.segment.block(operation.target).elements;
   if (operation.target == window.comm->rank) {
-    apply(operation, reinterpret_cast<std::byte*>(operation.address), lock);
+    apply(operation, reinterpret_cast<std::byte*>(operation.address), locks, part.address);
     return true;
   }
   if (!may_use_mappings()) return false;
-  Part& part = window.part(operation.target);
   if (part.fixed) {
-    apply(operation, part.fixed + (operation.address - part.address), lock);
+    apply(operation, part.fixed + (operation.address - part.address), locks, part.address);
     return true;
   }
   find_memory(window, part, operation.target);
   if (!part.memory || !part.memory->can_map()) return false;
   const Inside inside(window, operation.target);
-  std::byte* buffer = nullptr;
-  if (window.is_dynamic()) {
-    const auto* const begin = reinterpret_cast<const std::byte*>(operation.address);
-    const auto all = protocol::extent_of(begin, operation.bytes, operation.type, operation.count);
-    const peer::Mapping mapping = part.memory->map(reinterpret_cast<std::uintptr_t>(all.data()), all.size());
-    if (mapping) buffer = mapping.at + (begin - all.data());
-  } else if (std::byte* const first = part.mapping.at()) {
-    buffer = first + (operation.address - part.address);
-  }
-  if (buffer) apply(operation, buffer, lock);
-  return buffer != nullptr;
+  part.reach = window.is_dynamic() ? part.reach : part.bytes;
+  if (window.is_dynamic()) look_up(window, part, operation, inside.era());
+  std::byte* const first = part.mapping.at();
+  if (!first) part.reach = 0;
+  part.era = inside.era();
+  window.gather_facts(part);
+  if (!first) return false;
+  apply(operation, first + (operation.address - part.address - part.mapped_first), locks, part.address);
+  return true;
 }
 
 /// The next `bytes` bytes of our own buffer, as pieces.
@@ -156,6 +180,21 @@ bool try_copied(Window& window, const Operation& operation) noexcept {
   return true;
 }
 
+/// Whether the target has attached all bytes of the operation.
+Err check_attached(const Window& window, const Operation& operation) noexcept {
+  const Attachments& attached = window.attachments(operation.target);
+  Cursor there(*operation.type, operation.count, reinterpret_cast<void*>(operation.address));
+  while (there.position() < operation.bytes) {
+    Piece runs[kRunsMax];
+    const std::size_t count = there.pieces(runs, operation.bytes - there.position());
+    for (const Piece& run : std::span(runs, count))
+      if (attached.find(reinterpret_cast<std::uintptr_t>(run.address), run.bytes).bytes == 0)
+        return fail(Err::rma_range, "rank %d has not attached all of the %zu bytes at its address %p",
+                    operation.target, run.bytes, static_cast<void*>(run.address));
+  }
+  return Err::ok;
+}
+
 /// Where the operation lies in the target, or why it may not lie there.
 Err find_place(const Window& window, Operation& operation, const Part& part,
                std::int64_t displacement) noexcept {
@@ -168,11 +207,9 @@ Err find_place(const Window& window, Operation& operation, const Part& part,
   if (room < operation.bytes)
     return fail(Err::truncate, "%zu bytes are given or wanted, but only %zu are described at the target",
                 operation.bytes, std::size_t(room));
-  if (window.is_dynamic() || operation.bytes == 0) return Err::ok;
-  const auto* const begin = reinterpret_cast<const std::byte*>(operation.address);
-  const std::span<const std::byte> all =
-      operation.type->is_contiguous() ? std::span(begin, room)
-                                      : protocol::extent_of(begin, room, operation.type, operation.count);
+  if (operation.bytes == 0) return Err::ok;
+  if (window.is_dynamic()) return check_attached(window, operation);
+  const std::span<const std::byte> all = extent_of(operation, room);
   const std::uint64_t first = reinterpret_cast<std::uintptr_t>(all.data()) - part.address;
   if (first <= part.bytes && all.size() <= part.bytes - first) return Err::ok;
   return fail(
@@ -184,18 +221,20 @@ Err find_place(const Window& window, Operation& operation, const Part& part,
 
 bool may_use_mappings() noexcept { return way.index() == kAuto; }
 
-void apply(const Operation& operation, std::byte* buffer, ShortLock& lock) noexcept {
+void apply(const Operation& operation, std::byte* buffer, ElementLocks& locks,
+           std::uint64_t window_address) noexcept {
   DUNLIN_ASSERT(operation.bytes > 0);
+  const std::uint64_t first = reinterpret_cast<std::uintptr_t>(buffer) - (operation.address - window_address);
   switch (operation.kind) {
     case OperationKind::put:
       return copy_all(operation.given, target_of(*operation.type, buffer, operation.count), operation.bytes);
     case OperationKind::get:
       return copy_all(source_of(*operation.type, buffer, operation.count), operation.wanted, operation.bytes);
     case OperationKind::accumulate:
-      return apply_accumulate(operation, buffer, lock);
+      return apply_accumulate(operation, buffer, locks, first);
     case OperationKind::compare_and_swap: {
       const Piece run{buffer, operation.bytes};
-      Elements{{&run, 1}, *operation.element, lock}.compare_and_swap(
+      Elements{{&run, 1}, *operation.element, locks, first}.compare_and_swap(
           operation.expected, operation.given.address, operation.wanted.address);
     }
   }
@@ -214,7 +253,7 @@ Err perform(Window& window, Operation& operation, std::int64_t displacement, Req
   const bool must_follow = is_ordered && part.under_way > 0;
   if (operation.bytes > 0 &&
       (must_follow || (!try_mapped(window, operation) && !try_copied(window, operation))))
-    return send(window, operation, request);
+    return window.outgoing.send(operation, request), Err::ok;
   if (request) *request = &CompletedRequest::of_sends();
   return Err::ok;
 }

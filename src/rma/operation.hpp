@@ -45,7 +45,9 @@ Err perform(Window& window, Operation& operation, std::int64_t displacement, Req
 /// Whether DUNLIN_RMA_WAY lets operations use mappings.
 bool may_use_mappings() noexcept;
 
-/// Applies it to memory that is addressable here: `buffer` stands for `operation.address`.
-void apply(const Operation& operation, std::byte* buffer, ShortLock& lock) noexcept;
+/// Applies it to memory that is addressable here: `buffer` stands for `operation.address`.  `locks` are the
+/// target's, whose window begins at `window_address` there.
+void apply(const Operation& operation, std::byte* buffer, ElementLocks& locks,
+           std::uint64_t window_address) noexcept;
 
 }  // namespace dunlin::rma

@@ -1,6 +1,7 @@
 // Epochs in which the target takes no part (MPI 5.0, 12.5.3 and 12.5.4): locks in shared memory, flushes.
 //
-// Who waits for a lock sleeps, and looks every two milliseconds after what others want of it.
+// Who waits for a lock waits as everywhere (progress/engine.hpp): it does what others want of it, sleeps, and
+// is woken by messages and by whoever lets it in.
 // Cost: a lock that is free and its unlock, one atomic instruction each; lock_all, one for each rank; a
 // flush, one fence.
 #include <signal.h>
@@ -10,20 +11,18 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/big_lock.hpp"
 #include "base/log.hpp"
 #include "os/clock.hpp"
-#include "os/cpu.hpp"
 #include "progress/engine.hpp"
+#include "protocol/messaging.hpp"
 #include "rma/functions.hpp"
 #include "rma/window.hpp"
 
 namespace dunlin::rma {
 namespace {
 
-constexpr int kPolls = 200;                           // before sleeping, where ranks have cores of their own
-constexpr std::int64_t kSleepNs = 2'000'000;          // then others may want something of this process
-constexpr std::int64_t kSuspicionNs = 1'000'000'000;  // then the holder may be dead
+/// How often a rank that waits looks whether another has died.
+constexpr std::int64_t kLookNs = 1'000'000'000;
 
 /// Ends the job with a sentence where a rank is dead that may hold the lock.
 void look_for_the_dead(const Window& window, int target) noexcept {
@@ -39,50 +38,54 @@ void look_for_the_dead(const Window& window, int target) noexcept {
   }
 }
 
-struct Awaited {
+/// A place in the queue before a lock.
+struct Turn {
   const Window& window;
-  int target;
+  const int target;
+  const std::uint32_t ticket;
+  const bool is_shared;
+  mutable std::int64_t looked_ns = os::now_ns();  // for the dead
+
+  FairLock& lock() const noexcept { return window.segment.block(target).lock; }
+
+  static bool has_come(const void* self) noexcept {
+    const auto& turn = *static_cast<const Turn*>(self);
+    if (turn.lock().may_enter(turn.ticket, turn.is_shared)) return true;
+    if (const std::int64_t now = os::now_ns(); now - turn.looked_ns >= kLookNs) {
+      turn.looked_ns = now;
+      look_for_the_dead(turn.window, turn.target);
+    }
+    return false;
+  }
+  /// The lock of whose memory, and who has it: one rank if it is exclusive.
+  static void explain(const void* self, WaitReason& reason) noexcept {
+    const auto& turn = *static_cast<const Turn*>(self);
+    turn.window.explain(reason);
+    const auto holder = turn.lock().holder.load(std::memory_order_relaxed);  // a hint
+    if (holder) reason.peer = turn.window.comm->target_members[holder - 1];
+    std::snprintf(reason.what, sizeof reason.what, "the lock of rank %d's memory%s", turn.target,
+                  holder ? "" : ", which others share");
+  }
 };
 
-/// The lock of whose memory, and who has it: one rank if it is exclusive.
-void explain(const void* awaited, WaitReason& reason) noexcept {
-  const auto& [window, target] = *static_cast<const Awaited*>(awaited);
-  window.explain(reason);
-  const auto holder = window.segment.block(target).lock.holder.load(std::memory_order_relaxed);  // a hint
-  if (holder) reason.peer = window.comm->target_members[holder - 1];
-  std::snprintf(reason.what, sizeof reason.what, "the lock of rank %d's memory%s", target,
-                holder ? "" : ", which others share");
+/// Lets one or all of those who wait look again.
+auto waker(const Window& window) noexcept {
+  return [&window](int rank) noexcept {
+    const Comm& comm = *window.comm;
+    const int first = rank == FairLock::kEverybody ? 0 : rank;
+    const int last = rank == FairLock::kEverybody ? comm.size - 1 : rank;
+    for (int each = first; each <= last; ++each) {
+      protocol::Peer& peer = comm.messaging->peers.of(comm.target_members[each]);
+      if (peer.shm) peer.shm->wake();
+    }
+  };
 }
 
-/// Until it is our turn.  Each round looks at everything that others can do for it, as those of
-/// Engine::wait_until do (docs/decisions/0018-deadlock.md).
-void await_turn(Window& window, int target, std::uint32_t ticket, bool is_shared) noexcept {
-  FairLock& lock = window.segment.block(target).lock;
-  const Awaited awaited{window, target};
-  progress::LongWait long_wait(&explain, &awaited);
-  progress::Engine& engine = *window.comm->engine;
-  const int polls_max = engine.is_oversubscribed() ? 1 : kPolls;
-  std::int64_t suspicious_ns = os::now_ns() + kSuspicionNs;
-  for (int polls = 0; !lock.may_enter(ticket, is_shared); ++polls) {
-    const bool has_moved = engine.poll();
-    long_wait.polled(has_moved);
-    if (has_moved) {
-      polls = 0;  // more may follow
-      continue;
-    }
-    if (polls < polls_max) {
-      os::pause();
-      continue;
-    }
-    window.comm->messaging->rendezvous.lose_patience();
-    const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
-    lock.sleep(ticket, is_shared, kSleepNs);
-    BigLock::reacquire(levels);
-    long_wait.slept();
-    if (os::now_ns() < suspicious_ns) continue;
-    look_for_the_dead(window, target);
-    suspicious_ns = os::now_ns() + kSuspicionNs;
-  }
+/// Where this process waits for a lock.
+[[gnu::noinline]] void await(const Turn& turn) noexcept {
+  turn.lock().announce(turn.ticket, turn.window.comm->rank);
+  turn.window.comm->engine->wait_until(&Turn::has_come, &turn, &Turn::explain);
+  turn.lock().withdraw();
 }
 
 void acquire(Window& window, int target, Part::Hold hold) noexcept {
@@ -92,8 +95,8 @@ void acquire(Window& window, int target, Part::Hold hold) noexcept {
     FairLock& lock = window.segment.block(target).lock;
     const bool is_shared = hold == Part::Hold::shared;
     const std::uint32_t ticket = lock.draw();
-    if (!lock.may_enter(ticket, is_shared)) await_turn(window, target, ticket, is_shared);
-    lock.enter(ticket, is_shared);
+    if (!lock.may_enter(ticket, is_shared)) await({window, target, ticket, is_shared});
+    lock.enter(ticket, is_shared, waker(window));
     if (!is_shared) lock.holder.store(std::uint32_t(window.comm->rank) + 1, std::memory_order_relaxed);
   }
   window.open(part);
@@ -109,7 +112,7 @@ void release(Window& window, int target) noexcept {
   }
   FairLock& lock = window.segment.block(target).lock;
   if (hold == Part::Hold::exclusive) lock.holder.store(0, std::memory_order_relaxed);
-  lock.leave(hold == Part::Hold::shared);
+  lock.leave(hold == Part::Hold::shared, waker(window));
 }
 
 /// What MPI_Win_flush and its kin are allowed in.
@@ -150,6 +153,7 @@ Err win_lock_all(int assertions, Win& win) noexcept {
   const bool is_unchecked = assertions & MPI_MODE_NOCHECK;
   for (int rank = 0; rank < window.size; ++rank)
     acquire(window, rank, is_unchecked ? Part::Hold::unchecked : Part::Hold::shared);
+  window.gather_facts();
   return Err::ok;
 }
 
@@ -158,7 +162,7 @@ Err win_unlock(int rank, Win& win) noexcept {
   if (rank == MPI_PROC_NULL) return Err::ok;
   if (window.epoch != Epoch::lock || window.part(rank).hold == Part::Hold::none)
     return fail(Err::rma_sync, "rank %d is not locked by MPI_Win_lock of this process", rank);
-  const Err error = window.complete(window.part(rank));
+  const Err error = window.complete(rank);
   release(window, rank);
   if (--window.locks_held == 0) window.epoch = Epoch::none;
   window.poll_now_and_then();
@@ -171,6 +175,7 @@ Err win_unlock_all(Win& win) noexcept {
   const Err error = window.complete_all();
   for (int rank = 0; rank < window.size; ++rank) release(window, rank);
   window.epoch = Epoch::none;
+  window.gather_facts();
   window.poll_now_and_then();
   return error;
 }
@@ -184,7 +189,7 @@ Err win_flush(int rank, Win& win) noexcept {
   // Nobody else changes what is locked exclusively, and giving the core away would only keep the others
   // waiting.
   if (window.part(rank).hold != Part::Hold::exclusive) window.poll_now_and_then();
-  return window.complete(window.part(rank));
+  return window.complete(rank);
 }
 
 Err win_flush_all(Win& win) noexcept {

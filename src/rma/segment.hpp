@@ -3,8 +3,8 @@
 //
 // Made by rma/create.cpp, one a window.  It is no part of the heap: a fork never freezes it, and a child does
 // not have it (docs/windows.md, "Fork").
-// Scale: the ranks of a window are those of one node; 192 bytes a rank, and address space for all their
-// memory in each.
+// Scale: the ranks of a window are those of one node; 2.5 KiB a rank, and address space for all their memory
+// in each.
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,27 @@
 
 namespace dunlin::rma {
 
+/// Locks for the elements of a rank's memory, one for all that begin in one of these stripes of the window.
+struct ElementLocks {
+  static constexpr std::uint64_t kStripeBytes = 4096;
+  static constexpr std::size_t kLocks = 32;
+  ShortLock locks[kLocks];
+
+  /// Of an element so many bytes from the first one of the window.
+  ShortLock& of(std::uint64_t offset) noexcept { return locks[offset / kStripeBytes % kLocks]; }
+};
+
 /// What one rank of a window shares with all others.
 struct RankBlock {
   alignas(64) FairLock lock;              // of its memory: MPI_Win_lock.  Written by whoever locks
   std::atomic<std::int32_t> process = 0;  // its pid, written by it once: the dead are found by it
-  alignas(64) ShortLock elements;         // for accumulates in its memory that the processor cannot do alone
-  // The gate of its memory (gate.hpp).
-  std::atomic<std::uint32_t> is_closed = 0;              // written by it, around a fork
+  // The gate of its memory (gate.hpp): odd while it is about to fork; another number: what others know of its
+  // memory is void.  Written by it.
+  alignas(64) std::atomic<std::uint32_t> era = 0;
   alignas(64) std::atomic<std::uint32_t> is_inside = 0;  // written by it: it uses memory behind some gate
+  ElementLocks elements;  // for accumulates in its memory that the processor cannot do alone
 };
-static_assert(sizeof(RankBlock) == 192);
+static_assert(sizeof(RankBlock) % 64 == 0);
 
 class Segment {
  public:

@@ -8,41 +8,53 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
+#include "base/big_lock.hpp"
 #include "object/comm.hpp"
 #include "object/group.hpp"
 #include "object/win.hpp"
 #include "peer/lasting_mapping.hpp"
+#include "rma/attachments.hpp"
 #include "rma/messages.hpp"
 #include "rma/segment.hpp"
 
 namespace dunlin::rma {
 
+/// Operations of up to so many bytes take the shortcut.
+inline constexpr std::uint64_t kShortBytesMax = 64;
+
 /// One rank's part of the window, as this process reaches it.
-struct Part {
-  // hot path: one line, read by every operation.
-  std::byte* at = nullptr;     // where the window's first byte lies here; nullptr: ask `mapping`, or further
-  std::uint64_t reach = 0;     // bytes that may be used through `at` or `mapping` now; 0: look closer
-  std::uint64_t unit = 1;      // of displacements, bytes
+struct alignas(256) Part {
+  // hot path: one line, all that the shortcut (shortcut.hpp) looks at.  Gathered when an epoch opens and when
+  // memory is looked up.
+  std::byte* at = nullptr;         // where the window's first byte lies here for good; else nullptr
+  std::uint64_t unit = 1;          // of displacements, bytes
+  std::uint64_t reach = 0;         // bytes that may be used through `at` or `mapping` in this epoch
+  std::uint64_t short_max = 0;     // bytes of a shortcut through `at`; 0: none now
+  std::uint64_t gated_max = 0;     // the same through `mapping`, behind the target's gate (gate.hpp)
+  std::uint64_t mapped_first = 0;  // displacement, in bytes, of the first byte of `mapping`
+  std::uint32_t era = 0;           // the target's, when `mapping` was looked up
+  int under_way = 0;               // operations by message that have not come back
+
+  peer::LastingMapping mapping;  // of the target's window, or of memory that it has attached
+
   std::uint64_t address = 0;   // of the first byte, in the target
   std::uint64_t bytes = 0;     // of its window
-  std::byte* fixed = nullptr;  // as `at`, for memory that stays where it is: this process's own, the segment
   std::uint64_t cookie = 0;    // its Window, for messages to it
-  int under_way = 0;           // operations by message that have not come back
+  std::byte* fixed = nullptr;  // as `at`, also where DUNLIN_RMA_WAY forbids its use
 
   enum class Hold : std::uint8_t { none, shared, exclusive, unchecked };
   Hold hold = Hold::none;              // of its lock, by MPI_Win_lock or lock_all
   bool is_open = false;                // an epoch allows operations
-  bool is_mapped = false;              // `mapping` was there at first
-  bool is_known = false;               // `memory` and `mapping` were asked for
+  bool is_known = false;               // `memory` was asked for
   peer::PeerMemory* memory = nullptr;  // nullptr: it cannot be reached without its help
-  peer::Exposure exposure;
-  peer::LastingMapping mapping;
+  peer::Exposure exposure;             // of its window
 };
+static_assert(sizeof(Part) == 256);
 
 /// The epoch in which this process may be an origin.
 enum class Epoch : std::uint8_t { none, fence, start, lock, lock_all };
@@ -53,44 +65,70 @@ class Window final : public Win {
 
   Part& part(int rank) noexcept { return parts[std::size_t(rank)]; }
   const Part& part(int rank) const noexcept { return parts[std::size_t(rank)]; }
-  /// Whether all these bytes of this process belong to the window.
-  bool has(const std::byte* at, std::size_t bytes) const noexcept;
   bool is_dynamic() const noexcept { return flavor == MPI_WIN_FLAVOR_DYNAMIC; }
+  /// What a rank has attached to a dynamic window.
+  Attachments& attachments(int rank) const noexcept {
+    return *reinterpret_cast<Attachments*>(segment.memory_of(rank));
+  }
 
   /// Operations towards this rank are allowed from now on, or not any more.
   void open(Part& part) noexcept {
     part.is_open = true;
-    part.reach = part.at || part.is_mapped ? part.bytes : 0;
+    gather_facts(part);
   }
   void close(Part& part) noexcept {
     part.is_open = false;
-    part.reach = 0;
+    gather_facts(part);
   }
   void open_all() noexcept {
     for (Part& each : parts) open(each);
+    gather_facts();
   }
   void close_all() noexcept {
     for (Part& each : parts) close(each);
+    gather_facts();
+  }
+  /// What shortcuts may do towards this rank.  Where several threads call they stay closed: nothing of them
+  /// is written then.
+  void gather_facts(Part& part) noexcept {
+    const bool is_allowed = part.is_open && !BigLock::is_needed() && (part.at || can_barrier);
+    if (!is_allowed && (part.short_max | part.gated_max) == 0) return;
+    if (part.at) part.reach = part.bytes;
+    // Behind an operation by message accumulates go the same way: they stay in order.
+    const bool is_allowed_now = is_allowed && part.under_way == 0;
+    const std::uint64_t most = is_allowed_now ? std::min(part.reach, kShortBytesMax) : 0;
+    part.short_max = part.at ? most : 0;
+    part.gated_max = part.at ? 0 : most;
+  }
+  /// Whether flushes of any target have nothing to do.
+  void gather_facts() noexcept {
+    const bool has_nothing = epoch == Epoch::lock_all && under_way == 0 && first_error == Err::ok;
+    const unsigned now = has_nothing && !BigLock::is_needed() ? unsigned(size) : 0;
+    if (flushable != now) flushable = now;
   }
 
   /// Waits until nothing by message is under way towards this rank, or any.  The first error that
   /// a target found since.
-  Err complete(const Part& part) noexcept { return part.under_way ? await(part.under_way) : error(); }
-  Err complete_all() noexcept { return under_way ? await(under_way) : error(); }
+  Err complete(int rank) noexcept { return part(rank).under_way ? await(rank) : error(); }
+  Err complete_all() noexcept { return under_way ? await(kAll) : error(); }
 
   /// Programs wait by loops of MPI_Win_flush, MPI_Win_sync or locks, and others wait for them: now and then
   /// such a call polls, and where ranks share cores gives its own away, as MPI_Test does.
   void poll_now_and_then() noexcept {
-    if (--calls_until_poll <= 0) poll();
+    if (--calls_until_poll < 0) poll();
   }
 
   /// For the report of a wait: which window.
   void explain(WaitReason& reason) const noexcept;
 
-  int calls_until_poll = 1;
-  Ref<Comm> comm;           // the window's own: its messages, its barriers
+  const Ref<Comm> comm;  // the window's own: its messages, its barriers
+
+  // hot path: read by every flush.
+  unsigned flushable = 0;  // ranks that may be flushed by a fence of the processor: all or none
+  int calls_until_poll = 0;
   std::vector<Part> parts;  // by rank
-  int under_way = 0;        // of all targets
+
+  int under_way = 0;  // of all targets
   Err first_error = Err::ok;
   Epoch epoch = Epoch::none;
   int locks_held = 0;           // Epoch::lock: targets with a hold
@@ -98,26 +136,37 @@ class Window final : public Win {
   bool sees_processes = false;  // the pids of all ranks mean something here (no namespaces)
 
   Segment segment;
-  peer::Exposed exposed;                           // of MPI_Win_create
-  std::map<std::uintptr_t, std::size_t> attached;  // MPI_Win_attach: address -> bytes
+  peer::Exposed exposed;                        // of MPI_Win_create
+  std::vector<std::uint64_t> attached_nothing;  // MPI_Win_attach of no bytes: the addresses
 
   Ref<Group> accessed;    // of MPI_Win_start
   Ref<Group> exposed_to;  // of MPI_Win_post; its completions are awaited by these
   std::vector<Request*> completions;
-  Incoming incoming{*this};  // operations of others by message
+  Outgoing outgoing{*this};  // operations of this process by message
+  Incoming incoming{*this};  // those of others
 
  private:
+  static constexpr int kAll = -1;
   ~Window() override;
-  Err await(const int& count) noexcept;
+  Err await(int rank) noexcept;
   void poll() noexcept;
   Err error() noexcept {
     const Err now = first_error;
     first_error = Err::ok;
+    gather_facts();
     return now;
   }
 };
 
 /// The window behind a Win: there are no others.
 inline Window& window_of(Win& win) noexcept { return static_cast<Window&>(win); }
+
+/// Whether others may need this process for operations on these bytes of it while it computes.
+bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept;
+/// To be called last, where it does: makes the helper thread (progress/helper.hpp) if that is allowed.
+void want_help(const Window& window) noexcept;
+
+/// From now on several threads may call: shortcuts, which take no lock, are closed.
+void close_shortcuts() noexcept;
 
 }  // namespace dunlin::rma

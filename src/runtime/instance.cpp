@@ -19,6 +19,7 @@
 #include "object/life.hpp"
 #include "op/op.hpp"
 #include "os/cpus.hpp"
+#include "progress/helper.hpp"
 #include "runtime/crash_report.hpp"
 #include "runtime/job_facts.hpp"
 
@@ -219,6 +220,7 @@ Err Instance::stop() noexcept {
         std::snprintf(reason.what, sizeof reason.what, "its messages to leave");
       });
   if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
+  progress::Helper::stop();
   note_unreceived();
   // A process that ends takes its connections along: not before everybody has heard its last word.
   if (network_)

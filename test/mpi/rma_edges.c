@@ -1,5 +1,6 @@
 /* What windows met at their edges: freed right behind a long answer, duplicates of types, the order of
- * accumulates that take different ways, displacements that wrap. */
+ * accumulates that take different ways, displacements and counts that wrap, what is not attached, the ends of
+ * windows. */
 #include <string.h>
 
 #include "check.h"
@@ -106,11 +107,128 @@ static void far_displacements(void) {
   for (int i = 0; i < 100; ++i) CHECK(memory[i] == 0, "%d: %ld", i, memory[i]);
 }
 
+static int class_of(int error) {
+  int class;
+  MPI_Error_class(error, &class);
+  return class;
+}
+
+/* Two neighbours are attached, what lies before and behind them is not; in a block that maps, and on the
+ * stack. */
+static void attached_memory(long* memory) {
+  enum { kPart = 100 };
+  const int target = (check_rank + 1) % check_size;
+  long seven = 7, got[2 * kPart];
+  MPI_Win win;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  for (int i = 0; i < 4 * kPart; ++i) memory[i] = i;
+  MPI_Win_attach(win, memory + 2 * kPart, kPart * sizeof(long));
+  MPI_Win_attach(win, memory + kPart, kPart * sizeof(long));
+  MPI_Win_attach(win, memory, 0);
+  MPI_Win_attach(win, memory, 0);
+  MPI_Win_detach(win, memory);
+  MPI_Aint at;
+  MPI_Aint* all = malloc((size_t)check_size * sizeof *all);
+  MPI_Get_address(memory, &at);
+  MPI_Allgather(&at, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD);
+  const MPI_Aint there = all[target], part = kPart * sizeof(long), one = sizeof(long);
+  const int refused = MPI_ERR_RMA_RANGE;
+  CHECK(class_of(MPI_Win_attach(win, memory + 3 * kPart - 1, sizeof(long))) == MPI_ERR_RMA_ATTACH, "overlap");
+  MPI_Win_lock_all(0, win);
+  for (int turn = 0; turn < 3; ++turn) { /* first the general way, then the short one */
+    MPI_Get(got, 2 * kPart, MPI_LONG, target, there + part, 2 * kPart, MPI_LONG, win);
+    MPI_Win_flush(target, win);
+    for (int i = 0; i < 2 * kPart; ++i) CHECK(got[i] == kPart + i, "%d: %ld", i, got[i]);
+    CHECK(MPI_Get(got, 1, MPI_LONG, target, there + 2 * part, 1, MPI_LONG, win) == MPI_SUCCESS, "inside");
+    CHECK(class_of(MPI_Put(&seven, 1, MPI_LONG, target, there + part - one, 1, MPI_LONG, win)) == refused,
+          "before it");
+    CHECK(class_of(MPI_Put(&seven, 1, MPI_LONG, target, there + 3 * part, 1, MPI_LONG, win)) == refused,
+          "behind it");
+    CHECK(class_of(MPI_Get(got, 2, MPI_LONG, target, there + 3 * part - one, 2, MPI_LONG, win)) == refused,
+          "over its end");
+    CHECK(class_of(MPI_Accumulate(&seven, 1, MPI_LONG, target, there, 1, MPI_LONG, MPI_SUM, win)) == refused,
+          "nothing is attached there");
+  }
+  MPI_Win_flush_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_detach(win, memory + kPart);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(class_of(MPI_Put(&seven, 1, MPI_LONG, target, there + part, 1, MPI_LONG, win)) == refused,
+        "detached");
+  CHECK(MPI_Put(&seven, 1, MPI_LONG, target, there + 2 * part, 1, MPI_LONG, win) == MPI_SUCCESS,
+        "still there");
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 4 * kPart; ++i) CHECK(memory[i] == (i == 2 * kPart ? 7 : i), "%d: %ld", i, memory[i]);
+  CHECK(class_of(MPI_Win_detach(win, memory + kPart)) == MPI_ERR_BASE, "detached twice");
+  MPI_Win_detach(win, memory);
+  MPI_Win_detach(win, memory + 2 * kPart);
+  MPI_Win_free(&win);
+  free(all);
+}
+
+/* What accumulates cannot be, and counts whose bytes are 0 by the time they are multiplied. */
+static void refused_arguments(void) {
+  double number = 1, got = 0;
+  long* memory;
+  MPI_Win win;
+  MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  const MPI_Count wraps = (MPI_Count)1 << 61;
+  MPI_Win_lock_all(0, win);
+  CHECK(class_of(MPI_Compare_and_swap(&number, &number, &got, MPI_DOUBLE, 0, 0, win)) == MPI_ERR_TYPE,
+        "a double");
+  CHECK(class_of(MPI_Put_c(&number, wraps, MPI_LONG, 0, 0, wraps, MPI_LONG, win)) == MPI_ERR_COUNT, "put");
+  CHECK(class_of(MPI_Get_c(&got, wraps + 1, MPI_LONG, 0, 0, wraps + 1, MPI_LONG, win)) == MPI_ERR_COUNT,
+        "get");
+  CHECK(class_of(MPI_Accumulate_c(&number, wraps, MPI_LONG, 0, 0, wraps, MPI_LONG, MPI_SUM, win)) ==
+            MPI_ERR_COUNT,
+        "accumulate");
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(*memory == 0, "%ld", *memory);
+  MPI_Win_free(&win);
+}
+
+/* Short operations at both ends of windows of all small sizes. */
+static void ends_of_windows(void) {
+  for (int bytes = 1; bytes <= 80; bytes += 13) {
+    char *memory, given[80], got[80];
+    MPI_Win win;
+    MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    const int target = (check_rank + 1) % check_size;
+    memset(given, bytes, sizeof given);
+    MPI_Win_lock_all(0, win);
+    for (int at = 0; at < bytes; ++at) {
+      const int count = bytes - at;
+      CHECK(MPI_Put(given, count, MPI_CHAR, target, at, count, MPI_CHAR, win) == MPI_SUCCESS, "put");
+      MPI_Win_flush(target, win);
+      MPI_Get(got, count, MPI_CHAR, target, at, count, MPI_CHAR, win);
+      MPI_Win_flush(target, win);
+      CHECK(memcmp(got, given, (size_t)count) == 0, "%d bytes at %d", count, at);
+      const int error = MPI_Put(given, count, MPI_CHAR, target, at + 1, count, MPI_CHAR, win);
+      CHECK(class_of(error) == MPI_ERR_RMA_RANGE, "%d bytes at %d", count, at + 1);
+      CHECK(class_of(MPI_Get(got, 1, MPI_CHAR, target, -at - 1, 1, MPI_CHAR, win)) == MPI_ERR_RMA_RANGE,
+            "before the window");
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+  }
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   freed_behind_an_answer();
   duplicated_types();
   order_of_ways();
   far_displacements();
+  long on_stack[400], *in_heap = malloc(sizeof(long) << 17);
+  attached_memory(on_stack);
+  attached_memory(in_heap);
+  free(in_heap);
+  refused_arguments();
+  ends_of_windows();
   return check_end();
 }

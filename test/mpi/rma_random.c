@@ -1,17 +1,20 @@
 /* Random operations against a model: every rank knows what all do (one seed), and what its memory has to be
- * after each epoch.  Types, layouts, displacement units, flavours and epochs vary; DUNLIN_RMA_WAY forces each
- * way.
+ * after each epoch.  Types, layouts, displacement units, flavours and epochs vary, and now and then a rank
+ * forks in the midst of it; DUNLIN_RMA_WAY forces each way.
  *
  * usage: rma_random [seed [rounds]] */
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 
 enum {
   kRanksMax = 16,
   kSlots = 40,     /* elements that one origin may put into, in each rank */
+  kExact = 16,     /* elements that one origin may accumulate into, in each rank */
   kShared = 48,    /* elements that everybody accumulates into */
   kConstants = 64, /* elements that are only read */
 };
@@ -67,11 +70,12 @@ static int64_t load(const struct type* t, const char* at) {
 }
 
 /* What the memory of all ranks has to be. */
-static int64_t model[kRanksMax][kRanksMax * kSlots + kShared + kConstants];
+static int64_t model[kRanksMax][kRanksMax * (kSlots + kExact) + kShared + kConstants];
 
-static int elements(void) { return check_size * kSlots + kShared + kConstants; }
-static int first_shared(void) { return check_size * kSlots; }
-static int first_constant(void) { return check_size * kSlots + kShared; }
+static int first_exact(void) { return check_size * kSlots; }
+static int first_shared(void) { return check_size * (kSlots + kExact); }
+static int first_constant(void) { return first_shared() + kShared; }
+static int elements(void) { return first_constant() + kConstants; }
 
 struct window {
   MPI_Win win;
@@ -133,7 +137,58 @@ struct pending {
   int64_t wanted[kSlots];
 };
 
-static void one_operation(struct window* w, const struct type* t, int origin, struct pending* p) {
+static void begin_one(struct window* w, int epoch, int target) {
+  if (epoch == 3) MPI_Win_lock(target % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, w->win);
+}
+static void end_one(struct window* w, int epoch, int target) {
+  if (epoch == 3) MPI_Win_unlock(target, w->win);
+}
+
+/* One element that only this origin changes: what comes back is known. */
+static void one_exact(struct window* w, const struct type* t, int epoch, int origin, struct pending* p) {
+  const MPI_Op kOps[] = {MPI_SUM, MPI_MAX, MPI_MIN, MPI_REPLACE, MPI_NO_OP};
+  const int target = (int)draw((unsigned)check_size), which = (int)draw(5), kind = (int)draw(3);
+  const int first = first_exact() + origin * kExact + (int)draw(kExact);
+  const int64_t value = (int64_t)draw(50), guess = (int64_t)draw(2);
+  int64_t* const there = &model[target][first];
+  const int64_t before = *there, compared = before + guess;
+  if (kind == 2 && !t->is_float) {
+    if (guess == 0) *there = value;
+  } else {
+    const int64_t results[] = {t->bytes == 1 ? (int8_t)(before + value) : before + value,
+                               before > value ? before : value, before < value ? before : value, value,
+                               before};
+    *there = results[which];
+  }
+  p->count = 0;
+  if (origin != check_rank) return;
+  char given[8], expected[8];
+  const MPI_Aint at = w->start[target] + first * (MPI_Aint)t->bytes / w->unit;
+  store(t, given, value);
+  store(t, expected, compared);
+  p->buffer = malloc(8);
+  p->stride = 1;
+  p->count = 1;
+  p->wanted[0] = before;
+  begin_one(w, epoch, target);
+  if (kind == 2 && !t->is_float) {
+    MPI_Compare_and_swap(given, expected, p->buffer, t->type, target, at, w->win);
+  } else if (kind == 1 && epoch >= 2) { /* requests are for epochs of locks only */
+    MPI_Request request;
+    MPI_Rget_accumulate(given, 1, t->type, p->buffer, 1, t->type, target, at, 1, t->type, kOps[which], w->win,
+                        &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(load(t, p->buffer) == before, "%ld, not %ld", (long)load(t, p->buffer), (long)before);
+  } else {
+    MPI_Fetch_and_op(given, p->buffer, t->type, target, at, kOps[which], w->win);
+  }
+  end_one(w, epoch, target);
+}
+
+/* Where something was put in this epoch: puts are in no order. */
+static char is_put[kRanksMax][kRanksMax * kSlots];
+
+static void one_operation(struct window* w, const struct type* t, int epoch, int origin, struct pending* p) {
   const int target = (int)draw((unsigned)check_size), kind = (int)draw(4);
   const int there_stride = 1 + (int)draw(3), here_stride = 1 + (int)draw(3), count = 1 + (int)draw(10);
   const int span = (count - 1) * there_stride + 1;
@@ -146,7 +201,12 @@ static void one_operation(struct window* w, const struct type* t, int origin, st
   for (int i = 0; i < count; ++i) {
     int64_t* const element = &there[i * there_stride];
     p->wanted[i] = *element;
-    if (kind == 0) *element = values[i];
+    if (kind == 0) {
+      char* const was_put = &is_put[target][first + i * there_stride];
+      if (*was_put) values[i] = *element;
+      *was_put = 1;
+      *element = values[i];
+    }
     if (kind == 2) *element = t->bytes == 1 ? (int8_t)(*element + 1) : *element + 1;
   }
   p->count = 0;
@@ -157,6 +217,7 @@ static void one_operation(struct window* w, const struct type* t, int origin, st
   for (int i = 0; i < count; ++i) store(t, buffer + i * here_stride * t->bytes, values[i]);
   p->buffer = buffer;
   p->stride = here_stride;
+  begin_one(w, epoch, target);
   if (kind == 0) MPI_Put(buffer, 1, here, target, at, 1, far, w->win);
   if (kind == 1) MPI_Get(buffer, 1, here, target, at, 1, far, w->win), p->count = count;
   if (kind == 2) MPI_Accumulate(buffer, 1, here, target, at, 1, far, MPI_SUM, w->win);
@@ -167,6 +228,7 @@ static void one_operation(struct window* w, const struct type* t, int origin, st
     free(p->buffer);
     p->buffer = back;
   }
+  end_one(w, epoch, target);
   MPI_Type_free(&here);
   MPI_Type_free(&far);
 }
@@ -174,7 +236,8 @@ static void one_operation(struct window* w, const struct type* t, int origin, st
 static void begin(struct window* w, int epoch, MPI_Group all) {
   if (epoch == 0) MPI_Win_fence(0, w->win);
   if (epoch == 1) MPI_Win_post(all, 0, w->win), MPI_Win_start(all, 0, w->win);
-  if (epoch == 2) MPI_Barrier(MPI_COMM_WORLD), MPI_Win_lock_all(0, w->win);
+  if (epoch >= 2) MPI_Barrier(MPI_COMM_WORLD);
+  if (epoch == 2) MPI_Win_lock_all(0, w->win);
 }
 static void end(struct window* w, int epoch) {
   if (epoch == 0) MPI_Win_fence(MPI_MODE_NOSUCCEED, w->win);
@@ -184,15 +247,27 @@ static void end(struct window* w, int epoch) {
   MPI_Win_sync(w->win);
 }
 
+static void fork_once(void) {
+  int status;
+  const pid_t child = fork();
+  if (child == 0) _exit(7);
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7, "the child");
+}
+
 static void one_epoch(struct window* w, const struct type* t, int number, MPI_Group all) {
   enum { kOperations = 12 };
   static struct pending pending[kOperations];
-  const int epoch = (int)draw(3);
+  const int epoch = (int)draw(4), forks = (int)draw(4) == 0, forker = (int)draw((unsigned)check_size);
+  memset(is_put, 0, sizeof is_put);
   begin(w, epoch, all);
   for (int origin = 0; origin < check_size; ++origin)
     for (int i = 0; i < kOperations; ++i) {
       struct pending one = {NULL, 0, 0, {0}};
-      one_operation(w, t, origin, &one);
+      if (forks && i == kOperations / 2 && origin == check_rank && origin == forker) fork_once();
+      if (draw(3))
+        one_operation(w, t, epoch, origin, &one);
+      else
+        one_exact(w, t, epoch, origin, &one);
       if (origin == check_rank) pending[i] = one;
     }
   end(w, epoch);

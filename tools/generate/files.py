@@ -175,8 +175,12 @@ class Bindings:
         types = ", ".join(p.text for p in function.parameters)
         names = ", ".join(p.name for p in function.parameters)
         general_name = f"{function.name[4:].lower()}_general"
+        second = shortcut.replace("Place::here", "Place::behind_gate")
+        if second != shortcut:
+            general = [wrap(f"  if ({second}) [[likely]] return MPI_SUCCESS;"), *general]
+        alone = "" if shortcut.startswith("rma::") else "!BigLock::is_needed() && "
         return [wrap(f"[[gnu::noinline]] static int {general_name}({types}) noexcept {{"), *general, self.head(function),
-                wrap(f"  if (!BigLock::is_needed() && {shortcut}) [[likely]] return MPI_SUCCESS;"),
+                wrap(f"  if ({alone}{shortcut}) [[likely]] return MPI_SUCCESS;"),
                 wrap(f"  return {general_name}({names});"), "}"]
 
     def shared(self, file, narrow, large, declaration):

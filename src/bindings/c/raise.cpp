@@ -142,7 +142,7 @@ int raise(Object* about, Err error, const char* call) noexcept {
   if (CalledAs::name) call = CalledAs::name;
   const Ref<Object> origin = take_error_origin();
   if (!about) about = origin.get();
-  // A request may outlive the program's handle of its communicator; objects' memory stays readable.
+  // A request may outlive the program's handle of its communicator or window; objects' memory stays readable.
   if (about && about->kind() == Kind::errhandler)
     return call_handler(static_cast<Errhandler*>(about), nullptr, error, call);
   if (about && about->kind() == Kind::session) {

@@ -54,8 +54,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) noexcept {
   return win_flush_body("MPI_Win_flush", rank, win);
 }
 extern "C" int PMPI_Win_flush(int rank, MPI_Win win) noexcept {
-  if (!BigLock::is_needed() && rma::try_flush_short(rank,
-      from_handle<Win>(win))) [[likely]] return MPI_SUCCESS;
+  if (rma::try_flush_short(rank, win)) [[likely]] return MPI_SUCCESS;
   return win_flush_general(rank, win);
 }
 #pragma weak MPI_Win_flush = PMPI_Win_flush

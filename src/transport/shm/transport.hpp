@@ -46,6 +46,8 @@ class Transport final : public transport::Transport {
   Commons commons(int owner, int index) const noexcept {
     return segment_.commons(local_rank_of(owner), index);
   }
+  /// Of a rank of this node, ourselves included: wakes its helper thread.
+  Bell& bell(int peer) const noexcept { return segment_.bell(local_rank_of(peer)); }
   bool is_on_node(int peer) const noexcept { return local_rank_of(peer) >= 0; }
   int poll(Inbox& inbox) noexcept override;
   /// hot path: at most one message, so that those behind it are not unexpected by the time they are asked

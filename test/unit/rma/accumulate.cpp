@@ -20,7 +20,7 @@ class AccumulateTest : public testing::Test {
   }
   static const Datatype& type(MPI_Datatype handle) { return *from_handle<Datatype>(handle); }
   static const Op& op(MPI_Op handle) { return *from_handle<Op>(handle); }
-  ShortLock lock_;
+  ElementLocks locks_;
 };
 
 template <class T>
@@ -46,7 +46,7 @@ TEST_F(AccumulateTest, EveryOperatorOfAnInteger) {
     std::int32_t element = 10, before = -1;
     const std::int32_t operand = 3;
     const Piece run = piece(element);
-    Elements{{&run, 1}, type(MPI_INT32_T), lock_}.combine(op(row.op), bytes(operand), bytes(before));
+    Elements{{&run, 1}, type(MPI_INT32_T), locks_, 0}.combine(op(row.op), bytes(operand), bytes(before));
     EXPECT_EQ(element, row.result);
     EXPECT_EQ(before, 10);
   }
@@ -56,7 +56,7 @@ TEST_F(AccumulateTest, FloatingPointAndUnalignedElements) {
   double number = 1.5, before = 0;
   const double half = 0.5;
   const Piece run = piece(number);
-  Elements{{&run, 1}, type(MPI_DOUBLE), lock_}.combine(op(MPI_SUM), bytes(half), bytes(before));
+  Elements{{&run, 1}, type(MPI_DOUBLE), locks_, 0}.combine(op(MPI_SUM), bytes(half), bytes(before));
   EXPECT_EQ(number, 2.0);
   EXPECT_EQ(before, 1.5);
 
@@ -65,7 +65,7 @@ TEST_F(AccumulateTest, FloatingPointAndUnalignedElements) {
   std::memcpy(memory + 3, &value, sizeof value);
   const std::int64_t two = 2;
   const Piece unaligned{memory + 3, sizeof value};
-  Elements{{&unaligned, 1}, type(MPI_INT64_T), lock_}.combine(op(MPI_SUM), bytes(two), nullptr);
+  Elements{{&unaligned, 1}, type(MPI_INT64_T), locks_, 0}.combine(op(MPI_SUM), bytes(two), nullptr);
   std::memcpy(&value, memory + 3, sizeof value);
   EXPECT_EQ(value, 42);
 }
@@ -81,7 +81,7 @@ TEST_F(AccumulateTest, APairWithAGapIsTwoRuns) {
   const int index = 3;
   std::memcpy(operand, &value, 8);
   std::memcpy(operand + 8, &index, 4);
-  Elements{runs, type(MPI_DOUBLE_INT), lock_}.combine(op(MPI_MINLOC), operand, before);
+  Elements{runs, type(MPI_DOUBLE_INT), locks_, 0}.combine(op(MPI_MINLOC), operand, before);
   EXPECT_EQ(pair.value, 1.5);
   EXPECT_EQ(pair.index, 3);
   double old;
@@ -92,7 +92,7 @@ TEST_F(AccumulateTest, APairWithAGapIsTwoRuns) {
 TEST_F(AccumulateTest, CompareAndSwap) {
   std::int64_t element = 5, before = 0, six = 6, five = 5, nine = 9;
   const Piece run = piece(element);
-  const Elements elements{{&run, 1}, type(MPI_INT64_T), lock_};
+  const Elements elements{{&run, 1}, type(MPI_INT64_T), locks_, 0};
   elements.compare_and_swap(bytes(six), bytes(nine), bytes(before));
   EXPECT_EQ(element, 5);
   EXPECT_EQ(before, 5);
@@ -101,8 +101,8 @@ TEST_F(AccumulateTest, CompareAndSwap) {
   EXPECT_EQ(before, 5);
   std::int8_t small = 1, small_before = 0, small_one = 1, small_two = 2;
   const Piece small_run = piece(small);
-  Elements{{&small_run, 1}, type(MPI_INT8_T), lock_}.compare_and_swap(bytes(small_one), bytes(small_two),
-                                                                      bytes(small_before));
+  Elements{{&small_run, 1}, type(MPI_INT8_T), locks_, 0}.compare_and_swap(bytes(small_one), bytes(small_two),
+                                                                          bytes(small_before));
   EXPECT_EQ(small, 2);
   EXPECT_EQ(small_before, 1);
 }
@@ -117,8 +117,8 @@ TEST_F(AccumulateTest, NothingIsLostBetweenThreads) {
       const double half = 0.5;
       for (int i = 0; i < 5000; ++i) {
         const Piece count = piece(counter), sum = piece(number);
-        Elements{{&count, 1}, type(MPI_INT64_T), lock_}.combine(op(MPI_SUM), bytes(one), nullptr);
-        Elements{{&sum, 1}, type(MPI_DOUBLE), lock_}.combine(op(MPI_SUM), bytes(half), nullptr);
+        Elements{{&count, 1}, type(MPI_INT64_T), locks_, 0}.combine(op(MPI_SUM), bytes(one), nullptr);
+        Elements{{&sum, 1}, type(MPI_DOUBLE), locks_, 0}.combine(op(MPI_SUM), bytes(half), nullptr);
       }
     });
   for (std::thread& each : threads) each.join();

@@ -1,0 +1,103 @@
+#include "progress/helper.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "base/big_lock.hpp"
+#include "base/log.hpp"
+#include "base/variable.hpp"
+#include "os/cpu.hpp"
+
+namespace dunlin::progress {
+namespace {
+
+enum Mode : int { kAuto, kAlways, kNever };
+WordVariable mode{
+    "HELPER", "auto", "auto|always|never",
+    "whether a thread of the library goes on with one-sided operations while the program "
+    "computes: where they need it and ranks do not share cores, wherever they need it, or never"};
+IntVariable nap_us{"HELPER_NAP_US", 50, "us",
+                   "how long the library's thread sleeps first while work that it expects does not move; "
+                   "doubles up to 100 times that",
+                   1};
+
+constexpr int kPollsMax = 200;  // in which nothing moves, before a sleep
+constexpr std::int64_t kNapsMost = 100;
+
+/// Of this process, while the thread exists.
+struct Running {
+  Engine& engine;
+  transport::shm::Bell& bell;
+  pthread_t thread = {};
+  std::atomic<bool> has_to_end = false;
+};
+Running* running = nullptr;
+
+/// As long as something moves.  Answers whether there is work under way that does not.
+bool work(Running& self) noexcept {
+  for (int idle = 0; idle < kPollsMax; ++idle) {
+    BigLock::acquire();
+    const Engine::Help help = self.engine.help();
+    BigLock::release();
+    if (help == Engine::Help::none) return false;
+    if (help == Engine::Help::moved) idle = 0;
+    os::pause();
+  }
+  return true;
+}
+
+void* run(void* argument) noexcept {
+  auto& self = *static_cast<Running*>(argument);
+  std::int64_t nap_ns = 0;
+  // Acquire: pairs with `stop`.
+  while (!self.has_to_end.load(std::memory_order_acquire)) {
+    self.bell.announce();
+    const bool has_more = work(self);
+    const std::int64_t first_ns = nap_us.get() * 1000;
+    nap_ns = has_more ? std::clamp(2 * nap_ns, first_ns, kNapsMost * first_ns) : 0;
+    if (self.has_to_end.load(std::memory_order_acquire)) break;
+    self.bell.sleep(has_more ? nap_ns : INT64_MAX);
+  }
+  self.bell.withdraw();
+  return nullptr;
+}
+
+}  // namespace
+
+void Helper::want(Engine& engine, transport::shm::Bell& bell) noexcept {
+  const bool is_allowed = mode.index() == kAlways || (mode.index() == kAuto && !engine.is_oversubscribed());
+  if (running || !is_allowed) return;
+  running = new Running{engine, bell};
+  BigLock::set_helped(true);
+  // Signals are the program's.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = pthread_create(&running->thread, nullptr, run, running);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error == 0) return;
+  BigLock::set_helped(false);
+  delete std::exchange(running, nullptr);
+  log::note("no thread goes on with one-sided operations while the program computes: error %d", error);
+}
+
+void Helper::ring() noexcept {
+  if (running) running->bell.ring();
+}
+
+void Helper::stop() noexcept {
+  if (!running) return;
+  running->has_to_end.store(true, std::memory_order_release);
+  running->bell.ring();
+  const int levels = BigLock::release_all();
+  pthread_join(running->thread, nullptr);
+  BigLock::reacquire(levels);
+  BigLock::set_helped(false);
+  delete std::exchange(running, nullptr);
+}
+
+}  // namespace dunlin::progress
