@@ -3,11 +3,13 @@
 // barrier after it, the time of both.  Results are checked for every size.
 //
 // --ops=barrier,bcast,...   --sizes=8,1024 or --min, --max, --factor: bytes per rank and destination
+// --mode=clean (the default) or fresh: see data.h; then the time of every rank holds its writing and reading
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sample.h"
+#include "data.h"
 
 typedef struct {
   char *send, *recv;
@@ -148,12 +150,32 @@ static void check_movement(const Context* c, const Collective* which) {
   }
 }
 
+static int is_fresh;
+
+// What a rank of a program does before: it computes what it gives.  All values are floats between 1 and 2.
+static void write_before(const Context* c, const Collective* which, long iteration) {
+  const int is_bcast = strcmp(which->name, "bcast") == 0;
+  if (is_bcast && bench_rank != 0) return;
+  const int blocks = is_bcast ? 1 : blocks_of(which->blocks_sent);
+  write_all(is_bcast ? c->recv : c->send, (size_t)c->bytes * (size_t)blocks,
+            0x3f8000003f800000u + (uint64_t)iteration);
+}
+
+// And after: it uses what it gets.
+static void read_after(const Context* c, const Collective* which) {
+  const int is_at_root = strcmp(which->name, "reduce") == 0 || strncmp(which->name, "gather", 6) == 0;
+  if (is_at_root && bench_rank != 0) return;
+  read_all(c->recv, (size_t)c->bytes * (size_t)blocks_of(which->blocks_received));
+}
+
 static double timed(const Context* c, const Collective* which, long iterations) {
   const int is_shared = bench_ranks > sysconf(_SC_NPROCESSORS_ONLN) && which->call != barrier;
   double seconds = 0;
   for (long i = 0; i < iterations; ++i) {
     const double start = bench_now();
+    if (is_fresh) write_before(c, which, i);
     which->call(c);
+    if (is_fresh) read_after(c, which);
     if (!is_shared) seconds += bench_now() - start;
     MPI_Barrier(MPI_COMM_WORLD);
     if (is_shared) seconds += bench_now() - start;
@@ -179,7 +201,9 @@ static void measure(const Context* c, const Collective* which) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double mean = bench_mean(timed(c, which, iterations));
     const double after = bench_probe();
-    bench_sample_probed(which->name, c->bytes, mean * 1e6, "us", before, after);
+    char series[64];
+    (void)snprintf(series, sizeof series, "%s%s", which->name, is_fresh ? "_fresh" : "");
+    bench_sample_probed(series, c->bytes, mean * 1e6, "us", before, after);
   }
 }
 
@@ -188,6 +212,7 @@ int main(int argc, char** argv) {
   long sizes[kBenchSizesMax];
   const int count = bench_sizes(sizes, 8, 1 << 20, 4);
   const int is_periodic = 1;
+  is_fresh = strcmp(bench_text("mode", "clean"), "fresh") == 0;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &bench_ranks, &is_periodic, 0, &ring);
   const size_t room = (size_t)bench_size_max(sizes, count) * (size_t)(bench_ranks > 2 ? bench_ranks : 2);
   Context context = {bench_buffer(room), bench_buffer(room), 0, NULL, NULL, NULL};

@@ -329,6 +329,10 @@ def processes():
         )
 
 
+# Those that bench/limits/collective.c does, too.
+HALVED = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
+
+
 def collectives():
     for name in COLLECTIVES:
         is_main = name in ("barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall")
@@ -340,7 +344,16 @@ def collectives():
             (f"--ops={name}", sizes),
             is_curve=name != "barrier",
             quick=(f"--ops={name}", "--sizes=8,65536,1048576") if name in ("barrier", "allreduce") else None,
+            ways=("halves",) if name in HALVED else (),
         )
+        if is_main and name != "barrier":
+            yield Experiment(
+                f"{name}2_fresh",
+                f"{name}, 2 ranks, buffers written before and read after",
+                "collective",
+                (f"--ops={name}", "--mode=fresh", "--sizes=4096,65536,1048576,4194304"),
+                ways=("halves",),
+            )
         if is_main:
             yield Experiment(
                 f"{name}8",

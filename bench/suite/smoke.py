@@ -59,6 +59,7 @@ PLAIN = [
     (2, "bandwidth", ["--sizes=8,70000", "--bidirectional=1", "--mode=fresh"]),
     (4, "all_to_all", ["--sizes=8,70000"]),
     (2, "strided", ["--mode=fresh"]),
+    (2, "collective", ["--sizes=8,5000"]),
 ]
 WAYS = ("halves", "streaming", "receiver", "sender", "bulk", "lines")
 PARTS = [
