@@ -44,7 +44,7 @@ struct Gather {
   static constexpr Collective kCall = Collective::gather;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return gather_inter(cx, mine, all, root);
-    if (is_varied) return gather_linear(cx, mine, all, root, in_place);
+    if (is_varied) return start_gatherv(cx, mine, all, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_gather(cx, mine, all, root, in_place);
   }
@@ -70,7 +70,7 @@ struct Scatter {
   static constexpr Collective kCall = Collective::scatter;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return scatter_inter(cx, all, mine, root);
-    if (is_varied) return scatter_linear(cx, all, mine, root, in_place);
+    if (is_varied) return start_scatterv(cx, all, mine, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_scatter(cx, all, mine, root, in_place);
   }
@@ -116,7 +116,7 @@ struct Alltoall {
   static constexpr Collective kCall = Collective::alltoall;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, send, recv);
-    if (!recv.is_equal()) return in_place ? alltoall_in_place(cx, recv) : alltoall_pairwise(cx, send, recv);
+    if (!recv.is_equal()) return start_alltoallv(cx, in_place ? recv : send, recv, in_place);
     if (recv[0].bytes() == 0) return nothing(cx);
     return start_alltoall(cx, in_place ? recv : send, recv, in_place);
   }

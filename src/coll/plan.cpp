@@ -15,6 +15,7 @@ Cx everywhere(Comm& comm) noexcept {
   cx.tag = std::int32_t(comm.collective_count++ % kTags);
   cx.rank = comm.rank;
   cx.size = comm.size;
+  cx.hierarchy = comm.hierarchy.get();
   cx.region = comm.region.get();
   return cx;
 }

@@ -78,8 +78,8 @@ Task checked(Cx cx, Arguments arguments) {
   const Target in{reinterpret_cast<std::byte*>(&theirs), sizeof theirs, nullptr, 0};
   co_await cx.sendrecv(out, cx.wrapped(cx.rank + 1), in, cx.wrapped(cx.rank - 1));
   if (const Err error = compare(cx, mine, theirs); error != Err::ok) co_return error;
-  cx.region = nullptr;  // its turns are taken in the order of calls, and other calls have come meanwhile
-  co_await arguments.start(cx);
+  // Turns of shared memory are taken in the order of calls, and other calls have come meanwhile.
+  co_await arguments.start(cx.apart());
   co_return Err::ok;
 }
 

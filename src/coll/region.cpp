@@ -20,14 +20,15 @@ Region::Region(const Commons& commons, int me, std::vector<transport::shm::Chann
 
 Region::~Region() { commons_.leave_for_good(size()); }
 
-Flags Turn::look_for_place() const noexcept {
-  const LeftLine* const lines = region_->commons_.left(track_);
+Flags Region::look_for_place(int track, std::uint64_t number) noexcept {
+  const LeftLine* const lines = commons_.left(track);
   std::uint64_t all_left = UINT64_MAX;
-  for (int member = 0; member < region_->size(); ++member)
+  for (int member = 0; member < size(); ++member)
     all_left = std::min(all_left, lines[member].left.load(std::memory_order_acquire));  // pairs with L1
-  region_->tracks_[track_].known_left = all_left;
-  if (number_ <= all_left + Commons::kTurns) return {};
-  return {&lines->left, number_ - Commons::kTurns, region_->size()};
+  tracks_[track].known_left = all_left;
+  if (number <= all_left + Commons::kTurns) return {};
+  commons_.want_place(track, number);
+  return {&lines->left, number - Commons::kTurns, size()};
 }
 
 }  // namespace dunlin::coll

@@ -21,6 +21,7 @@
 
 #include "base/copy_short.hpp"
 #include "coll/block.hpp"
+#include "os/cpu.hpp"
 #include "transport/shm/channel.hpp"
 #include "transport/shm/commons.hpp"
 
@@ -59,12 +60,22 @@ class Region {
 
  private:
   friend class Turn;
+  friend class Reservation;
   struct Track {
     std::uint64_t started = 0;     // the number given out last
     std::uint64_t left = 0;        // all up to this number have been left by this process
     std::uint64_t left_after = 0;  // bit i: so has left + 1 + i
     std::uint64_t known_left = 0;  // all members have left at least up to here
+    bool has_left(std::uint64_t number) const noexcept {
+      return number <= left || (number - left <= 64 && left_after >> (number - left - 1) & 1);
+    }
   };
+  Flags place_is_free(int track, std::uint64_t number) noexcept {
+    if (number <= tracks_[track].known_left + transport::shm::Commons::kTurns) [[likely]]
+      return {};
+    return look_for_place(track, number);
+  }
+  [[gnu::noinline]] Flags look_for_place(int track, std::uint64_t number) noexcept;
   void wake_all() noexcept {
     for (transport::shm::Channel* each : channels_)
       if (each) each->wake();
@@ -81,19 +92,17 @@ class Region {
 class Turn {
  public:
   /// The next number of a track.
-  Turn(Region& region, int track) noexcept
+  Turn(Region& region, int track) noexcept : Turn(region, track, ++region.tracks_[track].started) {}
+  /// A number that was reserved.
+  Turn(Region& region, int track, std::uint64_t number) noexcept
       : region_(&region),
         track_(track),
-        number_(++region.tracks_[track].started),
-        turn_(int(number_ % transport::shm::Commons::kTurns)),
+        number_(number),
+        turn_(int(number_ % kTurns)),
         arrivals_(region.commons_.arrivals(track, turn_)) {}
 
   /// What has to be up before this member writes.
-  Flags place_is_free() const noexcept {
-    if (number_ <= region_->tracks_[track_].known_left + transport::shm::Commons::kTurns) [[likely]]
-      return {};
-    return look_for_place();
-  }
+  Flags place_is_free() const noexcept { return region_->place_is_free(track_, number_); }
   /// Where a member's data is, or for its owner is to be.
   std::byte* data(int member, std::size_t bytes) const noexcept {
     DUNLIN_ASSERT(bytes <= transport::shm::Commons::kRoomBytes);
@@ -136,19 +145,44 @@ class Turn {
   Turn(const Turn&) = delete;
 
  private:
-  [[gnu::noinline]] Flags look_for_place() const noexcept;
   static void move(const Block& from, const Block& to, std::size_t bytes) noexcept {
     if (bytes <= transport::shm::ArrivalLine::kDataBytes && from.is_contiguous() && to.is_contiguous())
       return copy_short(to.at, from.at, bytes);
     copy(from, to);
   }
 
+  static constexpr int kTurns = transport::shm::Commons::kTurns;
   Region* region_;
   int track_;
   std::uint64_t number_;
   int turn_;
   transport::shm::ArrivalLine* arrivals_;
   mutable bool has_left_ = false;
+};
+
+/// A number for a turn that an operation takes later: numbers are given out in the order in which operations
+/// start, which is the same on all members; the order of their later steps is not.
+class Reservation {
+ public:
+  /// `region`: null where no turn will be taken.
+  Reservation(Region* region, int track) noexcept
+      : region_(region), track_(track), number_(region ? ++region->tracks_[track].started : 0) {}
+  ~Reservation() { leave(); }
+  Reservation(const Reservation&) = delete;
+
+  Region* region() const noexcept { return region_; }
+  std::uint64_t number() const noexcept { return number_; }
+  /// What has to be up before a turn that was not taken after all may be left.
+  Flags can_leave() const noexcept { return is_left() ? Flags{} : region_->place_is_free(track_, number_); }
+  void leave() const noexcept {
+    if (!is_left()) Turn(*region_, track_, number_).leave(false);
+  }
+
+ private:
+  bool is_left() const noexcept { return !region_ || region_->tracks_[track_].has_left(number_); }
+  Region* const region_;
+  const int track_;
+  const std::uint64_t number_;
 };
 
 inline void Turn::arrive(std::size_t bytes) const noexcept {
@@ -168,6 +202,8 @@ inline void Turn::leave(bool has_met_all) const noexcept {
     for (int member = 0; member < region_->size(); ++member)
       all_left = std::min(all_left, arrivals_[member].known_left);
     track.known_left = std::max(track.known_left, all_left);
+    // All have read the line of the turn before, which is this member's next.
+    os::prepare_to_write(&region_->commons_.arrivals(track_, int((number_ + 1) % kTurns))[region_->me_]);
   }
   DUNLIN_ASSERT(number_ > track.left && number_ - track.left <= 64);
   track.left_after |= std::uint64_t{1} << (number_ - track.left - 1);
@@ -175,7 +211,7 @@ inline void Turn::leave(bool has_met_all) const noexcept {
   for (; track.left_after & 1; track.left_after >>= 1) ++track.left;
   // L1 (pairs with place_is_free and F1): who sees the number may overwrite what this member has read.
   region_->commons_.left(track_)[region_->me_].left.store(track.left, std::memory_order_release);
-  if (!has_met_all) region_->wake_all();
+  if (!has_met_all || region_->commons_.is_place_wanted(track_, track.left)) region_->wake_all();
 }
 
 }  // namespace dunlin::coll

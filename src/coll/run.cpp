@@ -156,7 +156,7 @@ void Run::explain(WaitReason& reason) const noexcept {
     return flags_comm_->explain(reason);
   }
   std::snprintf(reason.what, sizeof reason.what, "its part in a collective");
-  reason.peer = flags_comm_->target_members[flags_.member];
+  reason.peer = flags_comm_->target_members[flags_members_ ? flags_members_[flags_.member] : flags_.member];
   reason.number = flags_tag_ + 1;
   reason.context = flags_comm_->context;
   flags_comm_->explain(reason);

@@ -60,10 +60,11 @@ class Run {
   void post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept;
   void post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
   /// The next step waits for these, too; after an error they may never go up.
-  void await(const Flags& flags, const Comm& comm, int tag) noexcept {
+  void await(const Flags& flags, const Comm& comm, const int* members, int tag) noexcept {
     if (error != Err::ok) return;
     flags_ = flags;
     flags_comm_ = &comm;
+    flags_members_ = members;
     flags_tag_ = tag;
   }
   /// Whether all messages are through and all flags up; notes errors.
@@ -111,7 +112,8 @@ class Run {
   bool is_deferred_ = false;
   Deferred deferred_;
   Flags flags_;
-  const Comm* flags_comm_ = nullptr;  // whose members raise them
+  const Comm* flags_comm_ = nullptr;    // whose members raise them:
+  const int* flags_members_ = nullptr;  // these ranks; null: all
   int flags_tag_ = 0;
   Send* sends_ = nullptr;  // outstanding
   Receive* receives_ = nullptr;

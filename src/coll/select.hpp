@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 #include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -28,12 +27,23 @@ Task start_allreduce(const Cx& cx, Reduction r) noexcept;
 Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept;
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept;
 
+Task start_gatherv(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept;
+Task start_scatterv(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept;
+/// alltoallv and alltoallw.
+Task start_alltoallv(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept;
+
+/// Up to here a block is put into shared memory.
+std::size_t shared_bytes_max(const Cx& cx) noexcept;
+/// From here on a slice is worth a leader of its own.
+std::size_t leader_bytes_min() noexcept;
+
 /// What a choice depends on: the same on all ranks.
 struct Facts {
   int ranks = 1;
   std::size_t bytes = 0;      // of a block, or of the operand of a reduction
   int blocks = 1;             // that some rank would put into shared memory
   bool share_memory = false;  // all ranks, in a region
+  bool has_domains = false;   // several, of which some have several ranks; and the operator allows them
   bool share_cores = false;   // on some node of the job
   bool is_regular = true;     // equal blocks; an operator that commutes, and an element for every rank
 };
@@ -41,7 +51,7 @@ struct Facts {
 /// What would be chosen, for dunlin-info.
 struct Decision {
   const char* collective;
-  std::string_view algorithm;  // as its setting calls it
+  const char* algorithm;  // as its setting calls it
 };
 std::vector<Decision> decisions(const Facts& facts);
 

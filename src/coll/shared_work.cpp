@@ -1,10 +1,27 @@
 // Shares and their pieces; see shared_work.hpp.
 #include "coll/shared_work.hpp"
 
+#include "base/log.hpp"
+
 namespace dunlin::coll {
 
 using protocol::MappedBuffer;
 using protocol::RemoteBuffer;
+
+Traffic traffic;
+
+namespace {
+
+struct TrafficNote {
+  ~TrafficNote() {
+    if (traffic.stored > 0)
+      log::note("direct reductions loaded %llu bytes and stored %llu",
+                static_cast<unsigned long long>(traffic.loaded),
+                static_cast<unsigned long long>(traffic.stored));
+  }
+} traffic_note;
+
+}  // namespace
 
 void SharedWork::begin() noexcept {
   offered(cx_.rank).are_reachable = 1;
@@ -69,7 +86,7 @@ MappedBuffer SharedWork::map(int member, const RemoteBuffer& buffer) const noexc
     return in_room;
   }
   protocol::Peers& peers = cx_.comm->messaging->peers;
-  protocol::Peer& peer = peers.of(cx_.comm->target_members[member]);
+  protocol::Peer& peer = peers.of(cx_.peer(member));
   peer::PeerMemory* const memory = peers.memory_of(peer);
   return memory && memory->can_map() ? peer.layouts.map(*memory, buffer) : MappedBuffer{};
 }
@@ -78,7 +95,7 @@ bool SharedWork::is_still_valid(int member, const peer::Mapping& mapping) const 
   const std::byte* const room = turn_.room(member);
   if (mapping.at >= room && mapping.at < room + transport::shm::Commons::kRoomBytes) return true;
   protocol::Peers& peers = cx_.comm->messaging->peers;
-  return peers.memory_of(peers.of(cx_.comm->target_members[member]))->is_still_valid(mapping);
+  return peers.memory_of(peers.of(cx_.peer(member)))->is_still_valid(mapping);
 }
 
 int SharedWork::try_take(int member, int pieces) const noexcept {

@@ -19,6 +19,13 @@
 
 namespace dunlin::coll {
 
+/// Bytes that this process has loaded from members' operands and stored into their results, by kernels and
+/// copies of direct reductions; told when it ends (DUNLIN_VERBOSE=1).
+struct Traffic {
+  std::uint64_t loaded = 0, stored = 0;
+};
+extern Traffic traffic;
+
 /// What a member writes for the others: its buffers, as many as the algorithm says.
 struct OfferedBuffers {
   /// As the layout of a buffer in the room, whose address is its distance from the room's beginning.

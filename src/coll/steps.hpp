@@ -9,6 +9,7 @@
 
 #include "base/assert.hpp"
 #include "coll/block.hpp"
+#include "coll/hierarchy.hpp"
 #include "coll/run.hpp"
 #include "object/comm.hpp"
 #include "protocol/messaging.hpp"
@@ -21,11 +22,13 @@ struct Cx {
   const int* members =
       nullptr;  // ranks in `comm` of the group that takes part; nullptr: all, by their own ranks
   Plane plane = Plane::collective;
-  std::int32_t tag = 0;      // keeps this collective apart from the others of `comm`
-  int rank = 0;              // mine in the group
-  int size = 0;              // of the group (inter-communicator: of the local group)
-  Region* region = nullptr;  // where the group works in shared memory; nullptr: nowhere
-  int track = 0;             // of the region
+  std::int32_t tag = 0;                  // keeps this collective apart from the others of `comm`
+  int rank = 0;                          // mine in the group
+  int size = 0;                          // of the group (inter-communicator: of the local group)
+  const Hierarchy* hierarchy = nullptr;  // where the group has several domains
+  Region* region = nullptr;              // shared memory of the group, or of this rank's domain
+  int track = 0;                         // of the region
+  std::uint64_t number = 0;              // of the next turn where that was reserved, else 0
 
   /// A rank of the group from one that is at most a group's size off; a division would take longer.
   int wrapped(int member) const noexcept {
@@ -36,18 +39,46 @@ struct Cx {
   /// The collective's context inside the local group of an inter-communicator.  The tag is the same:
   /// `local_comm` serves nothing else.
   Cx local() const noexcept {
-    Cx inside = *this;
+    Cx inside = apart();
     inside.comm = comm->local_comm.get();
-    inside.region = nullptr;
     return inside;
   }
 
   /// The same ranks, without their shared memory.
   Cx apart() const noexcept {
     Cx apart = *this;
+    apart.hierarchy = nullptr;
     apart.region = nullptr;
     return apart;
   }
+  /// Whether all ranks of the group share memory.
+  bool share_memory() const noexcept { return region && !hierarchy; }
+
+  /// This rank's domain, which takes the reserved turn.
+  Cx domain(const Reservation& turn) const noexcept {
+    const std::span<const int> inside = hierarchy->members(hierarchy->domain_of(rank));
+    Cx domain = apart();
+    domain.members = inside.data();
+    domain.rank = hierarchy->place_of(rank);
+    domain.size = int(inside.size());
+    domain.region = turn.region();
+    domain.number = turn.number();
+    return domain;
+  }
+  /// One leader of each domain, among them this rank: its member at `place`; `root`, where it is one.
+  Cx leaders(int place, int root) const noexcept {
+    auto* const ranks = reinterpret_cast<int*>(take(std::size_t(hierarchy->domains()) * sizeof(int)));
+    for (int domain = 0; ranks && domain < hierarchy->domains(); ++domain)
+      ranks[domain] = hierarchy->members(domain)[std::size_t(place)];
+    if (ranks && root >= 0) ranks[hierarchy->domain_of(root)] = root;
+    Cx leaders = apart();
+    leaders.members = ranks;
+    leaders.rank = hierarchy->domain_of(rank);
+    leaders.size = hierarchy->domains();
+    return leaders;
+  }
+  /// A later turn of this rank's domain, where it takes one.
+  Reservation reserve(bool is_taken = true) const noexcept { return {is_taken ? region : nullptr, track}; }
 
   void post_send(const Source& data, int to) const noexcept {
     run->post_send(*comm, plane, data, target(to), tag);
@@ -57,11 +88,16 @@ struct Cx {
   }
   Step all() const noexcept { return {run}; }
   /// The next turn in the region, which there must be.
-  Turn turn() const noexcept { return {*region, track}; }
+  Turn turn() const noexcept {
+    if (number) return {*region, track, number};
+    return {*region, track};
+  }
   Step until(const Flags& flags) const noexcept {
-    run->await(flags, *comm, tag);
+    run->await(flags, *comm, members, tag);
     return {run};
   }
+  /// The process of a member of the group.
+  int peer(int member) const noexcept { return comm->target_members[target(member)]; }
 
   Step send(const Source& data, int to) const noexcept {
     post_send(data, to);
@@ -79,15 +115,16 @@ struct Cx {
 
   /// Whether a member that is there has brought as many bytes as this rank expects; else the run ends.
   bool agrees(const Turn& turn, int member, std::size_t bytes) const noexcept {
-    const bool is_so = turn.bytes_of(member) == bytes;
-    if (!is_so) [[unlikely]] {
-      Completion message;
-      message.source = member;
-      message.tag = tag;
-      run->set_error(
-          protocol::wrong_length(*comm, comm->context_of(plane), message, turn.bytes_of(member), bytes));
-    }
-    return is_so;
+    return agrees(member, turn.bytes_of(member), bytes);
+  }
+  bool agrees(int member, std::size_t brought, std::size_t bytes) const noexcept {
+    if (brought == bytes) [[likely]]
+      return true;
+    Completion message;
+    message.source = member;
+    message.tag = tag;
+    run->set_error(protocol::wrong_length(*comm, comm->context_of(plane), message, brought, bytes));
+    return false;
   }
 
   /// Scratch memory for the length of the run, 16-byte aligned; on nullptr the next step ends the run.

@@ -35,6 +35,13 @@ coll::Cx next_creation(Comm& comm) noexcept;
 /// Of the ranks of `comm` only `members`, which must outlive the run; this process is `members[rank]`.
 coll::Cx creation_among(Comm& comm, const std::vector<int>& members, int rank, Plane plane, int tag) noexcept;
 
+/// All members of a communicator that is being made, in a run that is under way.
+inline coll::Cx all_of(coll::Cx running, Comm& made) noexcept {
+  coll::Cx cx = next_creation(made);
+  cx.run = running.run;
+  return cx;
+}
+
 /// The context of a new group reaches all of `cx`; its rank 0 is the leader, which takes it.
 coll::Task share_context(coll::Cx cx, std::uint64_t* context);
 /// The same for both groups of an inter-communicator `cx`.

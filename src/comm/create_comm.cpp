@@ -2,6 +2,7 @@
 // at once. Cost: one broadcast of 8 bytes among the members.
 #include "comm/create.hpp"
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
 #include "comm/split.hpp"
 
 namespace dunlin::comm {
@@ -26,6 +27,7 @@ Err create_among(Comm& comm, Group& group, const std::vector<int>& ranks, Plane 
   Ref<Comm> made = make_unfinished(comm);
   set_group(*made, Ref<Group>(&group));
   set_contexts(*made, {context, 0});
+  if (const Err e = share_memory_of_domains(*made); e != Err::ok) return e;
   *newcomm = made.detach();
   return Err::ok;
 }

@@ -2,6 +2,7 @@
 // say. Cost: one broadcast of 8 bytes; between inter-communicators one exchange more.
 #include "comm/create.hpp"
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
 
 namespace dunlin::comm {
 namespace {
@@ -10,6 +11,7 @@ coll::Task finish_intra(coll::Cx cx, Comm* made) {
   std::uint64_t context = 0;
   co_await share_context(cx, &context);
   set_contexts(*made, {context, 0});
+  co_await share_memory_of_domain(all_of(cx, *made), made);
   co_return Err::ok;
 }
 

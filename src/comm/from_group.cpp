@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
 #include "comm/intercomm.hpp"
 
 namespace dunlin::comm {
@@ -73,6 +74,7 @@ Err comm_create_from_group(Group& group, const char* stringtag, Info* info, Errh
   Ref<Comm> made = make_unfinished(*place);
   set_group(*made, place->group);
   set_contexts(*made, {context, 0});
+  if (const Err error = share_memory_of_domains(*made); error != Err::ok) return error;
   if (info) set_hints(*made, *info);
   *newcomm = made.detach();
   return Err::ok;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
 
 namespace dunlin::comm {
 namespace {
@@ -127,6 +128,7 @@ Err intercomm_merge(Comm& intercomm, int high, Comm** newintracomm) noexcept {
   Ref<Comm> made = make_unfinished(intercomm);
   set_group(*made, Ref<Group>::adopt(new Group(std::move(members), *intercomm.group)));
   set_contexts(*made, meeting.contexts);
+  if (const Err error = share_memory_of_domains(*made); error != Err::ok) return error;
   *newintracomm = made.detach();
   return Err::ok;
 }

@@ -1,8 +1,9 @@
 // Neighborhood collectives (MPI 5.0, 8.6 to 8.8): every process exchanges blocks with its neighbors in the
 // topology.
 //
-// All receives are posted, then all sends: at degree d the cost is d alpha + n beta.  One argument struct,
-// run in one of three modes (coll/plan.hpp).
+// One argument struct, run in one of three modes (coll/plan.hpp); how blocks travel:
+// coll/algorithms/exchange_varied.cpp.
+#include "coll/algorithms/algorithms.hpp"
 #include "coll/plan.hpp"
 #include "comm/functions.hpp"
 #include "comm/topology.hpp"
@@ -12,24 +13,16 @@ namespace {
 
 using coll::Blocks;
 
-coll::Task exchange(coll::Cx cx, const Neighborhood* who, Blocks send, Blocks recv) {
-  for (std::size_t i = 0; i < who->sources.size(); ++i) {
-    const int place = who->arrivals.empty() ? int(i) : who->arrivals[i];
-    const int source = who->sources[std::size_t(place)];
-    if (source != MPI_PROC_NULL) cx.post_recv(recv[place].target(), source);
-  }
-  for (std::size_t i = 0; i < who->destinations.size(); ++i)
-    if (who->destinations[i] != MPI_PROC_NULL) cx.post_send(send[int(i)].source(), who->destinations[i]);
-  co_await cx.all();
-  co_return Err::ok;
-}
-
 struct Exchange {
   const Neighborhood* who;  // lives as long as the communicator
   Blocks send, recv;
   static constexpr const char* kName = "neighborhood exchange";
   static constexpr Collective kCall = Collective::neighbor;
-  coll::Task start(coll::Cx cx) const noexcept { return exchange(cx, who, send, recv); }
+  coll::Task start(coll::Cx cx) const noexcept {
+    const coll::Ends to{who->destinations.data(), int(who->destinations.size())};
+    const int* const order = who->arrivals.empty() ? nullptr : who->arrivals.data();
+    return exchange_varied(cx, to, send, {who->sources.data(), int(who->sources.size()), order}, recv);
+  }
   void own_arrays(coll::OwnArrays& arrays, const coll::Cx&) noexcept {
     send.own(arrays, int(who->destinations.size()));
     recv.own(arrays, int(who->sources.size()));
@@ -47,9 +40,12 @@ Err call(Mode mode, Comm& comm, const Blocks& send, const Blocks& recv, Request*
   if (!comm.topology) return fail(Err::topology, "comm has no topology; neighborhood collectives need one");
   const Exchange exchange{&comm.topology->mine, send, recv};
   switch (mode) {
-    case Mode::blocking: return coll::run(coll::everywhere(comm), exchange);
-    case Mode::nonblocking: return coll::begin(coll::everywhere(comm), exchange, request);
-    case Mode::persistent: return coll::prepare(coll::everywhere(comm), exchange, request);
+    case Mode::blocking:
+      return coll::run(coll::everywhere(comm), exchange);
+    case Mode::nonblocking:
+      return coll::begin(coll::everywhere(comm), exchange, request);
+    case Mode::persistent:
+      return coll::prepare(coll::everywhere(comm), exchange, request);
   }
   return Err::intern;
 }

@@ -9,6 +9,7 @@
 
 #include "comm/create.hpp"
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
 #include "comm/split.hpp"
 
 namespace dunlin::comm {
@@ -66,6 +67,7 @@ Err split_intra(Comm& comm, int color, int key, Comm** newcomm) noexcept {
   set_group(*made, subgroup(comm.group, ranks));
   if (made->rank != 0) comm.process->give_back(all[std::size_t(comm.rank)].context);
   set_contexts(*made, {all[std::size_t(ranks[0])].context, 0});
+  if (const Err error = share_memory_of_domains(*made); error != Err::ok) return error;
   *newcomm = made.detach();
   return Err::ok;
 }

@@ -29,8 +29,9 @@ namespace pt2pt {
 class BufferPool;
 }
 namespace coll {
+class Hierarchy;
 class Region;
-}
+}  // namespace coll
 namespace comm {
 struct Process;
 struct Topology;
@@ -67,7 +68,8 @@ class Comm final : public Object {
   AttributeList attributes;
   std::shared_ptr<const comm::Topology>
       topology;  // comm/topology.hpp; shared with duplicates, null where there is none
-  std::shared_ptr<coll::Region> region;  // coll/region.hpp; null where not all members share memory
+  std::shared_ptr<const coll::Hierarchy> hierarchy;  // coll/hierarchy.hpp; null where all are in one domain
+  std::shared_ptr<coll::Region> region;  // coll/region.hpp, of this process's domain; null where it has none
   comm::Process* process =
       nullptr;  // what creating further communicators needs (comm/process.hpp); not owned
   pt2pt::BufferPool* buffer = nullptr;  // MPI_Comm_attach_buffer; owned, see pt2pt/buffered.cpp

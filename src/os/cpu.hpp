@@ -23,6 +23,15 @@ inline void hand_over([[maybe_unused]] const void* line) noexcept {
 #endif
 }
 
+/// A hint that this core writes the line soon: it is taken from the other caches meanwhile.
+inline void prepare_to_write(const void* line) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw (%0)" : : "r"(line));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 /// A clock to time single loads with: everything before is done, nothing behind has begun.  0 where there is
 /// none.
 inline std::uint64_t cycles() noexcept {

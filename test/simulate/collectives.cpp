@@ -1,10 +1,13 @@
 // Every collective on 1 to 33 ranks, in random shapes, weathers, modes and algorithms; seeds are printed and
 // replay exactly.
 //
-// DUNLIN_TEST_SEED=<n> runs one seed of every test here.
+// DUNLIN_TEST_SEED=<n> runs one seed of the random ones; DUNLIN_TEST_FIRST_SEED and DUNLIN_TEST_SEEDS name
+// others than the first 700.
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/variable.hpp"
+#include "coll/shared_work.hpp"
 #include "test/simulate/collective_case.hpp"
 #include "test/simulate/fibers.hpp"
 
@@ -32,26 +35,35 @@ class ForcedAlgorithms {
     std::vector<std::string_view> words;
   };
   static inline const std::vector<Choice> kChoices = {
-      {"DUNLIN_COLL_BARRIER", {"auto", "dissemination", "linear", "shared"}},
-      {"DUNLIN_COLL_BCAST", {"auto", "binomial", "scatter_allgather", "linear", "shared", "direct"}},
+      {"DUNLIN_COLL_BARRIER", {"auto", "auto", "dissemination", "hierarchical", "shared"}},
+      {"DUNLIN_COLL_BCAST",
+       {"auto", "auto", "binomial", "scatter_allgather", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_GATHER", {"auto", "binomial", "linear", "shared", "direct"}},
       {"DUNLIN_COLL_SCATTER", {"auto", "binomial", "linear", "shared", "direct"}},
-      {"DUNLIN_COLL_ALLGATHER",
-       {"auto", "recursive_doubling", "bruck", "ring", "linear", "shared", "direct"}},
+      {"DUNLIN_COLL_ALLGATHER", {"auto", "auto", "bruck", "ring", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_ALLTOALL", {"auto", "bruck", "pairwise", "shared", "direct"}},
-      {"DUNLIN_COLL_REDUCE", {"auto", "binomial", "linear", "shared", "direct"}},
+      {"DUNLIN_COLL_REDUCE", {"auto", "auto", "binomial", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_ALLREDUCE",
-       {"auto", "recursive_doubling", "rabenseifner", "ring", "linear", "shared", "direct"}},
-      {"DUNLIN_COLL_SCAN", {"auto", "recursive_doubling", "shared"}},
+       {"auto", "auto", "recursive_doubling", "rabenseifner", "ring", "hierarchical", "shared", "direct"}},
+      {"DUNLIN_COLL_SCAN", {"auto", "recursive_doubling", "shared", "direct"}},
+      {"DUNLIN_COLL_LEADER_BYTES", {"16", "200", "16384"}},
+      {"DUNLIN_COLL_SHARED_RANKS", {"32", "32", "5", "2", "0"}},
       {"DUNLIN_COLL_REDUCE_SCATTER", {"auto", "by_reduce", "pairwise", "shared", "direct"}},
   };
 };
 
-/// Ranks in turn on so many nodes, whose memory can be mapped.
+enum class Placement { in_turn, in_blocks, anywhere };
+
+/// Ranks on so many nodes, whose memory can be mapped.
 std::unique_ptr<World> on_nodes(int size, int nodes, const transport::sim::Weather& weather,
-                                unsigned decline_percent = 0) {
+                                unsigned decline_percent = 0, Placement placement = Placement::in_turn) {
   Nodes places;
-  for (int rank = 0; rank < size; ++rank) places.of_rank.push_back(rank % nodes);
+  nodes = std::min(nodes, size);
+  std::mt19937_64 dice(weather.seed);
+  for (int rank = 0; rank < size; ++rank)
+    places.of_rank.push_back(placement == Placement::in_turn     ? rank % nodes
+                             : placement == Placement::in_blocks ? rank * nodes / size
+                                                                 : int(dice() % std::uint64_t(nodes)));
   places.memory.maps = true;
   places.memory.decline = decline_percent;
   return std::make_unique<World>(places, weather);
@@ -125,7 +137,8 @@ void run_seed(std::uint64_t seed, int size) {
   const ForcedAlgorithms forced(dice);
   const std::unique_ptr<World> made =
       dice() % 2 ? std::make_unique<World>(size, weather_of(seed))
-                 : on_nodes(size, 1 + int(dice() % 4) / 3, weather_of(seed), dice() % 4 ? 0 : 5);
+                 : on_nodes(size, dice() % 2 ? 1 : 1 + int(dice() % 4), weather_of(seed), dice() % 4 ? 0 : 5,
+                            Placement(dice() % 3));
   World& world = *made;
   const Comms comms = world_comms(world);
   std::vector<std::unique_ptr<Case>> cases;
@@ -143,7 +156,15 @@ void run_seed(std::uint64_t seed, int size) {
 TEST(SimulatedCollectives, RandomShapesWeathersAndAlgorithms) {
   if (const char* seed = std::getenv("DUNLIN_TEST_SEED"))
     return run_seed(std::strtoull(seed, nullptr, 10), 1 + std::atoi(seed) % 33);
-  for (std::uint64_t seed = 1; seed <= 700 && !HasFailure(); ++seed) run_seed(seed, int(1 + seed % 33));
+  const auto number = [](const char* name, std::uint64_t preset) {
+    const char* const text = std::getenv(name);
+    return text ? std::strtoull(text, nullptr, 10) : preset;
+  };
+  const std::uint64_t first = number("DUNLIN_TEST_FIRST_SEED", 1), seeds = number("DUNLIN_TEST_SEEDS", 700);
+  std::uint64_t seed = first;
+  for (; seed < first + seeds && !HasFailure(); ++seed) run_seed(seed, int(1 + seed % 33));
+  std::printf("%llu seeds from %llu on\n", static_cast<unsigned long long>(seed - first),
+              static_cast<unsigned long long>(first));
 }
 
 TEST(SimulatedCollectives, EveryKindOnEveryNumberOfRanks) {
@@ -158,6 +179,59 @@ TEST(SimulatedCollectives, EveryKindOnEveryNumberOfRanks) {
       one.push_back(make_any(kind, comms, dice()));
       run_together(world, one, Mode::nonblocking, dice);
     }
+  }
+}
+
+// From 1 to 4 nodes of 1 to 8 ranks, in blocks and in turn, with and without enough data for several leaders.
+TEST(SimulatedCollectives, EveryKindOnEmulatedNodes) {
+  for (const char* const leader_bytes : {"16384", "64"}) {
+    setenv("DUNLIN_COLL_LEADER_BYTES", leader_bytes, 1);
+    Variable::read_all_again();
+    for (int nodes = 1; nodes <= 4; ++nodes)
+      for (int size = nodes; size <= 8 * nodes && !HasFailure(); size += 1 + size / 5) {
+        SCOPED_TRACE(std::to_string(size) + " ranks on " + std::to_string(nodes) + " nodes");
+        const auto made = on_nodes(size, nodes, weather_of(std::uint64_t(size)), 0,
+                                   size % 2 ? Placement::in_turn : Placement::in_blocks);
+        const Comms comms = world_comms(*made);
+        std::mt19937_64 dice(std::uint64_t(size) * 31);
+        for (int kind = 0; kind < kMovementKinds + kReductionKinds && !HasFailure(); ++kind) {
+          std::vector<std::unique_ptr<Case>> two;
+          two.push_back(make_any(kind, comms, dice()));
+          two.push_back(make_any(kind, comms, dice()));
+          run_together(*made, two, Mode::nonblocking, dice);
+        }
+      }
+  }
+  unsetenv("DUNLIN_COLL_LEADER_BYTES");
+  Variable::read_all_again();
+}
+
+// Every byte of an operand is loaded once, and every byte of a result stored once.
+TEST(SimulatedCollectives, AllreduceMovesNoMoreBytesThanItMust) {
+  constexpr std::int64_t kCount = 1 << 20;
+  for (int size = 2; size <= 5; ++size) {
+    const auto made = on_nodes(size, 1, {});
+    World& world = *made;
+    std::vector<std::vector<std::int32_t>> sent, received;
+    for (int rank = 0; rank < size; ++rank) {
+      sent.emplace_back(kCount, rank + 1);
+      received.emplace_back(kCount, 0);
+    }
+    const coll::Traffic before = coll::traffic;
+    std::vector<Request*> requests(std::size_t(size), nullptr);
+    for (int rank = 0; rank < size; ++rank)
+      ASSERT_EQ(coll::iallreduce(sent[std::size_t(rank)].data(), received[std::size_t(rank)].data(), kCount,
+                                 *from_handle<Datatype>(MPI_INT32_T), *from_handle<Op>(MPI_SUM),
+                                 world.comm(rank), &requests[std::size_t(rank)]),
+                Err::ok);
+    world.finish(requests);
+    for (Request* each : requests) give_back(each);
+    for (const auto& each : received) EXPECT_EQ(each, received[0]);
+    EXPECT_EQ(received[0][kCount / 2], size * (size + 1) / 2);
+    const double least = 4.0 * kCount * size;
+    EXPECT_LE(double(coll::traffic.loaded - before.loaded), 1.2 * least) << size << " ranks";
+    EXPECT_LE(double(coll::traffic.stored - before.stored), 1.2 * least);
+    EXPECT_GE(double(coll::traffic.loaded - before.loaded), least);
   }
 }
 

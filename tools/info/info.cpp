@@ -135,13 +135,17 @@ void print_transport() {
 /// What collectives of so many ranks of this node would do with blocks (or operands) of so many bytes.
 void print_collectives(int ranks, std::size_t bytes) {
   dunlin::coll::Facts facts{.ranks = ranks, .bytes = bytes};
-  facts.share_memory = ranks >= 2 && ranks <= value_of("COLL_SHARED_RANKS");
+  const auto in_one_region = value_of("COLL_SHARED_RANKS");
+  facts.share_memory = ranks >= 2 && ranks <= in_one_region;
+  facts.has_domains = in_one_region > 1 && ranks > in_one_region;
   facts.share_cores = ranks > int(dunlin::os::allowed_cpus().size());
   std::printf("%d ranks of this node, blocks of %zu bytes:\n", ranks, bytes);
   for (const auto& each : dunlin::coll::decisions(facts))
-    std::printf("  %-15s %s\n", each.collective, std::string(each.algorithm).c_str());
+    std::printf("  %-15s %s\n", each.collective, each.algorithm);
   std::printf(
-      "shared: put into memory that all share; direct: straight from buffer to buffer; else by messages\n");
+      "shared: put into memory that all share; direct: straight from buffer to buffer; hierarchical: so "
+      "inside\n"
+      "each of several domains, by messages between them; else by messages\n");
 }
 
 void print_version() {

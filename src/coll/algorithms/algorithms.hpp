@@ -45,15 +45,17 @@ struct Reduction {
 };
 
 Task nothing(Cx cx);  // ends at once
+/// Leaves a turn of this rank's domain that was reserved, where no step has taken it.
+Task leave(Cx cx, const Reservation* turn);
 
 Task barrier_dissemination(Cx cx);
-Task barrier_linear(Cx cx);
+Task barrier_hierarchical(Cx cx);
 Task barrier_shared(Cx cx);
 Task barrier_inter(Cx cx);
 
 Task bcast_binomial(Cx cx, Block block, int root);
 Task bcast_scatter_allgather(Cx cx, Block block, int root);
-Task bcast_linear(Cx cx, Block block, int root);
+Task bcast_hierarchical(Cx cx, Block block, int root);
 Task bcast_direct(Cx cx, Block block, int root);
 Task bcast_shared(Cx cx, Block block, int root);
 Task bcast_inter(Cx cx, Block block, int root);
@@ -71,10 +73,9 @@ Task scatter_shared(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_inter(Cx cx, Blocks all, Block mine, int root);
 
 /// Every rank's own block lies in `all` already.
-Task allgather_recursive_doubling(Cx cx, Blocks all);  // p a power of two, equal blocks
-Task allgather_bruck(Cx cx, Blocks all);               // equal blocks
+Task allgather_bruck(Cx cx, Blocks all);  // equal blocks
 Task allgather_ring(Cx cx, Blocks all);
-Task allgather_linear(Cx cx, Blocks all);
+Task allgather_hierarchical(Cx cx, Block mine, Blocks all);
 Task allgather_direct(Cx cx, Block mine, Blocks all);  // `mine` is what the others read
 Task allgather_shared(Cx cx, Blocks all);
 
@@ -84,11 +85,24 @@ Task alltoall_direct(Cx cx, Blocks send, Blocks recv);
 Task alltoall_shared(Cx cx, Blocks send, Blocks recv,
                      bool in_place);  // equal blocks; in place: `send` is `recv`
 Task alltoall_in_place(Cx cx, Blocks blocks);
+
+/// With whom a rank exchanges: block i of a row with `ranks[i]` (MPI_PROC_NULL: with nobody), or, where
+/// `ranks` is null, with rank i; the own block has been copied then.
+struct Ends {
+  const int* ranks = nullptr;
+  int count = 0;
+  const int* order = nullptr;  // in which blocks of one source arrive, as their numbers; null: as they lie
+};
+/// Blocks of any lengths, which only their two ends know.
+Task exchange_varied(Cx cx, Ends to, Blocks send, Ends from, Blocks recv);
+Task gather_varied(Cx cx, Block mine, Blocks all, int root, bool in_place);
+Task scatter_varied(Cx cx, Blocks all, Block mine, int root, bool in_place);
+Task alltoall_varied(Cx cx, Blocks send, Blocks recv);
 /// Exchange with every rank of the remote group: allgather(v) and alltoall(v, w) of inter-communicators.
 Task exchange_inter(Cx cx, Blocks send, Blocks recv);
 
 Task reduce_binomial(Cx cx, Reduction r, int root);
-Task reduce_linear(Cx cx, Reduction r, int root);
+Task reduce_hierarchical(Cx cx, Reduction r, int root);
 Task reduce_direct(Cx cx, Reduction r, int root);
 Task reduce_shared(Cx cx, Reduction r, int root);
 Task reduce_inter(Cx cx, Reduction r, int root);
@@ -96,7 +110,7 @@ Task reduce_inter(Cx cx, Reduction r, int root);
 Task allreduce_recursive_doubling(Cx cx, Reduction r);
 Task allreduce_rabenseifner(Cx cx, Reduction r);  // commutative
 Task allreduce_ring(Cx cx, Reduction r);          // commutative
-Task allreduce_linear(Cx cx, Reduction r);
+Task allreduce_hierarchical(Cx cx, Reduction r);
 Task allreduce_direct(Cx cx, Reduction r);
 Task allreduce_shared(Cx cx, Reduction r);
 Task allreduce_inter(Cx cx, Reduction r);
@@ -111,6 +125,7 @@ Task reduce_scatter_inter(Cx cx, Reduction r, Blocks parts);
 
 Task scan_recursive_doubling(Cx cx, Reduction r);
 Task exscan_recursive_doubling(Cx cx, Reduction r);
+Task scan_direct(Cx cx, Reduction r, bool is_exclusive);
 Task scan_shared(Cx cx, Reduction r, bool is_exclusive);
 
 }  // namespace dunlin::coll

@@ -17,10 +17,11 @@ namespace {
 using protocol::MappedBuffer;
 using protocol::RemoteBuffer;
 
-/// From 64 KiB on two members may share a transfer; pieces are not longer than 256 KiB, up to 64 of them.
-int pieces_of(std::size_t bytes) noexcept {
+/// Pieces are not longer than 256 KiB, up to 64 of them.  Where not every member has a share, two members may
+/// divide a transfer from 64 KiB on.
+int cut(std::size_t bytes, bool has_everybody_a_share) noexcept {
   if (bytes < 64 << 10) return bytes > 0 ? 1 : 0;
-  return int(std::clamp(bytes >> 18, std::size_t{2}, std::size_t{64}));
+  return int(std::clamp(bytes >> 18, std::size_t{has_everybody_a_share ? 1u : 2u}, std::size_t{64}));
 }
 
 struct Exchange {
@@ -40,6 +41,7 @@ struct Transfers {
   const Blocks& send;
   const Blocks& recv;
   bool is_pushed;  // a share is what a member gives
+  bool has_everybody_a_share;
 
   struct Ends {
     int from, to;
@@ -60,16 +62,17 @@ struct Transfers {
         is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
     return is_so;
   }
+  int pieces_of(Ends both) const noexcept { return cut(given(both).bytes, has_everybody_a_share); }
   int pieces(int member) const noexcept {
     int count = 0;
-    for (int step = 1; step < cx.size; ++step) count += pieces_of(given(ends(member, step)).bytes);
+    for (int step = 1; step < cx.size; ++step) count += pieces_of(ends(member, step));
     return count;
   }
   bool do_piece(int member, int piece) const noexcept {
     for (int step = 1;; ++step) {
       DUNLIN_ASSERT(step < cx.size);
       const Ends both = ends(member, step);
-      const int pieces = pieces_of(given(both).bytes);
+      const int pieces = pieces_of(both);
       if (piece < pieces) return copy_piece(both, piece, pieces);
       piece -= pieces;
     }
@@ -118,7 +121,8 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
   }
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
-  const Transfers transfers{cx, shared, exchange.send, exchange.recv, exchange.is_pushed()};
+  const Transfers transfers{
+      cx, shared, exchange.send, exchange.recv, exchange.is_pushed(), exchange.shape == Exchange::Shape::all};
   *is_done = shared.are_all_reachable() && transfers.do_agree();
   if (*is_done) {
     do_all(cx, shared, transfers);

@@ -3,6 +3,7 @@
 //
 // Cost: (ceil(lg p) + p - 1) * alpha + (lg p + 1) * n beta + lg p * n gamma.
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/select.hpp"
 
 namespace dunlin::coll {
 
@@ -13,7 +14,7 @@ Task reduce_scatter_by_reduce(Cx cx, Reduction r, Blocks parts) {
     whole.result = cx.take_elements(r.count, *r.type);
     if (!whole.result) co_return Err::no_mem;
   }
-  co_await reduce_binomial(cx, whole, 0);
+  co_await start_reduce(cx, whole, 0);
   parts.base = whole.result;
   const Block mine{r.result, parts[cx.rank].count, r.type};
   co_await scatter_linear(cx, parts, mine, 0, false);

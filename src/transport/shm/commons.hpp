@@ -1,6 +1,7 @@
 // Shared memory that the members of one communicator of a node work in together: flags, and room for data.
 //
-//   head       who has left for good: the owner may give the memory to another communicator then
+//   head       who has left for good: the owner may give the memory to another communicator then; and which
+//              operations wait for a place
 //   track 0    the communicator's calls; tracks 1, 2, ... one persistent operation each
 //     left     one line a member: up to which number it has done with the operations of the track
 //     turns    of each turn (operations take turns by their number) one line a member: which number has
@@ -10,8 +11,8 @@
 // It lies in the region of the rank that led the creation of the communicator (segment.hpp).  All-zero memory
 // is the valid start.  Used by coll/region.hpp, which says in what order.
 //
-// Thread safety: every line has one writer, the member it is numbered by, but for the words of a `ShareLine`,
-// which all add to.
+// Thread safety: every line has one writer, the member it is numbered by, but for the head and the words of a
+// `ShareLine`, which all may change.
 // Invariants:
 //  1. A member arrives at number n only when all have left n - kTurns: nobody looks at what it overwrites.
 //  2. What a member wrote before it arrived may be read until that member sees the reader leave.
@@ -74,6 +75,19 @@ class Commons {
     return base_ + lines_bytes(members_max_) + row * kRoomBytes;
   }
 
+  /// A member waits for the place of operation `number`: those who leave earlier ones wake it.
+  void want_place(int track, std::uint64_t number) noexcept {
+    Number& wanted = head()->wanted[track];
+    std::uint64_t before = wanted.load(std::memory_order_relaxed);
+    // W1: the sleeper's barrier (attention.hpp) comes between this and its last look at who has left.
+    while (before < number && !wanted.compare_exchange_weak(before, number, std::memory_order_relaxed)) {
+    }
+  }
+  /// Whether somebody may wait for one who has just left `number` (pairs with W1).
+  bool is_place_wanted(int track, std::uint64_t number) const noexcept {
+    return head()->wanted[track].load(std::memory_order_relaxed) > number;
+  }
+
   /// A member of `members` will never come here again.  Relaxed: see `try_clear`.
   void leave_for_good(int members) noexcept {
     head()->members.store(std::uint32_t(members), std::memory_order_relaxed);
@@ -88,6 +102,7 @@ class Commons {
   struct alignas(64) Head {
     Hardware::Atomic<std::uint32_t> members;  // all write the same; 0 until the first has gone
     Hardware::Atomic<std::uint32_t> gone;     // members that will not come again
+    Number wanted[kTracks];                   // the highest number that somebody has waited with for a place
   };
   static constexpr std::size_t kPageBytes = 4096;
   static constexpr std::size_t kRows = kTracks * (1 + 2 * kTurns);  // of one line a member
