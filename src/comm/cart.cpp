@@ -1,9 +1,10 @@
-// Cartesian topologies (MPI 5.0, 8.5.1, 8.5.5 to 8.5.7).  Ranks are row-major and are never reordered: the
-// launcher places neighboring ranks together already.
+// Cartesian topologies (MPI 5.0, 8.5.1, 8.5.5 to 8.5.7).  Ranks are row-major; new ones, where the program
+// allows them: reorder.hpp.
 #include <algorithm>
 #include <cstdint>
 
 #include "comm/functions.hpp"
+#include "comm/reorder.hpp"
 #include "comm/split.hpp"
 #include "comm/topology.hpp"
 
@@ -81,14 +82,19 @@ Err cart_create(Comm& comm, int ndims, const int* dims, const int* periods, int 
   auto topology = std::make_shared<Topology>(Topology::Kind::cart);
   topology->dims.assign(dims, dims + ndims);
   for (int i = 0; i < ndims; ++i) topology->periods.push_back(periods[i] != 0);
-  if (comm.rank < size) find_cart_neighbors(*topology, comm.rank);
-  return create_with_topology(comm, size, std::move(topology), newcomm);
+  std::vector<int> ranks = first_ranks(size);
+  if (reorder) ranks = ranks_of_grid(comm, topology->dims, size);
+  const auto me = std::find(ranks.begin(), ranks.end(), comm.rank);
+  if (me != ranks.end()) find_cart_neighbors(*topology, int(me - ranks.begin()));
+  return create_with_topology(comm, ranks, std::move(topology), newcomm);
 }
 
 Err cart_map(const Comm& comm, int ndims, const int* dims, const int* periods, int* newrank) noexcept {
   int size = 0;
   if (Err e = grid_size(ndims, dims, comm.size, &size); e != Err::ok) return e;
-  *newrank = comm.rank < size ? comm.rank : MPI_UNDEFINED;
+  const std::vector<int> ranks = ranks_of_grid(comm, {dims, dims + ndims}, size);
+  const auto me = std::find(ranks.begin(), ranks.end(), comm.rank);
+  *newrank = me != ranks.end() ? int(me - ranks.begin()) : MPI_UNDEFINED;
   return Err::ok;
 }
 

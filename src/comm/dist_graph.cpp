@@ -89,7 +89,7 @@ Err dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, con
     assign(topology->source_weights, sourceweights, indegree);
     assign(topology->destination_weights, destweights, outdegree);
   }
-  return create_with_topology(comm, comm.size, std::move(topology), newcomm);
+  return create_with_topology(comm, first_ranks(comm.size), std::move(topology), newcomm);
 }
 
 Err dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees, const int* destinations,
@@ -122,7 +122,7 @@ Err dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees,
     if (topology->is_weighted)
       (end.is_outgoing ? topology->destination_weights : topology->source_weights).push_back(end.weight);
   }
-  return create_with_topology(comm, comm.size, std::move(topology), newcomm);
+  return create_with_topology(comm, first_ranks(comm.size), std::move(topology), newcomm);
 }
 
 Err dist_graph_neighbors_count(const Comm& comm, int* indegree, int* outdegree, int* weighted) noexcept {

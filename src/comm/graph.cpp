@@ -51,7 +51,7 @@ Err graph_create(Comm& comm, int nnodes, const int* index, const int* edges, int
     topology->mine.sources.assign(neighbors.begin(), neighbors.end());
     topology->mine.destinations = topology->mine.sources;
   }
-  return create_with_topology(comm, nnodes, std::move(topology), newcomm);
+  return create_with_topology(comm, first_ranks(nnodes), std::move(topology), newcomm);
 }
 
 Err graph_map(const Comm& comm, int nnodes, const int* index, const int* edges, int* newrank) noexcept {

@@ -1,18 +1,23 @@
 #include "comm/topology.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "comm/create.hpp"
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
 
 namespace dunlin::comm {
 namespace {
 
 const char* name_of(Topology::Kind kind) noexcept {
   switch (kind) {
-    case Topology::Kind::cart: return "Cartesian";
-    case Topology::Kind::graph: return "graph";
-    case Topology::Kind::dist_graph: return "distributed graph";
+    case Topology::Kind::cart:
+      return "Cartesian";
+    case Topology::Kind::graph:
+      return "graph";
+    case Topology::Kind::dist_graph:
+      return "distributed graph";
   }
   return "";
 }
@@ -28,26 +33,33 @@ const Topology* topology_of(const Comm& comm, Topology::Kind kind, Err* error) n
   return nullptr;
 }
 
-Err create_with_topology(Comm& comm, int size, std::shared_ptr<Topology> topology, Comm** newcomm) noexcept {
+std::vector<int> first_ranks(int size) noexcept {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+Err create_with_topology(Comm& comm, const std::vector<int>& ranks, std::shared_ptr<Topology> topology,
+                         Comm** newcomm) noexcept {
   DUNLIN_ASSERT(!comm.is_inter());
-  DUNLIN_ASSERT(size <= comm.size);
   const int number = next_creation(comm).tag;  // counted by all, also by those who are left out
-  if (comm.rank >= size) return *newcomm = nullptr, Err::ok;
-  std::vector<int> members(static_cast<std::size_t>(size));
-  std::iota(members.begin(), members.end(), 0);
+  const auto me = std::find(ranks.begin(), ranks.end(), comm.rank);
+  if (me == ranks.end()) return *newcomm = nullptr, Err::ok;
   std::uint64_t context = 0;
-  const coll::Cx cx = creation_among(comm, members, comm.rank, Plane::internal, number);
+  const coll::Cx cx = creation_among(comm, ranks, int(me - ranks.begin()), Plane::internal, number);
   const Err e = run_blocking(cx, [&](coll::Cx cx) { return share_context(cx, &context); });
   if (e != Err::ok) return e;
 
   Ref<Comm> made = make_unfinished(comm);
   Ref<Group> group = comm.group;
-  if (size < comm.size) {
-    const auto all = comm.group->span();
-    group = Ref<Group>::adopt(new Group(std::vector<int>(all.begin(), all.begin() + size), *comm.group));
+  if (ranks != first_ranks(comm.size)) {
+    std::vector<int> members;
+    for (const int rank : ranks) members.push_back(comm.group->member(rank));
+    group = Ref<Group>::adopt(new Group(std::move(members), *comm.group));
   }
   set_group(*made, std::move(group));
   set_contexts(*made, {context, 0});
+  if (const Err error = share_memory_of_domains(*made); error != Err::ok) return error;
   made->topology = std::move(topology);
   *newcomm = made.detach();
   return Err::ok;
@@ -59,9 +71,15 @@ Err topo_test(const Comm& comm, int* status) noexcept {
     return Err::ok;
   }
   switch (comm.topology->kind) {
-    case Topology::Kind::cart: *status = MPI_CART; break;
-    case Topology::Kind::graph: *status = MPI_GRAPH; break;
-    case Topology::Kind::dist_graph: *status = MPI_DIST_GRAPH; break;
+    case Topology::Kind::cart:
+      *status = MPI_CART;
+      break;
+    case Topology::Kind::graph:
+      *status = MPI_GRAPH;
+      break;
+    case Topology::Kind::dist_graph:
+      *status = MPI_DIST_GRAPH;
+      break;
   }
   return Err::ok;
 }

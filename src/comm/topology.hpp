@@ -47,9 +47,12 @@ struct Topology {
 /// The topology of that kind, or nullptr with the error recorded.
 const Topology* topology_of(const Comm& comm, Topology::Kind kind, Err* error) noexcept;
 
-/// Collective over `comm`: a communicator of its first `size` ranks with this topology; nullptr for the
-/// others.
-Err create_with_topology(Comm& comm, int size, std::shared_ptr<Topology> topology, Comm** newcomm) noexcept;
+std::vector<int> first_ranks(int size) noexcept;
+
+/// Collective over `comm`: a communicator of those of its ranks, in this order, with this topology; nullptr
+/// for the others.
+Err create_with_topology(Comm& comm, const std::vector<int>& ranks, std::shared_ptr<Topology> topology,
+                         Comm** newcomm) noexcept;
 
 /// Cartesian: fills in `mine` for a rank.
 void find_cart_neighbors(Topology& topology, int rank) noexcept;
