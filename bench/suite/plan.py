@@ -365,6 +365,17 @@ def collectives():
                 timeout_s=6,
                 quick=(f"--ops={name}", "--sizes=8") if name == "barrier" else None,
             )
+    for name in ("reduce", "allreduce"):
+        for ranks in (4, 8, 16):
+            yield Experiment(
+                f"{name}_4mb_{ranks}",
+                f"{name} of 4 MB, {ranks} ranks",
+                "collective",
+                (f"--ops={name}", "--sizes=4194304", "--ms=60"),
+                ranks=ranks,
+                is_curve=False,
+                timeout_s=15,
+            )
 
 
 def windows():
