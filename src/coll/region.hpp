@@ -91,13 +91,11 @@ class Region {
 /// One operation's part of a region.
 class Turn {
  public:
-  /// The next number of a track.
-  Turn(Region& region, int track) noexcept : Turn(region, track, ++region.tracks_[track].started) {}
-  /// A number that was reserved.
-  Turn(Region& region, int track, std::uint64_t number) noexcept
+  /// A number that was reserved; 0: the next one of the track.
+  Turn(Region& region, int track, std::uint64_t reserved = 0) noexcept
       : region_(&region),
         track_(track),
-        number_(number),
+        number_(reserved ? reserved : ++region.tracks_[track].started),
         turn_(int(number_ % kTurns)),
         arrivals_(region.commons_.arrivals(track, turn_)) {}
 

@@ -88,10 +88,7 @@ struct Cx {
   }
   Step all() const noexcept { return {run}; }
   /// The next turn in the region, which there must be.
-  Turn turn() const noexcept {
-    if (number) return {*region, track, number};
-    return {*region, track};
-  }
+  Turn turn() const noexcept { return {*region, track, number}; }
   Step until(const Flags& flags) const noexcept {
     run->await(flags, *comm, members, tag);
     return {run};
@@ -118,13 +115,14 @@ struct Cx {
     return agrees(member, turn.bytes_of(member), bytes);
   }
   bool agrees(int member, std::size_t brought, std::size_t bytes) const noexcept {
-    if (brought == bytes) [[likely]]
-      return true;
-    Completion message;
-    message.source = member;
-    message.tag = tag;
-    run->set_error(protocol::wrong_length(*comm, comm->context_of(plane), message, brought, bytes));
-    return false;
+    const bool is_so = brought == bytes;
+    if (!is_so) [[unlikely]] {
+      Completion message;
+      message.source = member;
+      message.tag = tag;
+      run->set_error(protocol::wrong_length(*comm, comm->context_of(plane), message, brought, bytes));
+    }
+    return is_so;
   }
 
   /// Scratch memory for the length of the run, 16-byte aligned; on nullptr the next step ends the run.
