@@ -100,15 +100,19 @@ void SharedCopy::copy(const ClaimedChunks& chunks) noexcept {
   const Target to = side_ == CopySide::sender ? theirs_.target() : to_;
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, begin, end - begin);
   if (side_ == CopySide::sender) copy::load_before_stores(to.address + begin, end - begin);
-  copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes_));
+  // Far: by way of the memory, which is nearer than the other one's cache.
+  const bool stores_far = is_far() && side_ == CopySide::sender;
+  const copy::Hint hint = stores_far ? copy::Hint::off_cache : copy::hint_for(bytes_);
+  copy::bytes(to.address + begin, from.address + begin, end - begin, hint);
 }
 
 void SharedCopy::count(std::uint32_t chunks) noexcept {
   copied_ += chunks;
   DUNLIN_ASSERT(copied_ <= chunks_.count);
   transfer_->count(side_, progress());
-  // Whoever copies the last chunk wakes the other, who may sleep.
-  if (transfer_->progress(other(side_)).chunks + copied_ == chunks_.count) peer_->shm->wake();
+  // Whoever copies the last chunk wakes the other, who may sleep; so does a sender that was left alone, as it
+  // may leave the next chunk to the other.
+  if (is_far() || transfer_->progress(other(side_)).chunks + copied_ == chunks_.count) peer_->shm->wake();
 }
 
 CopyProgress SharedCopy::progress() const noexcept {
@@ -121,6 +125,14 @@ bool SharedCopy::is_done() const noexcept {
   // A newer use: the sender saw all counted, and went on.
   if (peer.use != use_) return side_ == CopySide::receiver;
   return peer.chunks + copied_ == chunks_.count;
+}
+
+/// Far from each other, a receiver that copies some of the data spoils the rest: the lines it has loaded are
+/// slow to write for the sender, the next time.
+bool SharedCopy::is_left_to_sender() const noexcept {
+  if (!is_far() || side_ == CopySide::sender) return false;
+  const CopyProgress sender = transfer_->progress(CopySide::sender);
+  return sender.use == use_ && transfer_->claimed_by_sender(use_) > sender.chunks;
 }
 
 /// Whether one of the sides copied to or from memory that had changed its backing.
@@ -275,7 +287,9 @@ SharedCopies::Round SharedCopies::walk(List& list, bool may_copy) noexcept {
   for (SharedCopy* each = list.first; each; each = each->next_) {
     // In an exchange the peer is as busy as this rank: then each takes the whole of what it receives.
     const bool takes_all = each->is_owned_ && each->chunks_.count <= 2 && has_sends_to_copy();
-    const bool has_copied = (may_copy || each->is_alone_) && each->try_copy(takes_all);
+    const bool is_left = each->is_left_to_sender();
+    if (is_left) idle_rounds_ = 0;
+    const bool has_copied = ((may_copy && !is_left) || each->is_alone_) && each->try_copy(takes_all);
     if (each->is_done()) {
       const bool is_spoilt = each->is_spoilt();
       if (!is_spoilt || each->side_ == CopySide::receiver) return {true, each, is_spoilt};

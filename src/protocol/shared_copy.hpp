@@ -6,7 +6,8 @@
 // one is the *owner*: the receiver where the ranks are near, the sender where they are far (distance.hpp).  A
 // thread inside any wait first copies what this rank owns, oldest first, and then helps its peers: at once
 // where the wait has no receives of its own, after some polls without news where it has.  So a ping-pong
-// becomes halves, an exchange one copy a side, a window goes in order, and a late side costs nothing.
+// becomes halves, an exchange one copy a side, a window goes in order, and a late side costs nothing.  Where
+// the ranks are far the sender stores around the caches, and while it copies a chunk nobody helps.
 //
 // Nobody waits here: a copy is a state of its request, and `advance` copies one chunk, outside
 // base/big_lock.hpp. Memory that changed its backing meanwhile (a fork) spoils the copy; the receiver then
@@ -66,6 +67,8 @@ class SharedCopy {
   transport::shm::CopyProgress progress() const noexcept;
   bool is_done() const noexcept;
   bool is_spoilt() const noexcept;
+  bool is_far() const noexcept { return is_owned_ == (side_ == CopySide::sender); }
+  bool is_left_to_sender() const noexcept;
   bool has_free_chunks() const noexcept { return transfer_->has_free(use_, chunks_.count); }
 
   CopySide side_ = CopySide::sender;
