@@ -100,8 +100,8 @@ void SharedCopy::copy(const ClaimedChunks& chunks) noexcept {
   const Target to = side_ == CopySide::sender ? theirs_.target() : to_;
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, begin, end - begin);
   if (side_ == CopySide::sender) copy::load_before_stores(to.address + begin, end - begin);
-  // Far: by way of the memory, which is nearer than the other one's cache.
-  const bool stores_far = is_far() && side_ == CopySide::sender;
+  // A sender that owns is far: by way of the memory, which is nearer to it than the other one's cache.
+  const bool stores_far = is_owned_ && side_ == CopySide::sender;
   const copy::Hint hint = stores_far ? copy::Hint::off_cache : copy::hint_for(bytes_);
   copy::bytes(to.address + begin, from.address + begin, end - begin, hint);
 }
@@ -110,9 +110,8 @@ void SharedCopy::count(std::uint32_t chunks) noexcept {
   copied_ += chunks;
   DUNLIN_ASSERT(copied_ <= chunks_.count);
   transfer_->count(side_, progress());
-  // Whoever copies the last chunk wakes the other, who may sleep; so does a sender that was left alone, as it
-  // may leave the next chunk to the other.
-  if (is_far() || transfer_->progress(other(side_)).chunks + copied_ == chunks_.count) peer_->shm->wake();
+  // The other one may sleep: all is there, or the next chunk is left to it.
+  peer_->shm->wake();
 }
 
 CopyProgress SharedCopy::progress() const noexcept {
@@ -130,7 +129,7 @@ bool SharedCopy::is_done() const noexcept {
 /// Far from each other, a receiver that copies some of the data spoils the rest: the lines it has loaded are
 /// slow to write for the sender, the next time.
 bool SharedCopy::is_left_to_sender() const noexcept {
-  if (!is_far() || side_ == CopySide::sender) return false;
+  if (is_owned_ || side_ == CopySide::sender) return false;
   const CopyProgress sender = transfer_->progress(CopySide::sender);
   return sender.use == use_ && transfer_->claimed_by_sender(use_) > sender.chunks;
 }

@@ -67,7 +67,6 @@ class SharedCopy {
   transport::shm::CopyProgress progress() const noexcept;
   bool is_done() const noexcept;
   bool is_spoilt() const noexcept;
-  bool is_far() const noexcept { return is_owned_ == (side_ == CopySide::sender); }
   bool is_left_to_sender() const noexcept;
   bool has_free_chunks() const noexcept { return transfer_->has_free(use_, chunks_.count); }
 
