@@ -83,7 +83,10 @@ class Choice {
   using Rule = int (*)(const Facts&) noexcept;
   Choice(const char* setting, const char* meaning, Rule rule,
          std::initializer_list<Algorithm<Arguments...>> algorithms)
-      : algorithms_(algorithms), rule_(rule), variable_(setting, "auto", words_of(algorithms_), meaning) {}
+      : algorithms_(algorithms),
+        words_(words_of(algorithms_)),
+        rule_(rule),
+        variable_(setting, "auto", words_.c_str(), meaning) {}
 
   Task start(const Facts& facts, const Cx& cx, Arguments... arguments) noexcept {
     return best(facts).start(cx, arguments...);
@@ -99,13 +102,14 @@ class Choice {
     const bool is_forced = forced_ >= 0 && is_met(algorithms_[std::size_t(forced_)].needs, facts);
     return algorithms_[std::size_t(is_forced ? forced_ : rule_(facts))];
   }
-  static const char* words_of(const std::vector<Algorithm<Arguments...>>& algorithms) {
-    auto* words = new std::string("auto");  // lives as long as the settings
-    for (const auto& each : algorithms) *words += std::string("|") + each.word;
-    return words->c_str();
+  static std::string words_of(const std::vector<Algorithm<Arguments...>>& algorithms) {
+    std::string words = "auto";
+    for (const auto& each : algorithms) words += std::string("|") + each.word;
+    return words;
   }
 
   const std::vector<Algorithm<Arguments...>> algorithms_;
+  const std::string words_;
   const Rule rule_;
   WordVariable variable_;
   const char* seen_ = nullptr;

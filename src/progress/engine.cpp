@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 #include <atomic>
 
 #include "base/big_lock.hpp"
@@ -203,7 +204,6 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
         continue;
       }
       poller_ = &me;
-      has_refused_help_ = false;
     }
     const bool has_moved = poll();
     me.long_wait.polled(has_moved);
@@ -292,8 +292,8 @@ void Engine::leave(Waiter& me) noexcept {
   }
   *link = me.next;
   if (poller_ == &me) poller_ = nullptr;
-  // What it was rung for has come behind the last poll of this thread.
-  if (!poller_ && has_refused_help_) Helper::ring();
+  // This thread need not have seen what it was rung for: a poll takes a few messages of each ring.
+  if (!poller_ && std::exchange(has_refused_help_, false)) Helper::ring();
   if (!waiters_)
     BigLock::set_before_release(nullptr);
   else if (!poller_)

@@ -121,7 +121,7 @@ class Engine {
   Pollable* parked_ = nullptr;
   bool is_polling_parked_ = false;
   int help_expected_ = 0;
-  bool has_refused_help_ = false;  // the helper thread was turned away since the poller polled last
+  bool has_refused_help_ = false;  // the helper thread was turned away while a thread polled
   bool is_oversubscribed_ = false;
   bool job_shares_cores_ = false;
   bool is_answered_soon_ = false;              // the last wait ended while polling (where ranks share cores)

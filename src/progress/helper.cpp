@@ -27,6 +27,8 @@ IntVariable nap_us{"HELPER_NAP_US", 50, "us",
 
 constexpr int kPollsMax = 200;  // in which nothing moves, before a sleep
 constexpr std::int64_t kNapsMost = 100;
+constexpr std::int64_t kSleepNsMost =
+    100'000'000;  // a net, as in progress/engine.cpp: nobody is late for longer
 
 /// Of this process, while the thread exists.
 struct Running {
@@ -60,7 +62,7 @@ void* run(void* argument) noexcept {
     const std::int64_t first_ns = nap_us.get() * 1000;
     nap_ns = has_more ? std::clamp(2 * nap_ns, first_ns, kNapsMost * first_ns) : 0;
     if (self.has_to_end.load(std::memory_order_acquire)) break;
-    self.bell.sleep(has_more ? nap_ns : INT64_MAX);
+    self.bell.sleep(has_more ? nap_ns : kSleepNsMost);
   }
   self.bell.withdraw();
   return nullptr;
