@@ -39,6 +39,7 @@ MODULES = {
 }
 # Single tests (patterns of mpi4py's runner) left out of those modules, with the reason.
 TESTS_LEFT_OUT = {
+    "test_util_pool.TestThreadPool.test_terminate": "Python's threads without MPI; fails on a busy machine now and then",
 }
 LEFT_OUT = {
     "dynproc": "MPI_Comm_connect and MPI_Comm_join are not there yet",
