@@ -337,6 +337,15 @@ TEST_P(Transports, LongDataGoesStraightFromBufferToBuffer) {
   }
 }
 
+TEST_P(Transports, APollThatFindsNothingHasLookedEverywhere) {
+  const std::string& kind = node_kinds()[std::size_t(GetParam())].name;
+  if (!kind.starts_with("shm")) GTEST_SKIP() << "messages take their time";
+  for (int tag = 0; tag < 12; ++tag) {  // by inbox, by the promotion to a ring, by the ring
+    send(0, other(), tag, 8);
+    EXPECT_EQ(node().poll(other()), 1) << "message " << tag;
+  }
+}
+
 TEST_P(Transports, SleepEndsByTimeOrMessage) {
   transport::Transport& waiter = node().transport(other());
   if (!waiter.can_sleep()) GTEST_SKIP() << "never sleeps";
