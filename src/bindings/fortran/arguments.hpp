@@ -90,16 +90,49 @@ inline Fint to_fortran(Handle handle) noexcept {
 // Copies of buffers that belong to requests (subarrays.cpp); seldom are there any.
 extern std::atomic<int> requests_with_copies;
 void forget_copies_of(Fint request) noexcept;
-void look_after_copies_of(Fint request, MPI_Request now) noexcept;
+/// The copies of some requests while a call may complete these: then another thread's new request may get the
+/// same integer before the call has returned.
+struct TakenCopies;
+TakenCopies* take_copies_of(const Fint* requests, std::int64_t count) noexcept;
+void look_after_copies_of(TakenCopies& taken, Fint request, MPI_Request now) noexcept;
+void end_taken(TakenCopies* taken) noexcept;
 /// A new request cannot have any.
 inline void forget_copies(Fint request) noexcept {
   if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
     forget_copies_of(request);
 }
-/// After a call that may have completed a request, whose handle was an integer and is `now`.
+/// Around a call that may complete requests.  Nothing for other handles.
+template <class Handle>
+class CopiesOf {
+ public:
+  CopiesOf(const Fint*, std::int64_t) noexcept {}
+  void look_after(Fint, Handle) noexcept {}
+};
+template <>
+class CopiesOf<MPI_Request> {
+ public:
+  CopiesOf(const Fint* requests, std::int64_t count) noexcept {
+    if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
+      taken_ = take_copies_of(requests, count);
+  }
+  CopiesOf(const CopiesOf&) = delete;
+  ~CopiesOf() {
+    if (taken_) [[unlikely]]
+      end_taken(taken_);
+  }
+  /// Behind the call: the request, whose handle was this integer and is `now`, may be complete.
+  void look_after(Fint request, MPI_Request now) noexcept {
+    if (taken_) [[unlikely]]
+      look_after_copies_of(*taken_, request, now);
+  }
+
+ private:
+  TakenCopies* taken_ = nullptr;
+};
+
+/// Behind a call that tells whether a request is complete and leaves it.
 inline void look_after_copies(Fint request, MPI_Request now) noexcept {
-  if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
-    look_after_copies_of(request, now);
+  CopiesOf<MPI_Request>(&request, 1).look_after(request, now);
 }
 
 /// A handle that the call makes.
@@ -124,10 +157,11 @@ class Made {
 template <class Handle>
 class Changed {
  public:
-  explicit Changed(Fint* place) noexcept : place_(place), before_(to_c<Handle>(place)), now_(before_) {}
+  explicit Changed(Fint* place) noexcept
+      : place_(place), before_(to_c<Handle>(place)), now_(before_), copies_(place, 1) {}
   Changed(const Changed&) = delete;
   ~Changed() {
-    if constexpr (std::is_same_v<Handle, MPI_Request>) look_after_copies(*place_, now_);
+    copies_.look_after(*place_, now_);
     if (now_ != before_) *place_ = to_fortran(now_);
   }
   operator Handle*() noexcept { return &now_; }
@@ -136,25 +170,27 @@ class Changed {
   Fint* const place_;
   const Handle before_;
   Handle now_;
+  [[no_unique_address]] CopiesOf<Handle> copies_;
 };
 
 /// An array of handles that the call reads.
 template <class Handle>
 class Handles {
  public:
-  Handles(const Fint* given, std::int64_t count) noexcept : given_(given), handles_(count) {
+  Handles(const Fint* given, std::int64_t count) noexcept
+      : given_(given), handles_(count), copies_(given, count) {
     for (std::int64_t i = 0; i < count; ++i) handles_[i] = to_c<Handle>(&given[i]);
   }
   Handles(const Handles&) = delete;
   ~Handles() {
-    if constexpr (std::is_same_v<Handle, MPI_Request>)
-      for (std::int64_t i = 0; i < handles_.size(); ++i) look_after_copies(given_[i], handles_[i]);
+    for (std::int64_t i = 0; i < handles_.size(); ++i) copies_.look_after(given_[i], handles_[i]);
   }
   operator const Handle*() const noexcept { return handles_.data(); }
 
  private:
   const Fint* const given_;
   Few<Handle> handles_;
+  [[no_unique_address]] CopiesOf<Handle> copies_;
 };
 
 /// An array of handles that the call reads; those that end become null handles.
@@ -162,13 +198,12 @@ template <class Handle>
 class ChangedHandles {
  public:
   ChangedHandles(Fint* place, std::int64_t count) noexcept
-      : place_(place), count_(count), handles_(count) {
+      : place_(place), count_(count), handles_(count), copies_(place, count) {
     for (std::int64_t i = 0; i < count; ++i) handles_[i] = to_c<Handle>(&place[i]);
   }
   ChangedHandles(const ChangedHandles&) = delete;
   ~ChangedHandles() {
-    if constexpr (std::is_same_v<Handle, MPI_Request>)
-      for (std::int64_t i = 0; i < count_; ++i) look_after_copies(place_[i], handles_[i]);
+    for (std::int64_t i = 0; i < count_; ++i) copies_.look_after(place_[i], handles_[i]);
     for (std::int64_t i = 0; i < count_; ++i)
       if (const auto now = reinterpret_cast<std::uintptr_t>(handles_[i]); now < kPredefinedHandles)
         place_[i] = Fint(now);
@@ -179,6 +214,7 @@ class ChangedHandles {
   Fint* const place_;
   const std::int64_t count_;
   Few<Handle> handles_;
+  [[no_unique_address]] CopiesOf<Handle> copies_;
 };
 
 /// An array of handles that the call makes, some or all of them.

@@ -165,10 +165,6 @@ struct KeptCopies {
   std::mutex mutex;
   std::unordered_map<Fint, Kept> by_request;
 
-  bool has(Fint request) noexcept {
-    const std::lock_guard guard(mutex);
-    return by_request.contains(request);
-  }
   void update_number() noexcept { requests_with_copies = int(by_request.size()); }
 };
 
@@ -207,21 +203,41 @@ void forget_copies_of(Fint request) noexcept {
   all.update_number();
 }
 
-void look_after_copies_of(Fint request, MPI_Request now) noexcept {
+struct TakenCopies {
+  std::unordered_map<Fint, Kept> by_request;
+};
+
+TakenCopies* take_copies_of(const Fint* requests, std::int64_t count) noexcept {
   KeptCopies& all = kept_copies();
-  int is_complete = now == MPI_REQUEST_NULL;
-  // Not under the lock: this may call procedures of the program, such as operators.
-  if (!is_complete && all.has(request)) PMPI_Request_get_status(now, &is_complete, MPI_STATUS_IGNORE);
+  TakenCopies* taken = nullptr;
   const std::lock_guard guard(all.mutex);
-  const auto found = all.by_request.find(request);
-  if (found == all.by_request.end()) return;
-  if (is_complete) {
-    write_back(found->second);
-    found->second.is_active = false;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto kept = all.by_request.extract(requests[i]);
+    if (!kept) continue;
+    if (!taken) taken = new TakenCopies;
+    taken->by_request.insert(std::move(kept));
   }
-  if (now == MPI_REQUEST_NULL) all.by_request.erase(found);
+  all.update_number();
+  return taken;
+}
+
+void look_after_copies_of(TakenCopies& taken, Fint request, MPI_Request now) noexcept {
+  auto kept = taken.by_request.extract(request);
+  if (!kept) return;
+  int is_complete = now == MPI_REQUEST_NULL;
+  if (!is_complete) PMPI_Request_get_status(now, &is_complete, MPI_STATUS_IGNORE);
+  if (is_complete) {
+    write_back(kept.mapped());
+    kept.mapped().is_active = false;
+  }
+  if (now == MPI_REQUEST_NULL) return;
+  KeptCopies& all = kept_copies();
+  const std::lock_guard guard(all.mutex);
+  all.by_request.insert(std::move(kept));
   all.update_number();
 }
+
+void end_taken(TakenCopies* taken) noexcept { delete taken; }
 
 void refresh_copies_of(const Fint* requests, std::int64_t count) noexcept {
   KeptCopies& all = kept_copies();
