@@ -2,8 +2,9 @@
 // one-sided operations that this process has to carry out (rma/messages.hpp).
 //
 //   want         whoever will need it makes it; not where ranks share cores, unless DUNLIN_HELPER says so
-//   ring         a peer rings behind a message that it is to see (transport/shm/bell.hpp); it sleeps until
-//   then expect_help  while work for it is under way (progress/engine.hpp) it polls, and then with patience
+//   ring         a peer rings behind a message that it is to see (transport/shm/bell.hpp); until then it
+//                sleeps, and looks ten times a second as a net
+//   expect_help  while work for it is under way (progress/engine.hpp) it polls, and then with patience
 //
 // Until it exists nothing is slower: no lock is taken, no shortcut closed.  From then on base/big_lock.hpp is
 // needed.
