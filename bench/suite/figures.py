@@ -156,7 +156,8 @@ def lines(found):
 
 def table(found):
     """Head and rows of words, for HTML and Markdown."""
-    head = ["figure", "asked", "one state", "near", "far", "any state", "reached"]
+    states = ["one state" if state == "one" else "any state" if state == "any" else state for state in analysis.STATE_ORDER]
+    head = ["figure", "asked", *states, "reached"]
     rows = [
         [f"{entry.asked.topic}: {entry.asked.what}", entry.asked.text]
         + [entry.texts.get(state, "") for state in analysis.STATE_ORDER]

@@ -4,6 +4,7 @@ Used by compare, report.py and markdown.py; plots.py draws the curves.
 """
 
 import fnmatch
+import re
 from dataclasses import dataclass
 
 from suite import analysis
@@ -71,7 +72,7 @@ def times_text(ratio):
 
 def place_of(row, plan):
     size = analysis.x_text(row, plan[row.experiment].x_label)
-    where = f" (CPUs {row.state})" if row.state in ("near", "far") else ""
+    where = f" (CPUs {row.state})" if row.state not in ("one", "any") else ""
     return f"{row.experiment}, {row.series}" + (f" at {size}" if size else "") + where
 
 
@@ -102,6 +103,22 @@ def conclusion(run, rows, plan):
     if missing := sorted({text.split(":")[0] for text in run["troubles"] if ": Dunlin:" in text}):
         sentences.append(f"Dunlin did not run in {', '.join(missing)}.")
     return sentences
+
+
+def without_folders(text):
+    """What is published names files, and not where they lie on the machine that measured."""
+    return re.sub(r"(?<![\w.~/-])/(?:[^\s/'\":,]+/)+", "", text)
+
+
+def command_text(words):
+    """The command of a run, for its reader to repeat: without where the results went."""
+    kept, rest = [], iter(words)
+    for word in rest:
+        if word == "--out":
+            next(rest, None)
+        elif not word.startswith("--out="):
+            kept.append(without_folders(word))
+    return " ".join(kept)
 
 
 def alone(rows):

@@ -149,7 +149,7 @@ def draw(rows: list[analysis.Row], titles: dict, x_label: str):
         states = dict.fromkeys(row.state for row in rows if row.series == series)
         for state in sorted(states, key=analysis.STATE_ORDER.get):
             chosen = [row for row in rows if (row.series, row.state) == (series, state)]
-            title = f"{series}, CPUs {state}" if state in ("near", "far") else series
+            title = f"{series}, CPUs {state}" if state not in ("one", "any") else series
             if curves := curves_of(chosen):
                 panels.append((title, chosen[0].unit, curves))
     return draw_panels(panels, x_label, titles) if panels else ""

@@ -183,6 +183,16 @@ class Runner:
             return mpi.find(experiment.program)
         return compile_program(mpi, experiment.program, self.folder)
 
+    def build_programs(self, chosen):
+        """Compiles everything before the first measurement, so that no compiler takes its time or its processors."""
+        for experiment in chosen:
+            for mpi in self.entries(experiment):
+                self.say(f"building {experiment.program}: {mpi.title}")
+                try:
+                    self.executable(mpi, experiment)
+                except (Failed, OSError) as reason:
+                    self.troubles[experiment.name, mpi.name] = str(reason)
+
     def measure(self, experiment, number):
         """The samples of one round of an experiment: every MPI in turn, begun with another one each round."""
         entries = self.entries(experiment)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 SHARE_MIN = 0.1  # of all probes: fewer are interruptions, not a state
 APART_MIN = 1.5  # two states differ by at least this factor
 BETWEEN_MAX = 0.1  # and at most this share of the probes lies in the middle third between them
-STATES = ("one", "near", "far")  # those compared; besides "mixed" (the probes disagree) and "unknown" (none)
+STATES = ("one", "nearest", "near", "far")  # those compared; besides "mixed" (the probes disagree) and "unknown" (none)
 
 
 @dataclass
@@ -42,38 +42,47 @@ class Sample:
 
 
 class States:
-    """The states of the machine in one run, from the probes of that run alone: near and far, or one.
+    """The states of the machine in one run, from the probes of that run alone: one, two or three.
 
-    The probes are cut in two where the logarithms of both parts vary least.  If one part holds too few of them, the
-    parts are too near to each other, or much lies between, the machine had one state.
+    The probes are cut in two where the logarithms of both parts vary least, and so is the lower part: two CPUs of a
+    virtual machine share a core, a cache, or neither.  If one part holds too few of the probes, the parts are too near to
+    each other, or much lies between, there is no cut.
     """
 
     def __init__(self, probes_ns):
-        self.limit_ns = None  # between near and far
         logs = sorted(math.log(probe) for probe in probes_ns if probe > 0)
         few = max(1, math.ceil(SHARE_MIN * len(logs)))
-        cuts = range(few, len(logs) - few + 1)
-        if not cuts:
-            return
-        cut = min(cuts, key=Scatter(logs).of)
-        near, far = statistics.median(logs[:cut]), statistics.median(logs[cut:])
-        third = (far - near) / 3
-        between = sum(near + third < log < far - third for log in logs)
-        if far - near >= math.log(APART_MIN) and between <= BETWEEN_MAX * len(logs):
-            self.limit_ns = math.exp((near + far) / 2)
+        self.limits_ns = []  # between two states, ascending
+        while len(self.limits_ns) < 2 and (limit := cut_in_two(logs, few)):
+            self.limits_ns.insert(0, math.exp(limit))
+            logs = [log for log in logs if log < limit]
 
     def of(self, *probes_ns):
         names = {self.name(probe) for probe in probes_ns if probe > 0}
         return "unknown" if not names else names.pop() if len(names) == 1 else "mixed"
 
     def name(self, probe_ns):
-        if self.limit_ns is None:
+        if not self.limits_ns:
             return "one"
-        return "near" if probe_ns < self.limit_ns else "far"
+        above = sum(probe_ns >= limit for limit in self.limits_ns)
+        return STATES[len(STATES) - 1 - len(self.limits_ns) + above]
 
     def mark(self, found):
         for sample in found:
             sample.state = self.of(*sample.probes_ns)
+
+
+def cut_in_two(logs, few):
+    """Where a sorted list falls into two parts of at least `few` each, or None."""
+    cuts = range(few, len(logs) - few + 1)
+    if not cuts:
+        return None
+    cut = min(cuts, key=Scatter(logs).of)
+    low, high = statistics.median(logs[:cut]), statistics.median(logs[cut:])
+    third = (high - low) / 3
+    between = sum(low + third < log < high - third for log in logs)
+    is_cut = high - low >= math.log(APART_MIN) and between <= BETWEEN_MAX * len(logs)
+    return (low + high) / 2 if is_cut else None
 
 
 class Scatter:

@@ -17,8 +17,8 @@ def order_of(names):
 class Progress:
     """One line that is written over, with the time left; plain lines when the output is no terminal."""
 
-    def __init__(self, schedule):
-        self.schedule = schedule
+    def __init__(self):
+        self.schedule = None  # until the clock of the measurements runs
         self.is_terminal = sys.stderr.isatty()
         self.head = ""
 
@@ -37,13 +37,15 @@ class Progress:
             sys.stderr.write("\r\033[K")
 
     def left(self):
+        if not self.schedule:
+            return ""
         seconds = self.schedule.estimate_s()
         return f"  ({seconds / 60:.0f} min left)" if seconds >= 90 else f"  ({seconds:.0f} s left)"
 
     def say(self, text):
         if self.is_terminal:
             width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write("\r\033[K" + f"{self.head} {text}{self.left()}"[:width])
+            sys.stderr.write("\r\033[K" + f"{self.head} {text}{self.left()}".lstrip()[:width])
             sys.stderr.flush()
 
 

@@ -64,14 +64,20 @@ class Samples(unittest.TestCase):
         self.assertEqual(states.of(), "unknown")
         self.assertEqual(states.of(0, 0), "unknown")
         self.assertEqual(states.of(40, 45), "near")
-        self.assertEqual(states.of(100, 175), "mixed" if states.limit_ns > 100 else "far")
+        self.assertEqual(states.of(100, 175), "mixed" if states.limits_ns[0] > 100 else "far")
         self.assertEqual(states.of(180, 9000), "far")
         self.assertEqual(states.of(40, 190), "mixed")
+
+    def test_three_states_are_told_apart(self):
+        states = samples.States([26, 27, 28, 29] * 20 + [49, 50, 51, 54] * 20 + [190, 230, 250] * 20)
+        self.assertEqual([states.of(probe) for probe in (25, 30, 45, 60, 170)], ["nearest"] * 2 + ["near"] * 2 + ["far"])
+        self.assertEqual((states.of(27, 50), states.of(27, 29)), ("mixed", "nearest"))
+        self.assertEqual(samples.States([27] * 80 + [50] * 80).of(50), "far")  # two states have two names
 
     def test_one_state_is_one(self):
         between = [76, 81, 86, 91, 97, 103, 109, 116, 123, 130, 138, 146] * 5  # neither near nor far, and drifting
         for probes in ([], [100], between, between + [3000, 5000], [40] * 50 + [190] * 2):
-            self.assertIsNone(samples.States(probes).limit_ns)
+            self.assertEqual(samples.States(probes).limits_ns, [])
         self.assertEqual(samples.States(between).of(76, 3000), "one")
 
 
@@ -180,6 +186,14 @@ class Headline(unittest.TestCase):
         self.assertIn("not measured", self.conclusion([sample("mpich", 1)])[0])
         found = [sample("dunlin", 1), sample("mpich", 2)]
         self.assertIn("did not run in rate", self.conclusion(found, troubles=["rate: Dunlin: exit code 1"])[-1])
+
+    def test_nothing_published_says_where_it_lay(self):
+        words = ["bench/compare", "--against", "/home/me/old/build", "--out", "/tmp/x", "--only", "nas*", "--out=/y/z"]
+        self.assertEqual(headline.command_text(words), "bench/compare --against build --only nas*")
+        said = "rate: MPICH: exit code 1: /home/me/x/build/rate: not 1.5 GB/s in ../rate of /proc/cpuinfo"
+        self.assertEqual(
+            headline.without_folders(said), "rate: MPICH: exit code 1: rate: not 1.5 GB/s in ../rate of cpuinfo"
+        )
 
     def test_noise_is_a_point_without_a_line(self):
         found = [sample("dunlin", value) for value in (1, 1, 3, 3)] + [sample("mpich", 2)] * 4
