@@ -134,7 +134,8 @@ int hand_over(const Job& job) {
   const Launcher* const launcher = find(command);
   if (!launcher && !command.empty())
     return refuse(
-        "DUNLIN_REMOTE_LAUNCHER=%s is none of srun, prterun, mpiexec.hydra, with or without options",
+        "DUNLIN_REMOTE_LAUNCHER=%s is not known; it must be srun, prterun or mpiexec.hydra, and options may "
+        "follow",
         boot::remote_launcher());
   if (!launcher)
     return refuse(
@@ -143,8 +144,8 @@ int hand_over(const Job& job) {
         joined(job, ":").c_str());
   if (launcher->is_slurm && (job.apps.size() > 1 || !has_equal_shares(job)))
     return refuse(
-        "srun starts one program (no \":\") with equal shares of ranks for all machines, not %s; name "
-        "another launcher by DUNLIN_REMOTE_LAUNCHER",
+        "srun starts one program (no \":\") with equal shares of ranks for all machines, not %s; choose "
+        "another launcher with DUNLIN_REMOTE_LAUNCHER",
         joined(job, ":").c_str());
   Words words;
   if (job.timeout_s > 0) words = {"timeout", "--foreground", "--kill-after=5", std::to_string(job.timeout_s)};
@@ -156,8 +157,8 @@ int hand_over(const Job& job) {
     append(words, {"-n", std::to_string(app.ranks)});
     append(words, words_of(app));
   }
-  std::fprintf(stderr, "mpirun: %d ranks on %s, started by %s\n", job.size(), joined(job, ":").c_str(),
-               command[0].c_str());
+  std::fprintf(stderr, "mpirun: %d rank%s on %s, started by %s\n", job.size(), job.size() == 1 ? "" : "s",
+               joined(job, ":").c_str(), command[0].c_str());
   if (!job.has_input) {
     ::close(STDIN_FILENO);
     ::open("/dev/null", O_RDONLY);  // takes the number that has become free

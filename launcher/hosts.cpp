@@ -22,7 +22,7 @@ bool is_this_machine(std::string_view name) {
   return has_both_domains ? name == own : before_dot(name) == before_dot(own);
 }
 
-long number_of(std::string_view text) { return std::max(0L, std::atol(std::string(text).c_str())); }
+long number_of(std::string_view text) { return std::max(1L, std::atol(std::string(text).c_str())); }
 
 /// Cuts off and returns what stands before the next of `marks`.
 std::string_view next_word(std::string_view& rest, std::string_view marks) {
@@ -53,10 +53,8 @@ long Hosts::ranks() const {
 
 std::vector<Host> Hosts::share_out(long ranks, long per_machine) const {
   std::vector<Host> machines = all;
-  const long unsaid = per_machine > 0 ? per_machine : std::min(1L, this->ranks());
   for (Host& machine : machines) {
-    if (machine.ranks == 0) machine.ranks = unsaid;
-    machine.ranks = std::min(machine.ranks, ranks);
+    machine.ranks = std::min(per_machine > 0 ? per_machine : machine.ranks, ranks);
     ranks -= machine.ranks;
   }
   const long count = long(machines.size());
@@ -70,7 +68,7 @@ void Hosts::add_list(std::string_view list) {
   for (std::string_view host; !(host = next_word(list, ",")).empty();) {
     const bool is_number_6 = host == "::1";
     const std::size_t colon = is_number_6 ? host.npos : host.find(':');
-    add(host.substr(0, colon), colon == host.npos ? 0 : number_of(host.substr(colon + 1)));
+    add(host.substr(0, colon), colon == host.npos ? 1 : number_of(host.substr(colon + 1)));
   }
 }
 
@@ -90,9 +88,12 @@ bool Hosts::try_add_file(const std::string& path) {
     line = line.substr(0, line.find('#'));
     const std::string_view host = next_word(line, " \t\r");
     if (host.empty()) continue;
-    add_list(host);
-    for (std::string_view word; !(word = next_word(line, " \t\r")).empty();)
-      if (word.starts_with("slots=")) add(host.substr(0, host.find(':')), number_of(word.substr(6)));
+    std::string_view word = next_word(line, " \t\r");
+    while (!word.empty() && !word.starts_with("slots=")) word = next_word(line, " \t\r");
+    if (word.empty())
+      add_list(host);
+    else
+      add(host.substr(0, host.find(':')), number_of(word.substr(6)));
   }
   return true;
 }

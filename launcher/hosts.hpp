@@ -9,19 +9,19 @@ namespace dunlin::launcher {
 
 struct Host {
   std::string name;
-  long ranks = 0;  // that a list or file asks for, or that it gets; 0: not said
+  long ranks = 0;  // that a list or file asks for, or that it gets
 };
 
-/// What lists and files say; a machine that is named twice stands here once.
+/// What lists and files say.  Each time a machine is named, it asks for the ranks behind its name, else for
+/// one.
 struct Hosts {
-  std::vector<Host> all;
+  std::vector<Host> all;       // a machine that is named twice stands here once
   bool are_elsewhere = false;  // some name is not this machine's
 
-  /// All that they ask for together; 0: nothing said.
+  /// All that they ask for together.
   long ranks() const;
   /// Machines with their ranks, in order, without those that get none.  They get what was asked for,
-  /// `per_machine` where nothing was said of them, one where something was said of others only; what is left
-  /// is shared out in equal parts.
+  /// or `per_machine` where that is not 0; what is left is shared out in equal parts.
   std::vector<Host> share_out(long ranks, long per_machine) const;
 
   /// "localhost:4,node17": NAME or NAME:SLOTS, separated by commas.

@@ -111,8 +111,10 @@ constexpr Option kOptions[] = {
     {"h help", "", "print this help", [](Parser& p, const std::string*) { return p.help(); }},
     {"map-by", "WHAT", "", [](Parser& p, const std::string* v) { return p.map_by(v[0]); }},
     {"output", "WHAT", "", [](Parser& p, const std::string* v) { return p.set_output(v[0]); }},
-    {"v verbose q quiet oversubscribe allow-run-as-root use-hwthread-cpus genvall envall", "", "", ignore},
-    {"genvlist envlist rank-by launcher bootstrap rmk iface", "VALUE", "", ignore},
+    {"v verbose q quiet oversubscribe nooversubscribe allow-run-as-root use-hwthread-cpus genvall envall rr "
+     "print-all-exitcodes",
+     "", "", ignore},
+    {"genvlist envlist rank-by launcher bootstrap rmk iface usize display", "VALUE", "", ignore},
     {"mca gmca prtemca pmixmca omca", "NAME VALUE", "", ignore},
 };
 
@@ -236,12 +238,12 @@ bool try_obey(Parser& parser, const std::vector<std::string>& words, std::size_t
   return parser.refuse("%.*s must follow", int(option->values.size()), option->values.data());
 }
 
-/// Where no number was given: what lists of machines ask for, else one on each machine.
+/// Where no number was given: what lists of machines ask for, else one.
 long ranks_of_part(const Parser& parser) {
   if (parser.ranks > 0) return parser.ranks;
-  const long machines = std::max(1L, long(parser.hosts.all.size()));
-  if (parser.ranks_per_machine > 0) return parser.ranks_per_machine * machines;
-  return parser.hosts.ranks() > 0 ? parser.hosts.ranks() : machines;
+  if (parser.ranks_per_machine > 0)
+    return parser.ranks_per_machine * std::max(1L, long(parser.hosts.all.size()));
+  return std::max(1L, parser.hosts.ranks());
 }
 
 /// How many ranks this part has, and on which machines.
@@ -259,8 +261,8 @@ bool try_count_ranks(Parser& parser) {
     return true;
   }
   if (parser.ranks_per_machine > 0 && ranks > parser.ranks_per_machine)
-    return parser.refuse("%ld ranks, %ld on each machine, need several machines; name them by --hosts", ranks,
-                         parser.ranks_per_machine);
+    return parser.refuse("%ld ranks, %ld on each machine, need several machines; name them with --hosts",
+                         ranks, parser.ranks_per_machine);
   if (const long most = ranks_max(); parser.job.size() + ranks > most)
     return parser.refuse("%ld ranks are too many: the limits of this system (ulimit -Hn, pid_max) allow %ld",
                          parser.job.size() + ranks, most);

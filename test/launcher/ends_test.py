@@ -17,8 +17,10 @@ from harness import (
     SECOND,
     eventually,
     launchers_with,
+    memory_group,
     new_mark,
     processes_with,
+    remove_group,
     states_of,
 )
 
@@ -144,6 +146,22 @@ class Ends(LauncherTest):
         self.assertTrue(eventually(lambda: "T" not in states_of([worker, *ranks])))
         job.send_signal(signal.SIGTERM)
         self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
+
+    def test_lack_of_memory_is_named(self):
+        try:
+            group = memory_group(64 << 20)
+        except (OSError, IndexError) as reason:
+            self.skipTest("no control group with little memory can be made here: %s" % reason)
+        self.addCleanup(eventually, lambda: remove_group(group))
+        program = "import os, time\nif os.environ['PMI_RANK'] == '1': x = b'x' * (400 << 20)\ntime.sleep(30)"
+
+        def enter():
+            with open(os.path.join(group, "cgroup.procs"), "w") as file:
+                file.write("0")
+
+        code, _, err = self.run_job("-n", "2", sys.executable, "-c", program, preexec_fn=enter)
+        self.assertEqual(code, 137)
+        self.assertRegex(err, r"^mpirun: rank 1 .*was killed by signal 9 \(Killed\); the kernel ended a process for lack")
 
     def test_timeout(self):
         mark = new_mark()

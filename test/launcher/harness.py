@@ -82,6 +82,33 @@ def refuse(call):
         raise OSError(ctypes.get_errno(), "prctl")
 
 
+def memory_group(limit_bytes):
+    """Folder of a new control group with little memory, of either version; OSError where none may be made."""
+    with open("/proc/self/cgroup") as file:
+        groups = [line.rstrip("\n").split(":", 2) for line in file]
+    first = [("/sys/fs/cgroup/memory" + path, "memory.limit_in_bytes") for _, names, path in groups if names == "memory"]
+    first += [("/sys/fs/cgroup" + os.path.dirname(path), "memory.max") for number, _, path in groups if number == "0"]
+    parent, limit = first[0]
+    folder = os.path.join(parent, "dunlin-test-%d" % os.getpid())
+    os.mkdir(folder)
+    try:
+        with open(os.path.join(folder, limit), "w") as file:
+            file.write(str(limit_bytes))
+    except OSError:
+        os.rmdir(folder)
+        raise
+    return folder
+
+
+def remove_group(folder):
+    """Whether the kernel has let go of it."""
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return False
+    return True
+
+
 def eventually(condition, seconds=3.0):
     limit = time.monotonic() + seconds
     while time.monotonic() < limit:

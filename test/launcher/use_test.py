@@ -274,7 +274,7 @@ class CommandLine(LauncherTest):
                 ({"SLURM_JOB_ID": "1"}, ["-ppn", "3", "--hosts", "a,b"],
                  "srun --nodelist=a,b --nodes=2 --overcommit --kill-on-bad-exit=1 --input=0 --mpi=pmi2", ["-n 6 p x"]),
                 ({"DUNLIN_REMOTE_LAUNCHER": "mpiexec.hydra -iface ib0"}, ["-H", "a:3,b", "-x", "A=1", "-wdir", "/d"],
-                 "mpiexec.hydra -hosts a:3 -iface ib0", ["-n 3 --chdir=/d A=1 p x"]),
+                 "mpiexec.hydra -hosts a:3,b:1 -iface ib0", ["-n 4 --chdir=/d A=1 p x"]),
                 ({"DUNLIN_REMOTE_LAUNCHER": "mpiexec.hydra"},
                  ["-H", "a,b", "-n", "3", "q", ":", "-H", "b,c", "-n", "2"],
                  "mpiexec.hydra -hosts a:2,b:2,c:1", ["-n 3 q", "-n 2 p x"]),
@@ -285,10 +285,10 @@ class CommandLine(LauncherTest):
                                 "DUNLIN_REMOTE_LAUNCHER=mpiexec.hydra "):
                     said = said.replace(setting, "")
                 self.assertEqual((code, said), (5, command + " " + " : ".join(parts)), err)
-                self.assertRegex(err, "^mpirun: [0-9]+ ranks on a:.*, started by %s\n$" % command.split()[0])
+                self.assertRegex(err, "^mpirun: [0-9]+ ranks? on a:.*, started by %s\n$" % command.split()[0])
             for more, words, text in (
                 ({"PATH": "/nowhere"}, hosts, "a:2,b:2 needs a launcher for several machines, and there is none"),
-                ({"DUNLIN_REMOTE_LAUNCHER": "ssh"}, hosts, "DUNLIN_REMOTE_LAUNCHER=ssh is none of srun"),
+                ({"DUNLIN_REMOTE_LAUNCHER": "ssh"}, hosts, "DUNLIN_REMOTE_LAUNCHER=ssh is not known; it must be srun"),
                 ({"SLURM_JOB_ID": "1"}, ["-H", "a:1,b:3"], "srun starts one program"),
             ):
                 code, out, err = self.run_job(*words, "p", env={**bare, **more})
@@ -307,16 +307,23 @@ class CommandLine(LauncherTest):
             ["--bind-to", "socket", "-n=2"],
             ["-mca", "btl", "self,vader", "--mca", "pml", "^ucx", "--n", "2"],
             ["-H", "localhost:1,%s:1" % socket.gethostname()],
-            ["--hosts", "localhost", "-launcher", "ssh", "-np", "2"],
+            ["--hosts", "localhost:1,%s" % socket.gethostname()],
+            ["--host=localhost,localhost", "--display", "map", "-rr", "-print-all-exitcodes"],
+            ["--hosts", "localhost:4,%s" % socket.gethostname(), "-launcher", "ssh", "-np", "2"],
+            ["--rank-by", "slot", "--bind-to", "package", "--map-by", "socket", "-host", "localhost:2"],
+            ["--bind-to", "numa", "--display-map", "-hosts", "localhost:2", "-usize", "4"],
             ["-genvall", "-genvlist", "PATH,HOME", "-n", "2", "--stdin", "none"],
             ["-n", "2", "--"],
         ):
             code, out, err = self.run_job(*words, "sh", "-c", "echo $PMI_SIZE")
+            if "--display-map" in words:
+                self.assertEqual(err.count("may use processors"), 2 * (len(os.sched_getaffinity(0)) > 1), err)
+                err = ""
             self.assertEqual((code, out, err), (0, "2\n2\n", ""), words)
         self.assertEqual(self.run_job("--output", "tag", "-n", "1", "echo", "x")[1], "[0] x\n")
         self.assertEqual(self.run_job("-stdin=none", "cat", input="x")[1], "")
         with tempfile.NamedTemporaryFile("w") as file:
-            file.write("# two lines\nlocalhost slots=2\n127.0.0.1:1 # one more\n")
+            file.write("# two lines\nlocalhost max-slots=9 slots=2\n127.0.0.1 # one more\n")
             file.flush()
             for option in ("-f", "--hostfile", "-machinefile"):
                 self.assertEqual(self.run_job(option, file.name, "echo", "x")[1], "x\n" * 3)
@@ -357,6 +364,7 @@ class CommandLine(LauncherTest):
         self.assertIn("Too many open files", err)
 
     def test_help_and_version(self):
+        self.assertRegex(self.run_job("-V")[1], r"Dunlin \d")
         for option in ("--help", "-h", "-help"):
             code, out, _ = self.run_job(option)
             self.assertEqual(code, 0)
