@@ -51,7 +51,7 @@ clean:
 
 # Without the tests, which need more packages; `make test` adds them, and they stay.
 build/build.ninja: | dependencies
-	@cmake --preset release -DDUNLIN_TESTS=OFF --log-level=WARNING
+	@cmake --preset release -DDUNLIN_TESTS=OFF --log-level=WARNING >/dev/null
 
 dependencies:
 	@scripts/install-dependencies build

@@ -138,6 +138,11 @@ def cell_of(found, is_disturbed=False):
     return Cell(statistics.median(values), low, high, len(values), is_disturbed, is_extrapolated)
 
 
+def shares_cpus(experiment, cells, cpus):
+    """With each other, or with what else ran then."""
+    return experiment.ranks > cpus or any(cell.is_disturbed for cell in cells.values())
+
+
 def mark_quanta(row):
     """For rows whose ranks share CPUs: the cells of those that wait for turns instead of giving the CPU away."""
     if row.unit not in US:
@@ -204,7 +209,7 @@ def rows_of(found, plan, cpus=0):
             kept = {mpi: cell_of(ours, mpi not in undisturbed) for mpi, ours in cells.items()}
             if kept:
                 rows.append(Row(name, series, x, unit, state, kept, limits, mpis_of(chosen) == mpis_of(quiet)))
-                if plan[name].has_turns and plan[name].ranks > cpus:
+                if plan[name].has_turns and shares_cpus(plan[name], kept, cpus):
                     mark_quanta(rows[-1])
     order = {name: index for index, name in enumerate(plan)}
     series_order = {}
@@ -277,7 +282,11 @@ def cell_text(cell):
 def ratio_text(row):
     """The column "ahead"."""
     ratio = row.ratio()
-    return "" if not ratio else "quantum" if row.is_quantum else f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
+    return "" if not ratio else "quantum" if row.is_quantum else factor_text(ratio)
+
+
+def factor_text(ratio):
+    return f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
 
 
 def value_text(value):
@@ -291,4 +300,4 @@ def value_text(value):
 def x_text(row, x_label):
     if not x_label:
         return ""
-    return size_text(row.x) if "bytes" in x_label else f"{row.x:g}"
+    return size_text(row.x) if "bytes" in x_label else f"{row.x:.10g}"

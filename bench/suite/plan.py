@@ -227,7 +227,7 @@ def matching_and_overlap():
             "matching",
             (f"--kind={kind}",),
             x_label="depth of the queue",
-            quick=(f"--kind={kind}", "--sizes=0,1000,10000") if kind != "posted_wild" else None,
+            quick=(f"--kind={kind}", "--sizes=0,1000,10000") if kind == "unexpected" else None,
         )
     for order in ("same", "reverse", "random"):
         yield Experiment(
@@ -238,7 +238,6 @@ def matching_and_overlap():
             is_curve=False,
             x_label="messages",
             timeout_s=90,
-            quick=(f"--order={order}", "--limit-s=2") if order == "reverse" else None,
         )
     yield Experiment(
         "instructions",
@@ -329,7 +328,8 @@ def processes():
         )
 
 
-# Those that bench/limits/collective.c does, too.
+# Those of --quick, and those that bench/limits/collective.c does, too.
+QUICK = ("barrier", "bcast", "allreduce", "alltoall")
 HALVED = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
 
 
@@ -343,7 +343,7 @@ def collectives():
             "collective",
             (f"--ops={name}", sizes),
             is_curve=name != "barrier",
-            quick=(f"--ops={name}", "--sizes=8,65536,1048576") if name in ("barrier", "allreduce") else None,
+            quick=(f"--ops={name}", "--sizes=8,65536,1048576") if name in QUICK else None,
             ways=("halves",) if name in HALVED else (),
         )
         if is_main and name != "barrier":
@@ -363,7 +363,7 @@ def collectives():
                 ranks=8,
                 is_curve=name != "barrier",
                 timeout_s=6,
-                quick=(f"--ops={name}", "--sizes=8") if name == "barrier" else None,
+                quick=(f"--ops={name}", "--sizes=8,65536", "--ms=30") if name in ("barrier", "allreduce") else None,
             )
     for name in ("reduce", "allreduce"):
         for ranks in (4, 8, 16):

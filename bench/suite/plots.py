@@ -177,8 +177,8 @@ def draw_headline(curves: dict):
         low, high = min([*ratios, 0.8]) / 1.2, max([*ratios, 1.25]) * 1.2  # bars and noise may end at the frame
         axes.axhspan(low, 1, color="#f2d7d5", alpha=0.6, linewidth=0)
         axes.set_ylim(low, high)
-        axes.text(0.99, 0.99, "ahead", transform=axes.transAxes, ha="right", va="top", color="#1e8449")
-        axes.text(0.99, 0.01, "behind", transform=axes.transAxes, ha="right", va="bottom", color="#922b21")
+        for y, side, word, colour in ((1, "top", "ahead", "#1e8449"), (0, "bottom", "behind", "#922b21")):
+            axes.text(1.01, y, word, transform=axes.transAxes, rotation=270, va=side, color=colour)
         axes.set_ylabel("times as fast as the best other MPI")
         label_values(axes)
         figure.legend(loc="outside upper center", ncols=3)

@@ -15,11 +15,12 @@ from suite import callgrind, machine, parts, peers, samples
 FOREIGN_SHARE_MAX = 0.04
 ATTEMPTS, ATTEMPTS_QUICK = 3, 1
 QUIET_S = 0.1  # nobody else may have used the CPUs for this long before a run
-QUIET_WAIT_S, QUIET_WAIT_QUICK_S = 4.0, 0.5  # how long to wait for that
+QUIET_WAIT_S, QUIET_WAIT_QUICK_S = 4.0, 0.2  # how long to wait for that
 LIMITS = "limits"
 BENCH = Path(__file__).resolve().parent.parent
 SOURCES = BENCH / "programs"
 PROBE_TIMEOUT_S = 10.0
+TIMEOUT_QUICK_S = 12.0  # what is not done by then has printed what it has, also where others use the processors
 LIMITS_TIMEOUT_S = 60.0
 
 
@@ -85,12 +86,12 @@ def output_of(command, environment, timeout_s):
         return output, f"broken off after {timeout_s:.0f} s"
 
 
-def run_once(mpi, experiment, executable, arguments, probe):
+def run_once(mpi, experiment, executable, arguments, probe, timeout_s):
     before = probe()
     meter = machine.Meter()
     started = time.monotonic()
     command = mpi.launch_command(experiment.ranks, executable, arguments)
-    output, trouble = output_of(command, mpi.environment(), experiment.timeout_s)
+    output, trouble = output_of(command, mpi.environment(), timeout_s)
     wall_s = time.monotonic() - started
     machine.reap()
     share = meter.foreign_share()
@@ -232,11 +233,12 @@ class Runner:
 
     def run_checked(self, mpi, experiment, executable, number):
         arguments = [word.format(build=self.build) for word in experiment.command_arguments(self.is_quick)]
+        timeout_s = min(experiment.timeout_s, TIMEOUT_QUICK_S) if self.is_quick else experiment.timeout_s
         outcome = None
         for attempt in range(ATTEMPTS_QUICK if self.is_quick else ATTEMPTS):
             self.wait_for_quiet()
             self.say(f"{experiment.name}: {mpi.title}, round {number + 1}" + (", again" if attempt else ""))
-            latest = run_once(mpi, experiment, executable, arguments, self.probe)
+            latest = run_once(mpi, experiment, executable, arguments, self.probe, timeout_s)
             if outcome is None or latest.trouble or latest.foreign_share < outcome.foreign_share:
                 outcome = latest
             if not outcome.is_disturbed or outcome.trouble:

@@ -109,7 +109,7 @@ def summary(rows, plan, titles):
         place = f"{worst.series} {analysis.x_text(worst, plan[name].x_label)}".strip()
         ahead = f"{sum(row.ratio() > 1 for row in compared)} of {len(compared)}"
         peer = titles.get(worst.best_peer(), worst.best_peer())
-        by = f"{mean:.2f}x" if mean else "quantum"
+        by = f"{analysis.factor_text(mean)}x" if mean else "quantum"
         result.append([name, state, by, ahead, f"{analysis.ratio_text(worst)} at {place} ({peer})"])
     return result
 

@@ -134,7 +134,10 @@ class Analysis(unittest.TestCase):
         row = analysis.rows_of(found, EXPERIMENTS, cpus=2)[0]
         self.assertEqual((analysis.ratio_text(row), analysis.cell_text(row.cells["mpich"])), ("quantum", "20000q"))
         self.assertIsNone(analysis.mean_ratio([row]))
-        self.assertEqual(analysis.rows_of(found, EXPERIMENTS, cpus=8)[0].ratio(), 2000)  # every rank has a CPU
+        row = analysis.rows_of(found, EXPERIMENTS, cpus=8)[0]  # every rank has a CPU
+        self.assertEqual((row.ratio(), row.is_quantum), (2000, False))
+        found[1].is_disturbed = True  # which it shared with others
+        self.assertTrue(analysis.rows_of(found, EXPERIMENTS, cpus=8)[0].is_quantum)
 
     def test_extrapolated_figures_are_marked(self):
         text = LINE.format(40, 40) + " extrapolated=yes"
