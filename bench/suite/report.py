@@ -17,12 +17,12 @@ img{width:100%;max-width:38em;display:block}summary{cursor:pointer;color:#1f618d
 CHART = """Each line is a kind of transfer: how many times as fast Dunlin is as the best of the other MPIs at that size, the
 geometric mean over its figures and over the states of the machine. Bars reach from quartile to quartile. An empty mark
 is noise, and no line goes through it."""
-EXPLANATION = f"""Every figure is the median of samples taken alternately with each MPI in one run. Around each
-sample the raw time of one cache line between the two CPUs is measured. Where these times fall into groups (near and
-far, and nearest where there are three), only samples of one state are compared; a table without a state takes all samples. The small number is the
-interquartile range in percent of the median. Bold is the best. <b>ahead</b> is
-how many times better Dunlin is than the best other MPI; below 1 it is behind. <b>n</b> is the number of samples of
-the MPI that has fewest. Marks: {escape(analysis.MARKS)}."""
+EXPLANATION = f"""Every figure is the median of samples taken alternately with each MPI in one run. Around each sample
+the raw time of one cache line between the two CPUs is measured. Where these times fall into groups (near and far, and
+nearest where there are three), only samples of one state are compared; a table without a state takes all samples. The
+small number is the interquartile range in percent of the median. Bold is the best. <b>ahead</b> is how many times
+better Dunlin is than the best other MPI; below 1 it is behind. <b>n</b> is the number of samples of the MPI that has
+fewest. Marks: {escape(analysis.MARKS)}."""
 
 
 def wide(lines):
