@@ -2,14 +2,12 @@
 #include "copy/copy.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <string>
 
 #include "base/assert.hpp"
 #include "base/variable.hpp"
 #include "copy/kernels.hpp"
-#include "os/text_file.hpp"
+#include "os/cpu.hpp"
 
 namespace dunlin::copy {
 namespace {
@@ -24,16 +22,10 @@ constexpr std::size_t kLibraryBytesMin = 4096;
 
 const Kernels kernels = detect_kernels();
 
-/// Bytes of the last cache as /sys tells them (the C library's figure is that of all sockets on some
-/// processors).
 std::size_t last_cache_bytes() noexcept {
   constexpr std::size_t kUnknown = std::size_t{8} << 20;
-  for (const char* index : {"index3", "index2"}) {
-    const std::string text =
-        os::read_one_line(std::string("/sys/devices/system/cpu/cpu0/cache/") + index + "/size");
-    const auto kilobytes = std::size_t(std::strtoul(text.c_str(), nullptr, 10));
-    if (kilobytes) return kilobytes << 10;
-  }
+  for (const int level : {3, 2})
+    if (const std::size_t bytes = os::cache_bytes(level)) return bytes;
   return kUnknown;
 }
 
@@ -53,10 +45,10 @@ Hint hint_for(std::size_t bytes) noexcept {
 
 void bytes(std::byte* to, const std::byte* from, std::size_t bytes, Hint hint) noexcept {
   DUNLIN_DEBUG_ASSERT(to + bytes <= from || from + bytes <= to || bytes == 0);
-  if (bytes < kLibraryBytesMin)
-    kernels.lines(to, from, bytes);
-  else if (hint == Hint::off_cache)
+  if (hint == Hint::off_cache)
     kernels.streaming(to, from, bytes);
+  else if (bytes < kLibraryBytesMin)
+    kernels.lines(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
 }

@@ -73,6 +73,8 @@ std::size_t copy_to_boundary(std::byte* to, const std::byte* from, std::size_t b
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at + 128), c);
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at + 192), d);
   }
+  for (; at + 64 <= bytes; at += 64)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_loadu_si512(from + at));
   std::memcpy(to + at, from + at, bytes - at);
   _mm_sfence();
 }

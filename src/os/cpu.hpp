@@ -1,6 +1,7 @@
 // What a processor offers beside computing: a hint for loops that wait, its clock, its caches.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dunlin::os {
@@ -59,5 +60,9 @@ inline void flush_line(const void* line) noexcept {
   asm volatile("dc civac, %0; dsb ish" ::"r"(line) : "memory");
 #endif
 }
+
+/// Bytes of this processor's cache of level 2 or 3, as /sys tells them (the C library's figures are those of
+/// all sockets on some processors); 0 where it does not.
+std::size_t cache_bytes(int level) noexcept;
 
 }  // namespace dunlin::os

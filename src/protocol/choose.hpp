@@ -2,7 +2,7 @@
 //
 // Called by the sender when the message is at the head of its peer's queue, and by the receiver of an offer,
 // who knows more: a way that declines there is chosen again with that capability off.  It reads no clock, no
-// cache and no counter; what is learnt about a pair (KernelTrial, Distance) comes in as a fact.
+// cache and no counter; what is learnt about a pair (KernelTrial) comes in as a fact.
 // test/unit/protocol/choose.cpp is the whole table.
 #pragma once
 

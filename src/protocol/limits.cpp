@@ -3,9 +3,10 @@
 namespace dunlin::protocol {
 
 IntVariable eager_bytes{"EAGER_BYTES",
-                        16 << 10,
+                        64 << 10,
                         "bytes",
-                        "largest message that is sent through the channel without asking the receiver",
+                        "largest message that is sent through the channel without asking the receiver, where "
+                        "its buffer does not map",
                         0,
                         1 << 30};
 IntVariable shared_bytes{

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "peer/peer_memory.hpp"
-#include "protocol/distance.hpp"
 #include "protocol/kernel_trial.hpp"
 #include "protocol/layouts.hpp"
 #include "protocol/outgoing.hpp"
@@ -48,7 +47,6 @@ struct Peer {
   bool is_memory_known = false;              // `memory` was asked for
   PeerLayouts layouts;                       // of its types that are not contiguous
   KernelTrial kernel;
-  Distance distance;
   transport::RemoteAccess* remote = nullptr;  // on another node: from buffer to buffer by the network
 
   /// Whether the network takes it from buffer to buffer.

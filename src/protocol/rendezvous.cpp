@@ -28,8 +28,8 @@ std::uint64_t token_of(const Thing& thing) noexcept {
 
 }  // namespace
 
-/// The transfers of a rank of this node, and behind them the lines that tell how far it is.
-std::byte* Rendezvous::lines_of(int peer) const noexcept {
+/// The transfers of a rank of this node.
+std::byte* Rendezvous::transfers_of(int peer) const noexcept {
   return peers_.shared_memory() ? peers_.shared_memory()->shared_lines(peer) : nullptr;
 }
 
@@ -45,13 +45,12 @@ transport::Sent Rendezvous::try_offer(SendRequest& request, Way way) noexcept {
     if (data.is_contiguous()) offer.handle = request.exposed = peer::expose({&piece, 1}, false);
   }
   if (way == Way::shared_copy) {
-    offer.is_sender_owner = peer.distance.is_far();
+    offer.is_sender_owner = peer.shm->is_far();
     offer.chunking = Chunks::cut(data.bytes);
     request.copy =
-        copies_.open(request, peer, data, offer.chunking, lines_of(peers_.me()), offer.is_sender_owner);
+        copies_.open(request, peer, data, offer.chunking, transfers_of(peers_.me()), offer.is_sender_owner);
     if (request.copy) {
       offer.is_readable = peers_.is_mappable(data);
-      offer.asks_for_lines = request.copy->asks_for_lines = peer.distance.asks_for_lines();
       offer.handle = std::uint64_t{request.copy->use()} << 32 | request.copy->index();
     } else {
       way = Way::remote_read;  // all transfers are in use
@@ -128,15 +127,14 @@ void Rendezvous::accept(ReceiveRequest& request, Peer& peer, const Offer& offer)
 bool Rendezvous::try_join(ReceiveRequest& request, Peer& peer, const Offer& offer,
                           std::size_t bytes) noexcept {
   const Target& data = request.data;
-  reinterpret_cast<transport::shm::Transfer*>(lines_of(peer.index))[offer.transfer_index()].fetch();
+  reinterpret_cast<transport::shm::Transfer*>(transfers_of(peer.index))[offer.transfer_index()].fetch();
   MappedBuffer theirs;
   if (offer.is_readable) theirs = peer.layouts.map(*peer.memory, {offer.address, bytes, offer.layout});
   const TransferBuffer own{reinterpret_cast<std::uint64_t>(data.address), bytes, layout_of(data.type)};
   const bool is_writable = peers_.is_mappable(data) && (!data.type || own.layout != 0);
   if (!theirs && !is_writable) return false;
-  if (offer.asks_for_lines) Distance::write_lines(lines_of(peers_.me()) + kDistanceLinesAt);
   SharedCopy& copy =
-      copies_.join(request, peer, data, bytes, offer.bytes, offer.chunking, lines_of(peer.index),
+      copies_.join(request, peer, data, bytes, offer.bytes, offer.chunking, transfers_of(peer.index),
                    offer.handle, std::move(theirs), own, is_writable, !offer.is_sender_owner);
   copy.cookie = offer.cookie;
   request.copy = &copy;
@@ -148,7 +146,6 @@ bool Rendezvous::advance_copies(bool has_receives) noexcept {
   if (!round.finished) return round.has_moved;
   SharedCopy& copy = *round.finished;
   if (copy.side() == CopySide::sender) {
-    if (copy.asks_for_lines) copy.peer().distance.look(lines_of(copy.peer().index) + kDistanceLinesAt);
     done(static_cast<SendRequest&>(copy.request()));
     return true;
   }

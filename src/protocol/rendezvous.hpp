@@ -53,12 +53,7 @@ class Rendezvous {
   bool try_move(ReceiveRequest& request, Peer& peer, const Offer& offer) noexcept;
   bool try_read(ReceiveRequest& request, Peer& peer, const Offer& offer, std::size_t bytes) noexcept;
   void ask_for_data(ReceiveRequest& request, Peer& peer, std::uint64_t cookie) noexcept;
-  std::byte* lines_of(int peer) const noexcept;
-
-  // Behind the transfers of a rank: the lines that it writes to show how far it is.
-  static constexpr std::size_t kDistanceLinesAt = SharedCopies::kTransfers * sizeof(transport::shm::Transfer);
-  static_assert(kDistanceLinesAt + Distance::kLines * Distance::kLineBytes <=
-                transport::shm::kTransfers * transport::shm::kTransferBytes);
+  std::byte* transfers_of(int peer) const noexcept;
 
   Peers& peers_;
   SharedCopies copies_;

@@ -47,8 +47,10 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
     const peer::PeerMemory* const memory = peers_.memory_of(peer);
     const Datatype* const type = request.data.type;
     facts.reads = memory && !type && memory->can_copy_anywhere();
-    // Where this buffer cannot be mapped perhaps the receiver's can; but a kernel that reads is sure.
-    facts.maps = memory && memory->can_map() && (!facts.reads || peers_.is_mappable(request.data)) &&
+    // Where this buffer cannot be mapped perhaps the receiver's can; but the channel, for what fits it, and a
+    // kernel that reads are sure.
+    const bool has_sure_way = facts.reads || facts.bytes <= facts.eager_bytes;
+    facts.maps = memory && memory->can_map() && (!has_sure_way || peers_.is_mappable(request.data)) &&
                  (!type || published_layout(*type) != 0);
   }
   const Way way = choose(facts);

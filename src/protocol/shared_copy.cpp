@@ -16,6 +16,7 @@ namespace {
 
 using transport::shm::ClaimedChunks;
 using transport::shm::CopyProgress;
+using transport::shm::kTransfers;
 using transport::shm::Transfer;
 using transport::shm::TransferBuffer;
 

@@ -3,11 +3,12 @@
 // An offer names a transfer (transport/shm/transfer.hpp).  Once the message has met its receive, each side
 // that maps the other's buffer may copy: it claims chunks of the packed bytes, the receiver from the front,
 // the sender from the back, and counts them.  Contiguous data and any layout take the same steps.  Of the two
-// one is the *owner*: the receiver where the ranks are near, the sender where they are far (distance.hpp).  A
-// thread inside any wait first copies what this rank owns, oldest first, and then helps its peers: at once
-// where the wait has no receives of its own, after some polls without news where it has.  So a ping-pong
-// becomes halves, an exchange one copy a side, a window goes in order, and a late side costs nothing.  Where
-// the ranks are far the sender stores around the caches, and while it copies a chunk nobody helps.
+// one is the *owner*: the receiver where the ranks are near, the sender where they are far
+// (transport/shm/distance.hpp).  A thread inside any wait first copies what this rank owns, oldest first, and
+// then helps its peers: at once where the wait has no receives of its own, after some polls without news
+// where it has.  So a ping-pong becomes halves, an exchange one copy a side, a window goes in order, and a
+// late side costs nothing.  Where the ranks are far the sender stores around the caches, and while it copies
+// a chunk nobody helps.
 //
 // Nobody waits here: a copy is a state of its request, and `advance` copies one chunk, outside
 // base/big_lock.hpp. Memory that changed its backing meanwhile (a fork) spoils the copy; the receiver then
@@ -53,8 +54,7 @@ class SharedCopy {
   /// The peer has claimed chunks and not finished them for a second: it is stopped, or dead.
   bool waits_for_peer() noexcept;
 
-  std::uint64_t cookie = 0;     // receiver's: names the send
-  bool asks_for_lines = false;  // sender's: see distance.hpp
+  std::uint64_t cookie = 0;  // receiver's: names the send
 
  private:
   friend class SharedCopies;
@@ -95,8 +95,6 @@ class SharedCopy {
 /// All that this rank takes part in.
 class SharedCopies {
  public:
-  static constexpr std::size_t kTransfers = 504;  // of a rank, under way at once
-
   ~SharedCopies();
 
   /// The sender's side, with a transfer for it; nullptr when all are in use.  The offer has to leave next, or

@@ -114,10 +114,11 @@ long long kibibytes_of(const char* setting) { return value_of(setting) >> 10; }
 
 /// Which way data takes between two ranks of a node (protocol/choose.hpp).
 void print_sizes() {
-  std::printf("By size:\n  up to %lld KiB     through the channel (cico)\n", kibibytes_of("EAGER_BYTES"));
-  std::printf("  from %lld KiB      in place where a buffer maps: both sides copy\n",
+  std::printf("By size:\n  from %lld KiB      in place where a buffer maps: both sides copy\n",
               kibibytes_of("SHARED_COPY_BYTES"));
-  std::printf("  beyond           in place: both sides copy; else in the order of preference above\n");
+  std::printf("  up to %lld KiB     through the channel (cico) where none maps\n",
+              kibibytes_of("EAGER_BYTES"));
+  std::printf("  beyond           in the order of preference above\n");
 }
 
 void print_transport() {

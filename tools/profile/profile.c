@@ -9,7 +9,7 @@
 
 enum { TOP_CALLS = 3 };
 static const long long kShortBytesMax =
-    16384;  // messages up to here are "short", as DUNLIN_EAGER_BYTES has it
+    16384;  // messages up to here are "short"; longer ones are copied in place where they can be
 
 // Of this process; written by all threads.
 static long long ns_of[CALLS_MAX], calls_of[CALLS_MAX];

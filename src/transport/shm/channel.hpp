@@ -60,6 +60,9 @@ class Channel final : public transport::Channel {
 
   std::size_t bytes_max() const noexcept override { return bytes_max_; }
 
+  /// Whether the receiver's cache is farther than memory (distance.hpp).
+  bool is_far() const noexcept { return ring_.is_far(); }
+
  private:
   [[gnu::noinline]] Sent try_send_slow(const Envelope& envelope, std::span<const std::byte> head,
                                        const Source& data) noexcept;

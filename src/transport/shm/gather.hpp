@@ -17,7 +17,7 @@ class Gather {
   Gather(std::span<const std::byte> head, const Source& data) noexcept : head_(head), data_(data) {}
 
   /// Copies the next `bytes` bytes to `to`; no more than there are.
-  void take(std::byte* to, std::size_t bytes) noexcept {
+  void take(std::byte* to, std::size_t bytes, copy::Hint hint = copy::Hint::cached) noexcept {
     if (!head_.empty()) {
       const std::size_t part = std::min(bytes, head_.size());
       std::memcpy(to, head_.data(), part);
@@ -27,7 +27,7 @@ class Gather {
     }
     if (bytes == 0) return;
     if (data_.is_contiguous()) {
-      copy::bytes(to, data_.address + position_, bytes);
+      copy::bytes(to, data_.address + position_, bytes, hint);
     } else {
       Cursor cursor(data_);
       cursor.seek(data_.position + position_);

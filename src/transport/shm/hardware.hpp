@@ -11,12 +11,14 @@
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
 #include "os/membarrier.hpp"
+#include "transport/shm/distance.hpp"
 
 namespace dunlin::transport::shm {
 
 struct Hardware {
   template <class T>
   using Atomic = std::atomic<T>;
+  using Distance = shm::Distance;
 
   /// How often a reader that has seen the first line of a message looks for its last before it does other
   /// work.

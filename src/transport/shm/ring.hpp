@@ -150,6 +150,9 @@ class BasicRingWriter {
     publish(line, Meta::pack(envelope));
   }
 
+  /// Whether the reader's cache is farther than memory: then bulk is stored around the caches.
+  bool is_far() const noexcept { return distance_.is_far(); }
+
   /// A message of any size up to bytes_max(); false when there is no room.
   bool try_write(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept {
     DUNLIN_ASSERT(envelope.bytes <= place_.bytes_max());
@@ -184,10 +187,19 @@ class BasicRingWriter {
 
   bool try_reserve_lines(std::uint64_t lines) noexcept {
     if (limit_ - position_ >= lines) return true;
+    look_at_credits();
+    return limit_ - position_ >= lines;
+  }
+
+  void look_at_credits() noexcept {
+    const std::uint64_t before = distance_.before_load();
     // R3 (pairs with W3 in return_credits): the reader has copied what lay in the lines below this
     // position, so writing them anew is no race.
-    limit_ = place_.credits->lines.load(std::memory_order_acquire) + place_.line_count;
-    return limit_ - position_ >= lines;
+    const std::uint64_t limit = place_.credits->lines.load(std::memory_order_acquire) + place_.line_count;
+    distance_.after_load(before, limit != limit_);
+    limit_ = limit;
+    // R4 (pairs with W4 in return_credits): as R3, for bulk.
+    bulk_returned_ = place_.credits->bulk.load(std::memory_order_acquire);
   }
 
   /// `take(to, bytes)` copies the next bytes of the payload.  Lines are handed over, as the reader fetches
@@ -221,8 +233,9 @@ class BasicRingWriter {
     const std::uint64_t start = reserve_bulk(bytes, record);
     if (start == kNoRoom) return false;
     std::byte* const to = place_.bulk + (start & (place_.bulk_bytes - 1));
+    const copy::Hint hint = is_far() ? copy::Hint::off_cache : copy::Hint::cached;
     Gather gather(head.subspan(head_bytes), data);
-    gather.take(to, part);
+    gather.take(to, part, hint);
     Line& line = lines_[position_ & mask_];
     write_header(line, envelope);
     const std::uint64_t place = start | head_bytes;
@@ -231,7 +244,7 @@ class BasicRingWriter {
     bulk_position_ = start + record;
     publish(line, Meta::pack(envelope) | Meta::kBulk);
     if (part == bytes) return true;
-    gather.take(to + part, bytes - part);
+    gather.take(to + part, bytes - part, hint);
     publish(lines_[position_ & mask_], 0);
     return true;
   }
@@ -254,8 +267,7 @@ class BasicRingWriter {
   /// Whether bulk up to this position is ours to write.
   bool has_bulk(std::uint64_t end) noexcept {
     if (end - bulk_returned_ <= place_.bulk_bytes) return true;
-    // R4 (pairs with W4 in return_credits): as R3, for bulk.
-    bulk_returned_ = place_.credits->bulk.load(std::memory_order_acquire);
+    look_at_credits();
     return end - bulk_returned_ <= place_.bulk_bytes;
   }
 
@@ -266,6 +278,7 @@ class BasicRingWriter {
   std::uint64_t limit_ = 0;          // first position that may not be written yet, as far as we know
   std::uint64_t bulk_position_ = 0;  // of the next record
   std::uint64_t bulk_returned_ = 0;  // the reader is done below this, as far as we know
+  typename M::Distance distance_;
   Place place_{};
 };
 

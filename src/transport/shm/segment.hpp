@@ -30,6 +30,7 @@
 #include "transport/shm/commons.hpp"
 #include "transport/shm/inbox.hpp"
 #include "transport/shm/ring.hpp"
+#include "transport/shm/transfer.hpp"
 
 namespace dunlin::transport::shm {
 
@@ -41,8 +42,8 @@ struct Sizes {
   std::uint64_t cell_bytes = 0;
   std::uint64_t lines_bytes_max = 0;
 
-  /// From the settings DUNLIN_SHM_*.
-  static Sizes wanted() noexcept;
+  /// From the settings DUNLIN_SHM_*, and for a node of so many ranks.
+  static Sizes wanted(int ranks) noexcept;
   /// In one word that is never 0.
   std::uint64_t pack() const noexcept;
   static Sizes unpack(std::uint64_t word) noexcept;
@@ -51,10 +52,6 @@ struct Sizes {
 /// What a sender tells a receiver that reads doorbells: its position in the ring, whole, so that it never
 /// looks like an old one.
 using Doorbell = Hardware::Atomic<std::uint64_t>;
-
-/// Transfers of a rank, and what each takes: two cache lines.
-constexpr std::size_t kTransfers = 512;
-constexpr std::size_t kTransferBytes = 128;
 
 /// Communicators that a rank may give shared memory to.
 constexpr int kCommons = 7;
@@ -85,8 +82,7 @@ class Segment {
   }
   CellPool cell_pool(int sender) const noexcept;
   RingPlace ring(int sender, int receiver) const noexcept;
-  /// The pool of `rank`, page aligned: it writes the first line of each transfer, the transfer's peer the
-  /// second.
+  /// The kTransfers of `rank`, page aligned.
   std::byte* transfers(int rank) const noexcept { return base_ + region(rank) + transfers_offset_; }
   /// One of the commons that `owner` gives away.
   Commons commons(int owner, int index) const noexcept;

@@ -144,4 +144,7 @@ class BasicTransfer {
 using Transfer = BasicTransfer<Hardware>;
 static_assert(sizeof(Transfer) == 128);
 
+/// Of a rank, under way at once.
+constexpr std::size_t kTransfers = 512;
+
 }  // namespace dunlin::transport::shm

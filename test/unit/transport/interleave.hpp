@@ -109,6 +109,12 @@ struct Model {
     std::uint64_t word_ = 0;
   };
 
+  struct Distance {
+    bool is_far() const noexcept { return false; }
+    std::uint64_t before_load() const noexcept { return 0; }
+    void after_load(std::uint64_t, bool) noexcept {}
+  };
+
   static constexpr int kPollsForRest = 2;
   static void pause() noexcept { Interleaver::block_until_change(); }
   static void hand_over(const void*) noexcept {}

@@ -12,10 +12,13 @@
 #include <vector>
 
 #include "os/clock.hpp"
+#include "test/simulate/settings.hpp"
 #include "transport/shm/transport.hpp"
 
 namespace dunlin::transport::shm {
 namespace {
+
+using test::Settings;
 
 /// The ranks of one node, all in this process.
 template <int kRanks>
@@ -51,7 +54,7 @@ struct CountingInbox final : Inbox {
 };
 
 TEST(ShmTransfers, LieInEveryRanksRegionAndAreZero) {
-  constexpr std::size_t kBytes = kTransfers * kTransferBytes;
+  constexpr std::size_t kBytes = kTransfers * sizeof(Transfer);
   ShmNode<3> node;
   EXPECT_LT(node.bytes(), std::int64_t(kBytes)) << "untouched transfers take memory";
   for (int owner = 0; owner < 3; ++owner) {
@@ -77,7 +80,7 @@ TEST(ShmTransfers, ShareNoByteWithMessages) {
   ShmNode<2> node;
   for (const int peer : node.peers) {
     std::byte* const lines = node[0].shared_lines(peer);
-    std::fill(lines, lines + kTransfers * kTransferBytes, std::byte{0xff});
+    std::fill(lines, lines + kTransfers * sizeof(Transfer), std::byte{0xff});
   }
   CountingInbox inbox;
   const std::array<std::byte, 1024> data{std::byte{7}};
@@ -93,7 +96,7 @@ TEST(ShmTransfers, ShareNoByteWithMessages) {
   EXPECT_EQ(inbox.bytes_right, kMessages);
   for (const int peer : node.peers) {
     const std::byte* const lines = node[1].shared_lines(peer);
-    EXPECT_TRUE(std::all_of(lines, lines + kTransfers * kTransferBytes,
+    EXPECT_TRUE(std::all_of(lines, lines + kTransfers * sizeof(Transfer),
                             [](std::byte each) { return each == std::byte{0xff}; }));
   }
 }
@@ -131,6 +134,7 @@ TEST(ShmDoorbells, NeverLookLikeOldOnes) {
 
 /// A pair that has little to say uses few pages of its bulk ring, lap after lap.
 TEST(ShmBulk, FirstLapsAreShort) {
+  const Settings settings({{"SHM_BULK_BYTES", 1 << 20}});
   ShmNode<2> node;
   CountingInbox inbox;
   const std::vector<std::byte> data(4096, std::byte{7});

@@ -1,0 +1,47 @@
+// Whether a line from a peer's cache comes about as slowly as one from memory (no less than three quarters of
+// its time): the one property of a pair that changes how data had better move.  Where it does (two caches on
+// different dies, or sockets), a sender that stores around the caches is faster than one that leaves lines in
+// its own, and than a receiver that loads what was just written.
+//
+// It is found by comparing on the spot: the writer of a ring now and then times the load of the line in which
+// the reader has just returned room, against the load of a line of its own that was flushed to memory.  Three
+// looks one way or the other decide; no time is written down.  The sender's answer goes with its offers, so
+// that both sides use one value.  docs/memory.md, "Near and far".
+//
+// Thread safety: none; base/big_lock.hpp.  Cost: about .4 us a look, at most once in the eight times that a
+// ring has run out of room.
+#pragma once
+
+#include <cstdint>
+
+namespace dunlin::transport::shm {
+
+class Distance {
+ public:
+  Distance() noexcept;
+
+  bool is_far() const noexcept { return votes_ > 0; }
+
+  /// Around the load of a line that the peer has stored, if `is_new`, since it was loaded last.
+  std::uint64_t before_load() const noexcept { return looks_left_out_ == 0 ? now() : 0; }
+  void after_load(std::uint64_t before, bool is_new) noexcept {
+    if (!is_new) return;
+    if (looks_left_out_ > 0)
+      looks_left_out_ -= looks_left_out_ != kAll;
+    else
+      compare(now() - before);
+  }
+
+ private:
+  static constexpr int kSure = 3;
+  static constexpr int kLooksLeftOut = 7;  // once it is sure; ranks move to other CPUs
+  static constexpr int kAll = 1 << 30;     // a setting says it
+
+  static std::uint64_t now() noexcept;
+  void compare(std::uint64_t of_peer) noexcept;
+
+  int votes_ = 0;  // for far; at most kSure either way
+  int looks_left_out_ = 0;
+};
+
+}  // namespace dunlin::transport::shm

@@ -1,0 +1,64 @@
+// Near and far: what is compared, and how soon it is believed.
+#include "transport/shm/distance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/variable.hpp"
+
+namespace dunlin::transport::shm {
+namespace {
+
+/// A load that began when the clock did takes longer than one from memory; one that begins now takes no time.
+void look(Distance& distance, bool is_slow) {
+  const std::uint64_t before = distance.before_load();
+  distance.after_load(before == 0 ? 0 : is_slow ? 1 : before, true);
+}
+
+TEST(Distance, IsNearUntilALineWasSlow) {
+  Distance distance;
+  EXPECT_FALSE(distance.is_far());
+  look(distance, true);
+  EXPECT_TRUE(distance.is_far());
+}
+
+TEST(Distance, OneLookDoesNotChangeWhatManyHaveSaid) {
+  Distance distance;
+  for (int i = 0; i < 50; ++i) look(distance, true);
+  while (distance.before_load() == 0) look(distance, true);
+  distance.after_load(1, false);  // nothing new was loaded
+  EXPECT_TRUE(distance.is_far());
+  for (int i = 0; i < 20; ++i) look(distance, true);
+  EXPECT_TRUE(distance.is_far());
+}
+
+TEST(Distance, OnceSureItLooksSeldom) {
+  Distance distance;
+  int looks = 0;
+  for (int i = 0; i < 800; ++i) {
+    looks += distance.before_load() != 0;
+    look(distance, true);
+  }
+  EXPECT_GE(looks, 100);
+  EXPECT_LE(looks, 105);
+}
+
+TEST(Distance, ASettingIsBelievedAlone) {
+  for (const bool is_far : {true, false}) {
+    setenv("DUNLIN_DISTANCE", is_far ? "far" : "near", 1);
+    Variable::read_all_again();
+    Distance distance;
+    for (int i = 0; i < 1000; ++i) {
+      EXPECT_EQ(distance.before_load(), 0u);
+      look(distance, !is_far);
+    }
+    EXPECT_EQ(distance.is_far(), is_far);
+  }
+  unsetenv("DUNLIN_DISTANCE");
+  Variable::read_all_again();
+}
+
+}  // namespace
+}  // namespace dunlin::transport::shm
