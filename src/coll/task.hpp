@@ -19,7 +19,6 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <source_location>
 
 #include "base/err.hpp"
 #include "coll/run.hpp"
@@ -78,9 +77,8 @@ struct Task::promise_type : Frame {
   void return_value(Err error) const noexcept { run.set_error(error); }
   void unhandled_exception() const noexcept { __builtin_trap(); }
 
-  Step await_transform(Step step,
-                       std::source_location here = std::source_location::current()) const noexcept {
-    run.where = int(here.line());
+  Step await_transform(Step step, int line = __builtin_LINE()) const noexcept {
+    run.where = line;
     return step;
   }
   Child await_transform(Task task) const noexcept { return {&run, task.handle_}; }

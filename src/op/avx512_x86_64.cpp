@@ -6,8 +6,11 @@
 
 #include "op/kernels_x86_64.hpp"
 
-// From here to the end of the file: only this file's own kernels may be compiled for it.
+// From here to the end of the file: only this file's own kernels may be compiled for it.  GCC reads the
+// first pragma, Clang the second.
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))), \
+                             apply_to = function)
 #include "op/vector_kernels.hpp"
 
 namespace dunlin::op {
@@ -26,3 +29,5 @@ void fill_avx512_kernels(KernelTable* table) noexcept {
 }
 
 }  // namespace dunlin::op
+
+#pragma clang attribute pop

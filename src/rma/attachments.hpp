@@ -113,7 +113,7 @@ class Attachments {
 
   std::atomic<std::uint32_t> version_;
   std::atomic<std::uint32_t> count_;
-  std::uint64_t unused_ = 0;
+  [[maybe_unused]] std::uint64_t unused_ = 0;
   Entry entries_[kMost];
 };
 static_assert(sizeof(Attachments) < std::size_t{1} << 20);

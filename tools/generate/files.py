@@ -84,7 +84,7 @@ class Bindings:
                      + function.declaration().replace("_init(", "_init_c(") + ";")]
 
     def head(self, function):
-        return wrap(f'extern "C" {function.declaration("P")} noexcept {{')
+        return wrap(f'extern "C" {function.declaration("P")} {{')
 
     def conversion(self, function):
         self.real[function.name] = True
@@ -106,7 +106,7 @@ class Bindings:
     def unsupported(self, function):
         self.real[function.name] = False
         name = base_name(function)
-        head = wrap(f'extern "C" {self.without_names(function)} noexcept {{')
+        head = wrap(f'extern "C" {self.without_names(function)} {{')
         if matches(RULES["errors"]["returned"], name):
             return [head, f'  return unsupported_returned("{function.name}");', "}"]
         comm = next((p.name for p in function.parameters if p.base == "MPI_Comm" and not p.stars and not p.is_array), None)

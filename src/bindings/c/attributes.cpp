@@ -9,7 +9,7 @@ using namespace dunlin;
 using namespace dunlin::bindings;
 
 extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn,
-    MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) noexcept {
+    MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) {
   constexpr const char* call = "MPI_Comm_create_keyval";
   BigLock::Guard guard;
   if (is_missing(comm_keyval)) [[unlikely]] return bad_pointer(nullptr, "comm_keyval", call);
@@ -20,7 +20,7 @@ extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_at
 }
 #pragma weak MPI_Comm_create_keyval = PMPI_Comm_create_keyval
 
-extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) noexcept {
+extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
   constexpr const char* call = "MPI_Comm_delete_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -32,7 +32,7 @@ extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) noexcept {
 }
 #pragma weak MPI_Comm_delete_attr = PMPI_Comm_delete_attr
 
-extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) noexcept {
+extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
   constexpr const char* call = "MPI_Comm_free_keyval";
   BigLock::Guard guard;
   if (is_missing(comm_keyval)) [[unlikely]] return bad_pointer(nullptr, "comm_keyval", call);
@@ -42,7 +42,7 @@ extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) noexcept {
 }
 #pragma weak MPI_Comm_free_keyval = PMPI_Comm_free_keyval
 
-extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) noexcept {
+extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
   constexpr const char* call = "MPI_Comm_get_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -56,7 +56,7 @@ extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribut
 }
 #pragma weak MPI_Comm_get_attr = PMPI_Comm_get_attr
 
-extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) noexcept {
+extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
   constexpr const char* call = "MPI_Comm_set_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -69,7 +69,7 @@ extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribut
 #pragma weak MPI_Comm_set_attr = PMPI_Comm_set_attr
 
 extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn,
-    MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval, void* extra_state) noexcept {
+    MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval, void* extra_state) {
   constexpr const char* call = "MPI_Type_create_keyval";
   BigLock::Guard guard;
   if (is_missing(type_keyval)) [[unlikely]] return bad_pointer(nullptr, "type_keyval", call);
@@ -80,7 +80,7 @@ extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_at
 }
 #pragma weak MPI_Type_create_keyval = PMPI_Type_create_keyval
 
-extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) noexcept {
+extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
   constexpr const char* call = "MPI_Type_delete_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -93,7 +93,7 @@ extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) noe
 }
 #pragma weak MPI_Type_delete_attr = PMPI_Type_delete_attr
 
-extern "C" int PMPI_Type_free_keyval(int* type_keyval) noexcept {
+extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
   constexpr const char* call = "MPI_Type_free_keyval";
   BigLock::Guard guard;
   if (is_missing(type_keyval)) [[unlikely]] return bad_pointer(nullptr, "type_keyval", call);
@@ -103,8 +103,7 @@ extern "C" int PMPI_Type_free_keyval(int* type_keyval) noexcept {
 }
 #pragma weak MPI_Type_free_keyval = PMPI_Type_free_keyval
 
-extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val,
-    int* flag) noexcept {
+extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag) {
   constexpr const char* call = "MPI_Type_get_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -119,7 +118,7 @@ extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* 
 }
 #pragma weak MPI_Type_get_attr = PMPI_Type_get_attr
 
-extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) noexcept {
+extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) {
   constexpr const char* call = "MPI_Type_set_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -133,7 +132,7 @@ extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* 
 #pragma weak MPI_Type_set_attr = PMPI_Type_set_attr
 
 extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn,
-    MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval, void* extra_state) noexcept {
+    MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval, void* extra_state) {
   constexpr const char* call = "MPI_Win_create_keyval";
   BigLock::Guard guard;
   if (is_missing(win_keyval)) [[unlikely]] return bad_pointer(nullptr, "win_keyval", call);
@@ -143,7 +142,7 @@ extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_
 }
 #pragma weak MPI_Win_create_keyval = PMPI_Win_create_keyval
 
-extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) noexcept {
+extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
   constexpr const char* call = "MPI_Win_delete_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -155,7 +154,7 @@ extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) noexcept {
 }
 #pragma weak MPI_Win_delete_attr = PMPI_Win_delete_attr
 
-extern "C" int PMPI_Win_free_keyval(int* win_keyval) noexcept {
+extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
   constexpr const char* call = "MPI_Win_free_keyval";
   BigLock::Guard guard;
   if (is_missing(win_keyval)) [[unlikely]] return bad_pointer(nullptr, "win_keyval", call);
@@ -165,7 +164,7 @@ extern "C" int PMPI_Win_free_keyval(int* win_keyval) noexcept {
 }
 #pragma weak MPI_Win_free_keyval = PMPI_Win_free_keyval
 
-extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) noexcept {
+extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) {
   constexpr const char* call = "MPI_Win_get_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -179,7 +178,7 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
 }
 #pragma weak MPI_Win_get_attr = PMPI_Win_get_attr
 
-extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) noexcept {
+extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) {
   constexpr const char* call = "MPI_Win_set_attr";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

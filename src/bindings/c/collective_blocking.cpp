@@ -44,11 +44,11 @@ static int allgather_body(const char* call, const void* sendbuf, std::int64_t se
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return allgather_body("MPI_Allgather", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return allgather_body("MPI_Allgather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 #pragma weak MPI_Allgather = PMPI_Allgather
@@ -88,13 +88,13 @@ static int allgatherv_body(const char* call, const void* sendbuf, std::int64_t s
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   return allgatherv_body("MPI_Allgatherv", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts, false},
       IntArray{displs, false}, recvtype, comm);
 }
 extern "C" int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return allgatherv_body("MPI_Allgatherv_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts,
       true}, IntArray{displs, true}, recvtype, comm);
 }
@@ -136,11 +136,11 @@ static int alltoall_body(const char* call, const void* sendbuf, std::int64_t sen
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return alltoall_body("MPI_Alltoall", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return alltoall_body("MPI_Alltoall_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 #pragma weak MPI_Alltoall = PMPI_Alltoall
@@ -181,13 +181,13 @@ static int alltoallv_body(const char* call, const void* sendbuf, IntArray sendco
 }
 extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return alltoallv_body("MPI_Alltoallv", sendbuf, IntArray{sendcounts, false}, IntArray{sdispls, false},
       sendtype, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false}, recvtype, comm);
 }
 extern "C" int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
     MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
-    MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    MPI_Datatype recvtype, MPI_Comm comm) {
   return alltoallv_body("MPI_Alltoallv_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls, true},
       sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtype, comm);
 }
@@ -217,20 +217,20 @@ static int alltoallw_body(const char* call, const void* sendbuf, IntArray sendco
 }
 extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
     const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm) noexcept {
+    const MPI_Datatype recvtypes[], MPI_Comm comm) {
   return alltoallw_body("MPI_Alltoallw", sendbuf, IntArray{sendcounts, false}, IntArray{sdispls, false},
       sendtypes, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false}, recvtypes, comm);
 }
 extern "C" int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
     const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm) noexcept {
+    const MPI_Datatype recvtypes[], MPI_Comm comm) {
   return alltoallw_body("MPI_Alltoallw_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls, true},
       sendtypes, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtypes, comm);
 }
 #pragma weak MPI_Alltoallw = PMPI_Alltoallw
 #pragma weak MPI_Alltoallw_c = PMPI_Alltoallw_c
 
-extern "C" int PMPI_Barrier(MPI_Comm comm) noexcept {
+extern "C" int PMPI_Barrier(MPI_Comm comm) {
   constexpr const char* call = "MPI_Barrier";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -265,11 +265,10 @@ static int bcast_body(const char* call, void* buffer, std::int64_t count, MPI_Da
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) noexcept {
+extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   return bcast_body("MPI_Bcast", buffer, count, datatype, root, comm);
 }
-extern "C" int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
-    MPI_Comm comm) noexcept {
+extern "C" int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   return bcast_body("MPI_Bcast_c", buffer, count, datatype, root, comm);
 }
 #pragma weak MPI_Bcast = PMPI_Bcast
@@ -315,11 +314,11 @@ static int gather_body(const char* call, const void* sendbuf, std::int64_t sendc
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) noexcept {
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return gather_body("MPI_Gather", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) noexcept {
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return gather_body("MPI_Gather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 #pragma weak MPI_Gather = PMPI_Gather
@@ -362,13 +361,12 @@ static int gatherv_body(const char* call, const void* sendbuf, std::int64_t send
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) noexcept {
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return gatherv_body("MPI_Gatherv", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts, false},
       IntArray{displs, false}, recvtype, root, comm);
 }
 extern "C" int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
-    MPI_Comm comm) noexcept {
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return gatherv_body("MPI_Gatherv_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts, true},
       IntArray{displs, true}, recvtype, root, comm);
 }
@@ -414,11 +412,11 @@ static int scatter_body(const char* call, const void* sendbuf, std::int64_t send
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) noexcept {
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return scatter_body("MPI_Scatter", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) noexcept {
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return scatter_body("MPI_Scatter_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
       comm);
 }
@@ -462,14 +460,13 @@ static int scatterv_body(const char* call, const void* sendbuf, IntArray sendcou
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[],
-    MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
-    MPI_Comm comm) noexcept {
+    MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return scatterv_body("MPI_Scatterv", sendbuf, IntArray{sendcounts, false}, IntArray{displs, false},
       sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return scatterv_body("MPI_Scatterv_c", sendbuf, IntArray{sendcounts, true}, IntArray{displs, true},
       sendtype, recvbuf, recvcount, recvtype, root, comm);
 }

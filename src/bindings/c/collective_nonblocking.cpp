@@ -46,12 +46,12 @@ static int iallgather_body(const char* call, const void* sendbuf, std::int64_t s
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return iallgather_body("MPI_Iallgather", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
       request);
 }
 extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return iallgather_body("MPI_Iallgather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
       request);
 }
@@ -94,14 +94,13 @@ static int iallgatherv_body(const char* call, const void* sendbuf, std::int64_t 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return iallgatherv_body("MPI_Iallgatherv", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts,
       false}, IntArray{displs, false}, recvtype, comm, request);
 }
 extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return iallgatherv_body("MPI_Iallgatherv_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts,
       true}, IntArray{displs, true}, recvtype, comm, request);
 }
@@ -146,12 +145,12 @@ static int ialltoall_body(const char* call, const void* sendbuf, std::int64_t se
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return ialltoall_body("MPI_Ialltoall", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
       request);
 }
 extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return ialltoall_body("MPI_Ialltoall_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
       request);
 }
@@ -195,13 +194,13 @@ static int ialltoallv_body(const char* call, const void* sendbuf, IntArray sendc
 }
 extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return ialltoallv_body("MPI_Ialltoallv", sendbuf, IntArray{sendcounts, false}, IntArray{sdispls, false},
       sendtype, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false}, recvtype, comm, request);
 }
 extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
     MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
-    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return ialltoallv_body("MPI_Ialltoallv_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls, true},
       sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtype, comm, request);
 }
@@ -233,20 +232,20 @@ static int ialltoallw_body(const char* call, const void* sendbuf, IntArray sendc
 }
 extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
     const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) noexcept {
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   return ialltoallw_body("MPI_Ialltoallw", sendbuf, IntArray{sendcounts, false}, IntArray{sdispls, false},
       sendtypes, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false}, recvtypes, comm, request);
 }
 extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
     const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) noexcept {
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   return ialltoallw_body("MPI_Ialltoallw_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls, true},
       sendtypes, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtypes, comm, request);
 }
 #pragma weak MPI_Ialltoallw = PMPI_Ialltoallw
 #pragma weak MPI_Ialltoallw_c = PMPI_Ialltoallw_c
 
-extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) noexcept {
+extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   constexpr const char* call = "MPI_Ibarrier";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -286,11 +285,11 @@ static int ibcast_body(const char* call, void* buffer, std::int64_t count, MPI_D
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return ibcast_body("MPI_Ibcast", buffer, count, datatype, root, comm, request);
 }
 extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return ibcast_body("MPI_Ibcast_c", buffer, count, datatype, root, comm, request);
 }
 #pragma weak MPI_Ibcast = PMPI_Ibcast
@@ -339,12 +338,12 @@ static int igather_body(const char* call, const void* sendbuf, std::int64_t send
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) noexcept {
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   return igather_body("MPI_Igather", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
       request);
 }
 extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   return igather_body("MPI_Igather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
       request);
 }
@@ -391,13 +390,13 @@ static int igatherv_body(const char* call, const void* sendbuf, std::int64_t sen
 }
 extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
     const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return igatherv_body("MPI_Igatherv", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts, false},
       IntArray{displs, false}, recvtype, root, comm, request);
 }
 extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return igatherv_body("MPI_Igatherv_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts, true},
       IntArray{displs, true}, recvtype, root, comm, request);
 }
@@ -446,12 +445,12 @@ static int iscatter_body(const char* call, const void* sendbuf, std::int64_t sen
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) noexcept {
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   return iscatter_body("MPI_Iscatter", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
       request);
 }
 extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   return iscatter_body("MPI_Iscatter_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
       comm, request);
 }
@@ -498,13 +497,13 @@ static int iscatterv_body(const char* call, const void* sendbuf, IntArray sendco
 }
 extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return iscatterv_body("MPI_Iscatterv", sendbuf, IntArray{sendcounts, false}, IntArray{displs, false},
       sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return iscatterv_body("MPI_Iscatterv_c", sendbuf, IntArray{sendcounts, true}, IntArray{displs, true},
       sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }

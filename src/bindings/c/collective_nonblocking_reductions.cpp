@@ -40,11 +40,11 @@ static int iallreduce_body(const char* call, const void* sendbuf, void* recvbuf,
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return iallreduce_body("MPI_Iallreduce", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return iallreduce_body("MPI_Iallreduce_c", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 #pragma weak MPI_Iallreduce = PMPI_Iallreduce
@@ -79,11 +79,11 @@ static int iexscan_body(const char* call, const void* sendbuf, void* recvbuf, st
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return iexscan_body("MPI_Iexscan", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return iexscan_body("MPI_Iexscan_c", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 #pragma weak MPI_Iexscan = PMPI_Iexscan
@@ -124,11 +124,11 @@ static int ireduce_body(const char* call, const void* sendbuf, void* recvbuf, st
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-    int root, MPI_Comm comm, MPI_Request* request) noexcept {
+    int root, MPI_Comm comm, MPI_Request* request) {
   return ireduce_body("MPI_Ireduce", sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
 extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
   return ireduce_body("MPI_Ireduce_c", sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
 #pragma weak MPI_Ireduce = PMPI_Ireduce
@@ -164,12 +164,12 @@ static int ireduce_scatter_body(const char* call, const void* sendbuf, void* rec
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return ireduce_scatter_body("MPI_Ireduce_scatter", sendbuf, recvbuf, IntArray{recvcounts, false}, datatype,
       op, comm, request);
 }
 extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return ireduce_scatter_body("MPI_Ireduce_scatter_c", sendbuf, recvbuf, IntArray{recvcounts, true}, datatype,
       op, comm, request);
 }
@@ -208,12 +208,12 @@ static int ireduce_scatter_block_body(const char* call, const void* sendbuf, voi
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return ireduce_scatter_block_body("MPI_Ireduce_scatter_block", sendbuf, recvbuf, recvcount, datatype, op,
       comm, request);
 }
 extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return ireduce_scatter_block_body("MPI_Ireduce_scatter_block_c", sendbuf, recvbuf, recvcount, datatype, op,
       comm, request);
 }
@@ -252,11 +252,11 @@ static int iscan_body(const char* call, const void* sendbuf, void* recvbuf, std:
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return iscan_body("MPI_Iscan", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return iscan_body("MPI_Iscan_c", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 #pragma weak MPI_Iscan = PMPI_Iscan

@@ -8,7 +8,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) noexcept {
+extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
   constexpr const char* call = "MPI_Op_commutative";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -21,7 +21,7 @@ extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) noexcept {
 }
 #pragma weak MPI_Op_commutative = PMPI_Op_commutative
 
-extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) noexcept {
+extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
   constexpr const char* call = "MPI_Op_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -33,7 +33,7 @@ extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* o
   set_handle(op, op_made, MPI_OP_NULL);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) noexcept {
+extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
   constexpr const char* call = "MPI_Op_create_c";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -48,7 +48,7 @@ extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_O
 #pragma weak MPI_Op_create = PMPI_Op_create
 #pragma weak MPI_Op_create_c = PMPI_Op_create_c
 
-extern "C" int PMPI_Op_free(MPI_Op* op) noexcept {
+extern "C" int PMPI_Op_free(MPI_Op* op) {
   constexpr const char* call = "MPI_Op_free";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -93,7 +93,7 @@ extern "C" int PMPI_Op_free(MPI_Op* op) noexcept {
   return reduce_local_body("MPI_Reduce_local", inbuf, inoutbuf, count, datatype, op);
 }
 extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype,
-    MPI_Op op) noexcept {
+    MPI_Op op) {
   if (!BigLock::is_needed() && op::try_reduce_local(inbuf, inoutbuf, count, datatype,
       op)) [[likely]] return MPI_SUCCESS;
   return reduce_local_general(inbuf, inoutbuf, count, datatype, op);
@@ -105,7 +105,7 @@ extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, M
   return reduce_local_body("MPI_Reduce_local_c", inbuf, inoutbuf, count, datatype, op);
 }
 extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op) noexcept {
+    MPI_Op op) {
   if (!BigLock::is_needed() && op::try_reduce_local(inbuf, inoutbuf, count, datatype,
       op)) [[likely]] return MPI_SUCCESS;
   return reduce_local_c_general(inbuf, inoutbuf, count, datatype, op);

@@ -49,13 +49,13 @@ static int allgather_init_body(const char* call, const void* sendbuf, std::int64
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return allgather_init_body("MPI_Allgather_init", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       comm, info, request);
 }
 extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return allgather_init_body("MPI_Allgather_init_c", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm, info, request);
 }
@@ -102,13 +102,13 @@ static int allgatherv_init_body(const char* call, const void* sendbuf, std::int6
 }
 extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
     const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return allgatherv_init_body("MPI_Allgatherv_init", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, false}, IntArray{displs, false}, recvtype, comm, info, request);
 }
 extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return allgatherv_init_body("MPI_Allgatherv_init_c", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, true}, IntArray{displs, true}, recvtype, comm, info, request);
 }
@@ -156,13 +156,13 @@ static int alltoall_init_body(const char* call, const void* sendbuf, std::int64_
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return alltoall_init_body("MPI_Alltoall_init", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       comm, info, request);
 }
 extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return alltoall_init_body("MPI_Alltoall_init_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       comm, info, request);
 }
@@ -209,15 +209,14 @@ static int alltoallv_init_body(const char* call, const void* sendbuf, IntArray s
 }
 extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return alltoallv_init_body("MPI_Alltoallv_init", sendbuf, IntArray{sendcounts, false}, IntArray{sdispls,
       false}, sendtype, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false}, recvtype, comm, info,
       request);
 }
 extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return alltoallv_init_body("MPI_Alltoallv_init_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls,
       true}, sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtype, comm, info,
       request);
@@ -253,7 +252,7 @@ static int alltoallw_init_body(const char* call, const void* sendbuf, IntArray s
 }
 extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
     const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return alltoallw_init_body("MPI_Alltoallw_init", sendbuf, IntArray{sendcounts, false}, IntArray{sdispls,
       false}, sendtypes, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false}, recvtypes, comm,
       info, request);
@@ -261,7 +260,7 @@ extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], 
 extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return alltoallw_init_body("MPI_Alltoallw_init_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls,
       true}, sendtypes, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtypes, comm, info,
       request);
@@ -269,7 +268,7 @@ extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendco
 #pragma weak MPI_Alltoallw_init = PMPI_Alltoallw_init
 #pragma weak MPI_Alltoallw_init_c = PMPI_Alltoallw_init_c
 
-extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   constexpr const char* call = "MPI_Barrier_init";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -316,11 +315,11 @@ static int bcast_init_body(const char* call, void* buffer, std::int64_t count, M
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
-    MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Info info, MPI_Request* request) {
   return bcast_init_body("MPI_Bcast_init", buffer, count, datatype, root, comm, info, request);
 }
 extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return bcast_init_body("MPI_Bcast_init_c", buffer, count, datatype, root, comm, info, request);
 }
 #pragma weak MPI_Bcast_init = PMPI_Bcast_init
@@ -372,14 +371,13 @@ static int gather_init_body(const char* call, const void* sendbuf, std::int64_t 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return gather_init_body("MPI_Gather_init", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
       comm, info, request);
 }
 extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return gather_init_body("MPI_Gather_init_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       root, comm, info, request);
 }
@@ -429,13 +427,13 @@ static int gatherv_init_body(const char* call, const void* sendbuf, std::int64_t
 }
 extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
     const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return gatherv_init_body("MPI_Gatherv_init", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts,
       false}, IntArray{displs, false}, recvtype, root, comm, info, request);
 }
 extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return gatherv_init_body("MPI_Gatherv_init_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts,
       true}, IntArray{displs, true}, recvtype, root, comm, info, request);
 }
@@ -487,14 +485,13 @@ static int scatter_init_body(const char* call, const void* sendbuf, std::int64_t
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return scatter_init_body("MPI_Scatter_init", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       root, comm, info, request);
 }
 extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return scatter_init_body("MPI_Scatter_init_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       root, comm, info, request);
 }
@@ -544,13 +541,13 @@ static int scatterv_init_body(const char* call, const void* sendbuf, IntArray se
 }
 extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-    MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Info info, MPI_Request* request) {
   return scatterv_init_body("MPI_Scatterv_init", sendbuf, IntArray{sendcounts, false}, IntArray{displs,
       false}, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-    int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return scatterv_init_body("MPI_Scatterv_init_c", sendbuf, IntArray{sendcounts, true}, IntArray{displs,
       true}, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }

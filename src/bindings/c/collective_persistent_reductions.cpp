@@ -43,12 +43,12 @@ static int allreduce_init_body(const char* call, const void* sendbuf, void* recv
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return allreduce_init_body("MPI_Allreduce_init", sendbuf, recvbuf, count, datatype, op, comm, info,
       request);
 }
 extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return allreduce_init_body("MPI_Allreduce_init_c", sendbuf, recvbuf, count, datatype, op, comm, info,
       request);
 }
@@ -87,11 +87,11 @@ static int exscan_init_body(const char* call, const void* sendbuf, void* recvbuf
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return exscan_init_body("MPI_Exscan_init", sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return exscan_init_body("MPI_Exscan_init_c", sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 #pragma weak MPI_Exscan_init = PMPI_Exscan_init
@@ -135,12 +135,12 @@ static int reduce_init_body(const char* call, const void* sendbuf, void* recvbuf
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-    MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return reduce_init_body("MPI_Reduce_init", sendbuf, recvbuf, count, datatype, op, root, comm, info,
       request);
 }
 extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return reduce_init_body("MPI_Reduce_init_c", sendbuf, recvbuf, count, datatype, op, root, comm, info,
       request);
 }
@@ -183,12 +183,12 @@ static int reduce_scatter_block_init_body(const char* call, const void* sendbuf,
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount,
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return reduce_scatter_block_init_body("MPI_Reduce_scatter_block_init", sendbuf, recvbuf, recvcount,
       datatype, op, comm, info, request);
 }
 extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return reduce_scatter_block_init_body("MPI_Reduce_scatter_block_init_c", sendbuf, recvbuf, recvcount,
       datatype, op, comm, info, request);
 }
@@ -228,12 +228,12 @@ static int reduce_scatter_init_body(const char* call, const void* sendbuf, void*
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[],
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return reduce_scatter_init_body("MPI_Reduce_scatter_init", sendbuf, recvbuf, IntArray{recvcounts, false},
       datatype, op, comm, info, request);
 }
 extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return reduce_scatter_init_body("MPI_Reduce_scatter_init_c", sendbuf, recvbuf, IntArray{recvcounts, true},
       datatype, op, comm, info, request);
 }
@@ -275,11 +275,11 @@ static int scan_init_body(const char* call, const void* sendbuf, void* recvbuf, 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return scan_init_body("MPI_Scan_init", sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return scan_init_body("MPI_Scan_init_c", sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 #pragma weak MPI_Scan_init = PMPI_Scan_init

@@ -37,11 +37,11 @@ static int allreduce_body(const char* call, const void* sendbuf, void* recvbuf, 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return allreduce_body("MPI_Allreduce", sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Op op, MPI_Comm comm) {
   return allreduce_body("MPI_Allreduce_c", sendbuf, recvbuf, count, datatype, op, comm);
 }
 #pragma weak MPI_Allreduce = PMPI_Allreduce
@@ -73,11 +73,11 @@ static int exscan_body(const char* call, const void* sendbuf, void* recvbuf, std
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return exscan_body("MPI_Exscan", sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Op op, MPI_Comm comm) {
   return exscan_body("MPI_Exscan_c", sendbuf, recvbuf, count, datatype, op, comm);
 }
 #pragma weak MPI_Exscan = PMPI_Exscan
@@ -115,11 +115,11 @@ static int reduce_body(const char* call, const void* sendbuf, void* recvbuf, std
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-    int root, MPI_Comm comm) noexcept {
+    int root, MPI_Comm comm) {
   return reduce_body("MPI_Reduce", sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 extern "C" int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, int root, MPI_Comm comm) noexcept {
+    MPI_Op op, int root, MPI_Comm comm) {
   return reduce_body("MPI_Reduce_c", sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 #pragma weak MPI_Reduce = PMPI_Reduce
@@ -153,12 +153,12 @@ static int reduce_scatter_body(const char* call, const void* sendbuf, void* recv
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return reduce_scatter_body("MPI_Reduce_scatter", sendbuf, recvbuf, IntArray{recvcounts, false}, datatype,
       op, comm);
 }
 extern "C" int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return reduce_scatter_body("MPI_Reduce_scatter_c", sendbuf, recvbuf, IntArray{recvcounts, true}, datatype,
       op, comm);
 }
@@ -195,12 +195,12 @@ static int reduce_scatter_block_body(const char* call, const void* sendbuf, void
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return reduce_scatter_block_body("MPI_Reduce_scatter_block", sendbuf, recvbuf, recvcount, datatype, op,
       comm);
 }
 extern "C" int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return reduce_scatter_block_body("MPI_Reduce_scatter_block_c", sendbuf, recvbuf, recvcount, datatype, op,
       comm);
 }
@@ -236,11 +236,11 @@ static int scan_body(const char* call, const void* sendbuf, void* recvbuf, std::
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return scan_body("MPI_Scan", sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Op op, MPI_Comm comm) {
   return scan_body("MPI_Scan_c", sendbuf, recvbuf, count, datatype, op, comm);
 }
 #pragma weak MPI_Scan = PMPI_Scan

@@ -8,7 +8,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) noexcept {
+extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   constexpr const char* call = "MPI_Comm_compare";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -23,7 +23,7 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) no
 }
 #pragma weak MPI_Comm_compare = PMPI_Comm_compare
 
-extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) noexcept {
+extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -41,7 +41,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
 }
 #pragma weak MPI_Comm_create = PMPI_Comm_create
 
-extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) noexcept {
+extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_create_group";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -60,7 +60,7 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
 }
 #pragma weak MPI_Comm_create_group = PMPI_Comm_create_group
 
-extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) noexcept {
+extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_dup";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -76,7 +76,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) noexcept {
 }
 #pragma weak MPI_Comm_dup = PMPI_Comm_dup
 
-extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) noexcept {
+extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_dup_with_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -95,7 +95,7 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
 }
 #pragma weak MPI_Comm_dup_with_info = PMPI_Comm_dup_with_info
 
-extern "C" int PMPI_Comm_free(MPI_Comm* comm) noexcept {
+extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
   constexpr const char* call = "MPI_Comm_free";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -109,7 +109,7 @@ extern "C" int PMPI_Comm_free(MPI_Comm* comm) noexcept {
 }
 #pragma weak MPI_Comm_free = PMPI_Comm_free
 
-extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) noexcept {
+extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   constexpr const char* call = "MPI_Comm_get_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -124,7 +124,7 @@ extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) noexcept {
 }
 #pragma weak MPI_Comm_get_info = PMPI_Comm_get_info
 
-extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) noexcept {
+extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
   constexpr const char* call = "MPI_Comm_get_name";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -140,7 +140,7 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen
 }
 #pragma weak MPI_Comm_get_name = PMPI_Comm_get_name
 
-extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) noexcept {
+extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   constexpr const char* call = "MPI_Comm_group";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -155,7 +155,7 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) noexcept {
 }
 #pragma weak MPI_Comm_group = PMPI_Comm_group
 
-extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) noexcept {
+extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
   constexpr const char* call = "MPI_Comm_idup";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -174,7 +174,7 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
 #pragma weak MPI_Comm_idup = PMPI_Comm_idup
 
 extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   constexpr const char* call = "MPI_Comm_idup_with_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -195,7 +195,7 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
 }
 #pragma weak MPI_Comm_idup_with_info = PMPI_Comm_idup_with_info
 
-extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) noexcept {
+extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
   constexpr const char* call = "MPI_Comm_rank";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -208,7 +208,7 @@ extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) noexcept {
 }
 #pragma weak MPI_Comm_rank = PMPI_Comm_rank
 
-extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) noexcept {
+extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   constexpr const char* call = "MPI_Comm_remote_group";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -223,7 +223,7 @@ extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) noexcept 
 }
 #pragma weak MPI_Comm_remote_group = PMPI_Comm_remote_group
 
-extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) noexcept {
+extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
   constexpr const char* call = "MPI_Comm_remote_size";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -236,7 +236,7 @@ extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) noexcept {
 }
 #pragma weak MPI_Comm_remote_size = PMPI_Comm_remote_size
 
-extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) noexcept {
+extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   constexpr const char* call = "MPI_Comm_set_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -251,7 +251,7 @@ extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) noexcept {
 }
 #pragma weak MPI_Comm_set_info = PMPI_Comm_set_info
 
-extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) noexcept {
+extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   constexpr const char* call = "MPI_Comm_set_name";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -264,7 +264,7 @@ extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) noexcept
 }
 #pragma weak MPI_Comm_set_name = PMPI_Comm_set_name
 
-extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) noexcept {
+extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
   constexpr const char* call = "MPI_Comm_size";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -277,7 +277,7 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) noexcept {
 }
 #pragma weak MPI_Comm_size = PMPI_Comm_size
 
-extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) noexcept {
+extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_split";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -294,7 +294,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
 #pragma weak MPI_Comm_split = PMPI_Comm_split
 
 extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
-    MPI_Comm* newcomm) noexcept {
+    MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_split_type";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -313,7 +313,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
 }
 #pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
 
-extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) noexcept {
+extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   constexpr const char* call = "MPI_Comm_test_inter";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -327,7 +327,7 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) noexcept {
 #pragma weak MPI_Comm_test_inter = PMPI_Comm_test_inter
 
 extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
-    int remote_leader, int tag, MPI_Comm* newintercomm) noexcept {
+    int remote_leader, int tag, MPI_Comm* newintercomm) {
   constexpr const char* call = "MPI_Intercomm_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -349,7 +349,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
 }
 #pragma weak MPI_Intercomm_create = PMPI_Intercomm_create
 
-extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) noexcept {
+extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   constexpr const char* call = "MPI_Intercomm_merge";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

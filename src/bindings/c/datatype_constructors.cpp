@@ -8,7 +8,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) noexcept {
+extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
   constexpr const char* call = "MPI_Type_commit";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -37,10 +37,10 @@ static int type_contiguous_body(const char* call, bool large, std::int64_t count
   set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_contiguous_body("MPI_Type_contiguous", false, count, oldtype, newtype);
 }
-extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_contiguous_body("MPI_Type_contiguous_c", true, count, oldtype, newtype);
 }
 #pragma weak MPI_Type_contiguous = PMPI_Type_contiguous
@@ -72,13 +72,13 @@ static int type_create_darray_body(const char* call, bool large, int size, int r
 }
 extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[],
     const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order,
-    MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_darray_body("MPI_Type_create_darray", false, size, rank, ndims, IntArray{array_of_gsizes,
       false}, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
 }
 extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[],
     const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order,
-    MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_darray_body("MPI_Type_create_darray_c", true, size, rank, ndims,
       IntArray{array_of_gsizes, true}, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype,
       newtype);
@@ -86,7 +86,7 @@ extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MP
 #pragma weak MPI_Type_create_darray = PMPI_Type_create_darray
 #pragma weak MPI_Type_create_darray_c = PMPI_Type_create_darray_c
 
-extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) noexcept {
+extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
   constexpr const char* call = "MPI_Type_create_f90_complex";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -99,7 +99,7 @@ extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype)
 }
 #pragma weak MPI_Type_create_f90_complex = PMPI_Type_create_f90_complex
 
-extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) noexcept {
+extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
   constexpr const char* call = "MPI_Type_create_f90_integer";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -112,7 +112,7 @@ extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) noexce
 }
 #pragma weak MPI_Type_create_f90_integer = PMPI_Type_create_f90_integer
 
-extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) noexcept {
+extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
   constexpr const char* call = "MPI_Type_create_f90_real";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -147,12 +147,12 @@ static int type_create_hindexed_body(const char* call, bool large, std::int64_t 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
-    const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_hindexed_body("MPI_Type_create_hindexed", false, count, IntArray{array_of_blocklengths,
       false}, IntArray{array_of_displacements, true}, oldtype, newtype);
 }
 extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
-    const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_hindexed_body("MPI_Type_create_hindexed_c", true, count, IntArray{array_of_blocklengths,
       true}, IntArray{array_of_displacements, true}, oldtype, newtype);
 }
@@ -180,12 +180,12 @@ static int type_create_hindexed_block_body(const char* call, bool large, std::in
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength,
-    const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_hindexed_block_body("MPI_Type_create_hindexed_block", false, count, blocklength,
       IntArray{array_of_displacements, true}, oldtype, newtype);
 }
 extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
-    const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_hindexed_block_body("MPI_Type_create_hindexed_block_c", true, count, blocklength,
       IntArray{array_of_displacements, true}, oldtype, newtype);
 }
@@ -210,12 +210,12 @@ static int type_create_hvector_body(const char* call, bool large, std::int64_t c
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
-    MPI_Datatype* newtype) noexcept {
+    MPI_Datatype* newtype) {
   return type_create_hvector_body("MPI_Type_create_hvector", false, count, blocklength, stride, oldtype,
       newtype);
 }
 extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
-    MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_hvector_body("MPI_Type_create_hvector_c", true, count, blocklength, stride, oldtype,
       newtype);
 }
@@ -243,12 +243,12 @@ static int type_create_indexed_block_body(const char* call, bool large, std::int
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[],
-    MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_indexed_block_body("MPI_Type_create_indexed_block", false, count, blocklength,
       IntArray{array_of_displacements, false}, oldtype, newtype);
 }
 extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
-    const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_indexed_block_body("MPI_Type_create_indexed_block_c", true, count, blocklength,
       IntArray{array_of_displacements, true}, oldtype, newtype);
 }
@@ -270,11 +270,11 @@ static int type_create_resized_body(const char* call, bool large, MPI_Datatype o
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
-    MPI_Datatype* newtype) noexcept {
+    MPI_Datatype* newtype) {
   return type_create_resized_body("MPI_Type_create_resized", false, oldtype, lb, extent, newtype);
 }
 extern "C" int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
-    MPI_Datatype* newtype) noexcept {
+    MPI_Datatype* newtype) {
   return type_create_resized_body("MPI_Type_create_resized_c", true, oldtype, lb, extent, newtype);
 }
 #pragma weak MPI_Type_create_resized = PMPI_Type_create_resized
@@ -301,14 +301,12 @@ static int type_create_struct_body(const char* call, bool large, std::int64_t co
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
-    const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[],
-    MPI_Datatype* newtype) noexcept {
+    const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
   return type_create_struct_body("MPI_Type_create_struct", false, count, IntArray{array_of_blocklengths,
       false}, IntArray{array_of_displacements, true}, array_of_types, newtype);
 }
 extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
-    const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[],
-    MPI_Datatype* newtype) noexcept {
+    const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
   return type_create_struct_body("MPI_Type_create_struct_c", true, count, IntArray{array_of_blocklengths,
       true}, IntArray{array_of_displacements, true}, array_of_types, newtype);
 }
@@ -338,20 +336,20 @@ static int type_create_subarray_body(const char* call, bool large, int ndims, In
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
-    const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_create_subarray_body("MPI_Type_create_subarray", false, ndims, IntArray{array_of_sizes, false},
       IntArray{array_of_subsizes, false}, IntArray{array_of_starts, false}, order, oldtype, newtype);
 }
 extern "C" int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
     const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype,
-    MPI_Datatype* newtype) noexcept {
+    MPI_Datatype* newtype) {
   return type_create_subarray_body("MPI_Type_create_subarray_c", true, ndims, IntArray{array_of_sizes, true},
       IntArray{array_of_subsizes, true}, IntArray{array_of_starts, true}, order, oldtype, newtype);
 }
 #pragma weak MPI_Type_create_subarray = PMPI_Type_create_subarray
 #pragma weak MPI_Type_create_subarray_c = PMPI_Type_create_subarray_c
 
-extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
   constexpr const char* call = "MPI_Type_dup";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -367,7 +365,7 @@ extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) noexce
 }
 #pragma weak MPI_Type_dup = PMPI_Type_dup
 
-extern "C" int PMPI_Type_free(MPI_Datatype* datatype) noexcept {
+extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
   constexpr const char* call = "MPI_Type_free";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -403,19 +401,19 @@ static int type_indexed_body(const char* call, bool large, std::int64_t count, I
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
-    const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_indexed_body("MPI_Type_indexed", false, count, IntArray{array_of_blocklengths, false},
       IntArray{array_of_displacements, false}, oldtype, newtype);
 }
 extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
-    const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_indexed_body("MPI_Type_indexed_c", true, count, IntArray{array_of_blocklengths, true},
       IntArray{array_of_displacements, true}, oldtype, newtype);
 }
 #pragma weak MPI_Type_indexed = PMPI_Type_indexed
 #pragma weak MPI_Type_indexed_c = PMPI_Type_indexed_c
 
-extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datatype) noexcept {
+extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datatype) {
   constexpr const char* call = "MPI_Type_match_size";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -445,11 +443,11 @@ static int type_vector_body(const char* call, bool large, std::int64_t count, st
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype,
-    MPI_Datatype* newtype) noexcept {
+    MPI_Datatype* newtype) {
   return type_vector_body("MPI_Type_vector", false, count, blocklength, stride, oldtype, newtype);
 }
 extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
-    MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
+    MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_vector_body("MPI_Type_vector_c", true, count, blocklength, stride, oldtype, newtype);
 }
 #pragma weak MPI_Type_vector = PMPI_Type_vector

@@ -23,10 +23,10 @@ static int get_count_body(const char* call, const MPI_Status* status, MPI_Dataty
   store(count, fits(count, count_value) ? count_value : MPI_UNDEFINED);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) noexcept {
+extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
   return get_count_body("MPI_Get_count", status, datatype, CountOut{count, false});
 }
-extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) noexcept {
+extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
   return get_count_body("MPI_Get_count_c", status, datatype, CountOut{count, true});
 }
 #pragma weak MPI_Get_count = PMPI_Get_count
@@ -47,11 +47,10 @@ static int get_elements_body(const char* call, const MPI_Status* status, MPI_Dat
   store(count, fits(count, count_value) ? count_value : MPI_UNDEFINED);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) noexcept {
+extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
   return get_elements_body("MPI_Get_elements", status, datatype, CountOut{count, false});
 }
-extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype,
-    MPI_Count* count) noexcept {
+extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
   return get_elements_body("MPI_Get_elements_c", status, datatype, CountOut{count, true});
 }
 #pragma weak MPI_Get_elements = PMPI_Get_elements
@@ -82,14 +81,13 @@ static int type_get_contents_body(const char* call, bool large, MPI_Datatype dat
 }
 extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses,
     int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[],
-    MPI_Datatype array_of_datatypes[]) noexcept {
+    MPI_Datatype array_of_datatypes[]) {
   return type_get_contents_body("MPI_Type_get_contents", false, datatype, max_integers, max_addresses, 0,
       max_datatypes, array_of_integers, array_of_addresses, nullptr, array_of_datatypes);
 }
 extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers,
     MPI_Count max_addresses, MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
-    MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
-    MPI_Datatype array_of_datatypes[]) noexcept {
+    MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]) {
   return type_get_contents_body("MPI_Type_get_contents_c", true, datatype, max_integers, max_addresses,
       max_large_counts, max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts,
       array_of_datatypes);
@@ -126,12 +124,12 @@ static int type_get_envelope_body(const char* call, bool large, MPI_Datatype dat
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses,
-    int* num_datatypes, int* combiner) noexcept {
+    int* num_datatypes, int* combiner) {
   return type_get_envelope_body("MPI_Type_get_envelope", false, datatype, CountOut{num_integers, false},
       CountOut{num_addresses, false}, nullptr, CountOut{num_datatypes, false}, combiner);
 }
 extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_integers,
-    MPI_Count* num_addresses, MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) noexcept {
+    MPI_Count* num_addresses, MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) {
   return type_get_envelope_body("MPI_Type_get_envelope_c", true, datatype, CountOut{num_integers, true},
       CountOut{num_addresses, true}, num_large_counts, CountOut{num_datatypes, true}, combiner);
 }
@@ -151,16 +149,16 @@ static int type_get_extent_body(const char* call, MPI_Datatype datatype, MPI_Cou
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) noexcept {
+extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) {
   return type_get_extent_body("MPI_Type_get_extent", datatype, lb, extent);
 }
-extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) noexcept {
+extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
   return type_get_extent_body("MPI_Type_get_extent_c", datatype, lb, extent);
 }
 #pragma weak MPI_Type_get_extent = PMPI_Type_get_extent
 #pragma weak MPI_Type_get_extent_c = PMPI_Type_get_extent_c
 
-extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) noexcept {
+extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
   constexpr const char* call = "MPI_Type_get_name";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -190,19 +188,18 @@ static int type_get_true_extent_body(const char* call, MPI_Datatype datatype, MP
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb,
-    MPI_Aint* true_extent) noexcept {
+extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent) {
   return type_get_true_extent_body("MPI_Type_get_true_extent", datatype, true_lb, true_extent);
 }
 extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* true_lb,
-    MPI_Count* true_extent) noexcept {
+    MPI_Count* true_extent) {
   return type_get_true_extent_body("MPI_Type_get_true_extent_c", datatype, true_lb, true_extent);
 }
 #pragma weak MPI_Type_get_true_extent = PMPI_Type_get_true_extent
 #pragma weak MPI_Type_get_true_extent_c = PMPI_Type_get_true_extent_c
 
 extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
-    MPI_Datatype* pair_type) noexcept {
+    MPI_Datatype* pair_type) {
   constexpr const char* call = "MPI_Type_get_value_index";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -221,7 +218,7 @@ extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype i
 }
 #pragma weak MPI_Type_get_value_index = PMPI_Type_get_value_index
 
-extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) noexcept {
+extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) {
   constexpr const char* call = "MPI_Type_set_name";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -248,10 +245,10 @@ static int type_size_body(const char* call, MPI_Datatype datatype, CountOut size
   store(size, fits(size, size_value) ? size_value : MPI_UNDEFINED);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) noexcept {
+extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
   return type_size_body("MPI_Type_size", datatype, CountOut{size, false});
 }
-extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) noexcept {
+extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
   return type_size_body("MPI_Type_size_c", datatype, CountOut{size, true});
 }
 #pragma weak MPI_Type_size = PMPI_Type_size

@@ -9,17 +9,17 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) noexcept {
+extern "C" MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) {
   return object::aint_add(base, disp);
 }
 #pragma weak MPI_Aint_add = PMPI_Aint_add
 
-extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) noexcept {
+extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
   return object::aint_diff(addr1, addr2);
 }
 #pragma weak MPI_Aint_diff = PMPI_Aint_diff
 
-extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) noexcept {
+extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) {
   constexpr const char* call = "MPI_Get_address";
   if (is_missing(address)) [[unlikely]] return bad_pointer(nullptr, "address", call);
   const Err error = bindings::get_address(location, address);
@@ -53,11 +53,11 @@ static int pack_body(const char* call, const void* inbuf, std::int64_t incount, 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize,
-    int* position, MPI_Comm comm) noexcept {
+    int* position, MPI_Comm comm) {
   return pack_body("MPI_Pack", inbuf, incount, datatype, outbuf, outsize, CountOut{position, false}, comm);
 }
 extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
-    MPI_Count outsize, MPI_Count* position, MPI_Comm comm) noexcept {
+    MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
   return pack_body("MPI_Pack_c", inbuf, incount, datatype, outbuf, outsize, CountOut{position, true}, comm);
 }
 #pragma weak MPI_Pack = PMPI_Pack
@@ -79,12 +79,12 @@ static int pack_external_body(const char* call, const char datarep[], const void
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype,
-    void* outbuf, MPI_Aint outsize, MPI_Aint* position) noexcept {
+    void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
   return pack_external_body("MPI_Pack_external", datarep, inbuf, incount, datatype, outbuf, outsize,
       position);
 }
 extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI_Count incount,
-    MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) noexcept {
+    MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) {
   return pack_external_body("MPI_Pack_external_c", datarep, inbuf, incount, datatype, outbuf, outsize,
       position);
 }
@@ -106,11 +106,11 @@ static int pack_external_size_body(const char* call, const char datarep[], std::
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype,
-    MPI_Aint* size) noexcept {
+    MPI_Aint* size) {
   return pack_external_size_body("MPI_Pack_external_size", datarep, incount, datatype, size);
 }
 extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount, MPI_Datatype datatype,
-    MPI_Count* size) noexcept {
+    MPI_Count* size) {
   return pack_external_size_body("MPI_Pack_external_size_c", datarep, incount, datatype, size);
 }
 #pragma weak MPI_Pack_external_size = PMPI_Pack_external_size
@@ -135,11 +135,10 @@ static int pack_size_body(const char* call, std::int64_t incount, MPI_Datatype d
   store(size, fits(size, size_value) ? size_value : MPI_UNDEFINED);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) noexcept {
+extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
   return pack_size_body("MPI_Pack_size", incount, datatype, comm, CountOut{size, false});
 }
-extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
-    MPI_Count* size) noexcept {
+extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
   return pack_size_body("MPI_Pack_size_c", incount, datatype, comm, CountOut{size, true});
 }
 #pragma weak MPI_Pack_size = PMPI_Pack_size
@@ -167,12 +166,12 @@ static int unpack_body(const char* call, const void* inbuf, std::int64_t insize,
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount,
-    MPI_Datatype datatype, MPI_Comm comm) noexcept {
+    MPI_Datatype datatype, MPI_Comm comm) {
   return unpack_body("MPI_Unpack", inbuf, insize, CountOut{position, false}, outbuf, outcount, datatype,
       comm);
 }
 extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
-    MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) noexcept {
+    MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
   return unpack_body("MPI_Unpack_c", inbuf, insize, CountOut{position, true}, outbuf, outcount, datatype,
       comm);
 }
@@ -195,12 +194,12 @@ static int unpack_external_body(const char* call, const char datarep[], const vo
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize,
-    MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) noexcept {
+    MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
   return unpack_external_body("MPI_Unpack_external", datarep, inbuf, insize, position, outbuf, outcount,
       datatype);
 }
 extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, MPI_Count insize,
-    MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) noexcept {
+    MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) {
   return unpack_external_body("MPI_Unpack_external_c", datarep, inbuf, insize, position, outbuf, outcount,
       datatype);
 }

@@ -9,7 +9,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) noexcept {
+extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
   constexpr const char* call = "MPI_Abort";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -21,7 +21,7 @@ extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) noexcept {
 }
 #pragma weak MPI_Abort = PMPI_Abort
 
-extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) noexcept {
+extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
   constexpr const char* call = "MPI_Alloc_mem";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -35,7 +35,7 @@ extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) noexc
 }
 #pragma weak MPI_Alloc_mem = PMPI_Alloc_mem
 
-extern "C" int PMPI_Finalize(void) noexcept {
+extern "C" int PMPI_Finalize(void) {
   constexpr const char* call = "MPI_Finalize";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -45,7 +45,7 @@ extern "C" int PMPI_Finalize(void) noexcept {
 }
 #pragma weak MPI_Finalize = PMPI_Finalize
 
-extern "C" int PMPI_Finalized(int* flag) noexcept {
+extern "C" int PMPI_Finalized(int* flag) {
   constexpr const char* call = "MPI_Finalized";
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
   const Err error = runtime::finalized(flag);
@@ -54,7 +54,7 @@ extern "C" int PMPI_Finalized(int* flag) noexcept {
 }
 #pragma weak MPI_Finalized = PMPI_Finalized
 
-extern "C" int PMPI_Free_mem(void* base) noexcept {
+extern "C" int PMPI_Free_mem(void* base) {
   constexpr const char* call = "MPI_Free_mem";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -64,7 +64,7 @@ extern "C" int PMPI_Free_mem(void* base) noexcept {
 }
 #pragma weak MPI_Free_mem = PMPI_Free_mem
 
-extern "C" int PMPI_Get_library_version(char* version, int* resultlen) noexcept {
+extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
   constexpr const char* call = "MPI_Get_library_version";
   if (is_missing(version)) [[unlikely]] return bad_pointer(nullptr, "version", call);
   if (is_missing(resultlen)) [[unlikely]] return bad_pointer(nullptr, "resultlen", call);
@@ -74,7 +74,7 @@ extern "C" int PMPI_Get_library_version(char* version, int* resultlen) noexcept 
 }
 #pragma weak MPI_Get_library_version = PMPI_Get_library_version
 
-extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) noexcept {
+extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
   constexpr const char* call = "MPI_Get_processor_name";
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_missing(name)) [[unlikely]] return bad_pointer(nullptr, "name", call);
@@ -85,7 +85,7 @@ extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) noexcept {
 }
 #pragma weak MPI_Get_processor_name = PMPI_Get_processor_name
 
-extern "C" int PMPI_Get_version(int* version, int* subversion) noexcept {
+extern "C" int PMPI_Get_version(int* version, int* subversion) {
   constexpr const char* call = "MPI_Get_version";
   if (is_missing(version)) [[unlikely]] return bad_pointer(nullptr, "version", call);
   if (is_missing(subversion)) [[unlikely]] return bad_pointer(nullptr, "subversion", call);
@@ -95,7 +95,7 @@ extern "C" int PMPI_Get_version(int* version, int* subversion) noexcept {
 }
 #pragma weak MPI_Get_version = PMPI_Get_version
 
-extern "C" int PMPI_Init(int* argc, char*** argv) noexcept {
+extern "C" int PMPI_Init(int* argc, char*** argv) {
   constexpr const char* call = "MPI_Init";
   const Err error = runtime::init(argc, argv);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
@@ -103,7 +103,7 @@ extern "C" int PMPI_Init(int* argc, char*** argv) noexcept {
 }
 #pragma weak MPI_Init = PMPI_Init
 
-extern "C" int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) noexcept {
+extern "C" int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   constexpr const char* call = "MPI_Init_thread";
   if (is_missing(provided)) [[unlikely]] return bad_pointer(nullptr, "provided", call);
   const Err error = runtime::init_thread(argc, argv, required, provided);
@@ -112,7 +112,7 @@ extern "C" int PMPI_Init_thread(int* argc, char*** argv, int required, int* prov
 }
 #pragma weak MPI_Init_thread = PMPI_Init_thread
 
-extern "C" int PMPI_Initialized(int* flag) noexcept {
+extern "C" int PMPI_Initialized(int* flag) {
   constexpr const char* call = "MPI_Initialized";
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
   const Err error = runtime::initialized(flag);
@@ -121,7 +121,7 @@ extern "C" int PMPI_Initialized(int* flag) noexcept {
 }
 #pragma weak MPI_Initialized = PMPI_Initialized
 
-extern "C" int PMPI_Is_thread_main(int* flag) noexcept {
+extern "C" int PMPI_Is_thread_main(int* flag) {
   constexpr const char* call = "MPI_Is_thread_main";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -132,12 +132,12 @@ extern "C" int PMPI_Is_thread_main(int* flag) noexcept {
 }
 #pragma weak MPI_Is_thread_main = PMPI_Is_thread_main
 
-extern "C" int PMPI_Pcontrol(const int level, ...) noexcept {
+extern "C" int PMPI_Pcontrol(const int level, ...) {
   return bindings::pcontrol(level);
 }
 #pragma weak MPI_Pcontrol = PMPI_Pcontrol
 
-extern "C" int PMPI_Query_thread(int* provided) noexcept {
+extern "C" int PMPI_Query_thread(int* provided) {
   constexpr const char* call = "MPI_Query_thread";
   if (is_unusable()) [[unlikely]] return not_usable(call);
   if (is_missing(provided)) [[unlikely]] return bad_pointer(nullptr, "provided", call);
@@ -147,12 +147,12 @@ extern "C" int PMPI_Query_thread(int* provided) noexcept {
 }
 #pragma weak MPI_Query_thread = PMPI_Query_thread
 
-extern "C" double PMPI_Wtick(void) noexcept {
+extern "C" double PMPI_Wtick(void) {
   return object::wtick();
 }
 #pragma weak MPI_Wtick = PMPI_Wtick
 
-extern "C" double PMPI_Wtime(void) noexcept {
+extern "C" double PMPI_Wtime(void) {
   return object::wtime();
 }
 #pragma weak MPI_Wtime = PMPI_Wtime

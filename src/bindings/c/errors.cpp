@@ -8,7 +8,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Add_error_class(int* errorclass) noexcept {
+extern "C" int PMPI_Add_error_class(int* errorclass) {
   constexpr const char* call = "MPI_Add_error_class";
   BigLock::Guard guard;
   if (is_missing(errorclass)) [[unlikely]] return bad_pointer(nullptr, "errorclass", call);
@@ -18,7 +18,7 @@ extern "C" int PMPI_Add_error_class(int* errorclass) noexcept {
 }
 #pragma weak MPI_Add_error_class = PMPI_Add_error_class
 
-extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) noexcept {
+extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
   constexpr const char* call = "MPI_Add_error_code";
   BigLock::Guard guard;
   if (is_missing(errorcode)) [[unlikely]] return bad_pointer(nullptr, "errorcode", call);
@@ -28,7 +28,7 @@ extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) noexcept {
 }
 #pragma weak MPI_Add_error_code = PMPI_Add_error_code
 
-extern "C" int PMPI_Add_error_string(int errorcode, const char* string) noexcept {
+extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
   constexpr const char* call = "MPI_Add_error_string";
   BigLock::Guard guard;
   if (is_missing(string)) [[unlikely]] return bad_pointer(nullptr, "string", call);
@@ -38,7 +38,7 @@ extern "C" int PMPI_Add_error_string(int errorcode, const char* string) noexcept
 }
 #pragma weak MPI_Add_error_string = PMPI_Add_error_string
 
-extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) noexcept {
+extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
   constexpr const char* call = "MPI_Comm_call_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -51,7 +51,7 @@ extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) noexcept 
 #pragma weak MPI_Comm_call_errhandler = PMPI_Comm_call_errhandler
 
 extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn,
-    MPI_Errhandler* errhandler) noexcept {
+    MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Comm_create_errhandler";
   BigLock::Guard guard;
   if (is_missing(reinterpret_cast<void*>(comm_errhandler_fn))) [[unlikely]]
@@ -65,7 +65,7 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_er
 }
 #pragma weak MPI_Comm_create_errhandler = PMPI_Comm_create_errhandler
 
-extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) noexcept {
+extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Comm_get_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -80,7 +80,7 @@ extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandle
 }
 #pragma weak MPI_Comm_get_errhandler = PMPI_Comm_get_errhandler
 
-extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) noexcept {
+extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
   constexpr const char* call = "MPI_Comm_set_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -95,7 +95,7 @@ extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler
 }
 #pragma weak MPI_Comm_set_errhandler = PMPI_Comm_set_errhandler
 
-extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) noexcept {
+extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Errhandler_free";
   BigLock::Guard guard;
   if (is_missing(errhandler)) [[unlikely]] return bad_pointer(nullptr, "errhandler", call);
@@ -109,7 +109,7 @@ extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) noexcept {
 }
 #pragma weak MPI_Errhandler_free = PMPI_Errhandler_free
 
-extern "C" int PMPI_Error_class(int errorcode, int* errorclass) noexcept {
+extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
   constexpr const char* call = "MPI_Error_class";
   BigLock::Guard guard;
   if (is_missing(errorclass)) [[unlikely]] return bad_pointer(nullptr, "errorclass", call);
@@ -119,7 +119,7 @@ extern "C" int PMPI_Error_class(int errorcode, int* errorclass) noexcept {
 }
 #pragma weak MPI_Error_class = PMPI_Error_class
 
-extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) noexcept {
+extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
   constexpr const char* call = "MPI_Error_string";
   BigLock::Guard guard;
   if (is_missing(string)) [[unlikely]] return bad_pointer(nullptr, "string", call);
@@ -130,7 +130,7 @@ extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) no
 }
 #pragma weak MPI_Error_string = PMPI_Error_string
 
-extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) noexcept {
+extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
   constexpr const char* call = "MPI_File_call_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -144,7 +144,7 @@ extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) noexcept {
 #pragma weak MPI_File_call_errhandler = PMPI_File_call_errhandler
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn,
-    MPI_Errhandler* errhandler) noexcept {
+    MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_File_create_errhandler";
   BigLock::Guard guard;
   if (is_missing(reinterpret_cast<void*>(file_errhandler_fn))) [[unlikely]]
@@ -158,7 +158,7 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
 }
 #pragma weak MPI_File_create_errhandler = PMPI_File_create_errhandler
 
-extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) noexcept {
+extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_File_get_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -174,7 +174,7 @@ extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandle
 }
 #pragma weak MPI_File_get_errhandler = PMPI_File_get_errhandler
 
-extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) noexcept {
+extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
   constexpr const char* call = "MPI_File_set_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -191,7 +191,7 @@ extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler
 }
 #pragma weak MPI_File_set_errhandler = PMPI_File_set_errhandler
 
-extern "C" int PMPI_Remove_error_class(int errorclass) noexcept {
+extern "C" int PMPI_Remove_error_class(int errorclass) {
   constexpr const char* call = "MPI_Remove_error_class";
   BigLock::Guard guard;
   const Err error = object::remove_error_class(errorclass);
@@ -200,7 +200,7 @@ extern "C" int PMPI_Remove_error_class(int errorclass) noexcept {
 }
 #pragma weak MPI_Remove_error_class = PMPI_Remove_error_class
 
-extern "C" int PMPI_Remove_error_code(int errorcode) noexcept {
+extern "C" int PMPI_Remove_error_code(int errorcode) {
   constexpr const char* call = "MPI_Remove_error_code";
   BigLock::Guard guard;
   const Err error = object::remove_error_code(errorcode);
@@ -209,7 +209,7 @@ extern "C" int PMPI_Remove_error_code(int errorcode) noexcept {
 }
 #pragma weak MPI_Remove_error_code = PMPI_Remove_error_code
 
-extern "C" int PMPI_Remove_error_string(int errorcode) noexcept {
+extern "C" int PMPI_Remove_error_string(int errorcode) {
   constexpr const char* call = "MPI_Remove_error_string";
   BigLock::Guard guard;
   const Err error = object::remove_error_string(errorcode);
@@ -218,7 +218,7 @@ extern "C" int PMPI_Remove_error_string(int errorcode) noexcept {
 }
 #pragma weak MPI_Remove_error_string = PMPI_Remove_error_string
 
-extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) noexcept {
+extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
   constexpr const char* call = "MPI_Session_call_errhandler";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);
@@ -231,7 +231,7 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) 
 #pragma weak MPI_Session_call_errhandler = PMPI_Session_call_errhandler
 
 extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn,
-    MPI_Errhandler* errhandler) noexcept {
+    MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Session_create_errhandler";
   BigLock::Guard guard;
   if (is_missing(reinterpret_cast<void*>(session_errhandler_fn))) [[unlikely]]
@@ -245,7 +245,7 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
 }
 #pragma weak MPI_Session_create_errhandler = PMPI_Session_create_errhandler
 
-extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) noexcept {
+extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Session_get_errhandler";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);
@@ -260,7 +260,7 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
 }
 #pragma weak MPI_Session_get_errhandler = PMPI_Session_get_errhandler
 
-extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) noexcept {
+extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
   constexpr const char* call = "MPI_Session_set_errhandler";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);
@@ -275,7 +275,7 @@ extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler e
 }
 #pragma weak MPI_Session_set_errhandler = PMPI_Session_set_errhandler
 
-extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) noexcept {
+extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
   constexpr const char* call = "MPI_Win_call_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -288,7 +288,7 @@ extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) noexcept {
 #pragma weak MPI_Win_call_errhandler = PMPI_Win_call_errhandler
 
 extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn,
-    MPI_Errhandler* errhandler) noexcept {
+    MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Win_create_errhandler";
   BigLock::Guard guard;
   if (is_missing(reinterpret_cast<void*>(win_errhandler_fn))) [[unlikely]]
@@ -302,7 +302,7 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
 }
 #pragma weak MPI_Win_create_errhandler = PMPI_Win_create_errhandler
 
-extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) noexcept {
+extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Win_get_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -317,7 +317,7 @@ extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) 
 }
 #pragma weak MPI_Win_get_errhandler = PMPI_Win_get_errhandler
 
-extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) noexcept {
+extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
   constexpr const char* call = "MPI_Win_set_errhandler";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

@@ -7,7 +7,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) noexcept {
+extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
   constexpr const char* call = "MPI_Group_compare";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -22,7 +22,7 @@ extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* resul
 }
 #pragma weak MPI_Group_compare = PMPI_Group_compare
 
-extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) noexcept {
+extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_difference";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -39,7 +39,7 @@ extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Gro
 }
 #pragma weak MPI_Group_difference = PMPI_Group_difference
 
-extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) noexcept {
+extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_excl";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -56,7 +56,7 @@ extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Gr
 }
 #pragma weak MPI_Group_excl = PMPI_Group_excl
 
-extern "C" int PMPI_Group_free(MPI_Group* group) noexcept {
+extern "C" int PMPI_Group_free(MPI_Group* group) {
   constexpr const char* call = "MPI_Group_free";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -70,7 +70,7 @@ extern "C" int PMPI_Group_free(MPI_Group* group) noexcept {
 }
 #pragma weak MPI_Group_free = PMPI_Group_free
 
-extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) noexcept {
+extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_incl";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -87,7 +87,7 @@ extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Gr
 }
 #pragma weak MPI_Group_incl = PMPI_Group_incl
 
-extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) noexcept {
+extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_intersection";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -104,7 +104,7 @@ extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_G
 }
 #pragma weak MPI_Group_intersection = PMPI_Group_intersection
 
-extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) noexcept {
+extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_range_excl";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -120,7 +120,7 @@ extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MP
 }
 #pragma weak MPI_Group_range_excl = PMPI_Group_range_excl
 
-extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) noexcept {
+extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_range_incl";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -136,7 +136,7 @@ extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MP
 }
 #pragma weak MPI_Group_range_incl = PMPI_Group_range_incl
 
-extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) noexcept {
+extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
   constexpr const char* call = "MPI_Group_rank";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -149,7 +149,7 @@ extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) noexcept {
 }
 #pragma weak MPI_Group_rank = PMPI_Group_rank
 
-extern "C" int PMPI_Group_size(MPI_Group group, int* size) noexcept {
+extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
   constexpr const char* call = "MPI_Group_size";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -163,7 +163,7 @@ extern "C" int PMPI_Group_size(MPI_Group group, int* size) noexcept {
 #pragma weak MPI_Group_size = PMPI_Group_size
 
 extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
-    int ranks2[]) noexcept {
+    int ranks2[]) {
   constexpr const char* call = "MPI_Group_translate_ranks";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -180,7 +180,7 @@ extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ran
 }
 #pragma weak MPI_Group_translate_ranks = PMPI_Group_translate_ranks
 
-extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) noexcept {
+extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_union";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

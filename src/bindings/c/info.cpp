@@ -7,7 +7,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Info_create(MPI_Info* info) noexcept {
+extern "C" int PMPI_Info_create(MPI_Info* info) {
   constexpr const char* call = "MPI_Info_create";
   BigLock::Guard guard;
   if (is_missing(info)) [[unlikely]] return bad_pointer(nullptr, "info", call);
@@ -19,7 +19,7 @@ extern "C" int PMPI_Info_create(MPI_Info* info) noexcept {
 }
 #pragma weak MPI_Info_create = PMPI_Info_create
 
-extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) noexcept {
+extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
   constexpr const char* call = "MPI_Info_create_env";
   BigLock::Guard guard;
   if (is_missing(info)) [[unlikely]] return bad_pointer(nullptr, "info", call);
@@ -31,7 +31,7 @@ extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) noex
 }
 #pragma weak MPI_Info_create_env = PMPI_Info_create_env
 
-extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) noexcept {
+extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
   constexpr const char* call = "MPI_Info_delete";
   BigLock::Guard guard;
   Info* const info_object = from_handle<Info>(info);
@@ -43,7 +43,7 @@ extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) noexcept {
 }
 #pragma weak MPI_Info_delete = PMPI_Info_delete
 
-extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) noexcept {
+extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
   constexpr const char* call = "MPI_Info_dup";
   BigLock::Guard guard;
   const Info* const info_object = from_handle<Info>(info);
@@ -57,7 +57,7 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) noexcept {
 }
 #pragma weak MPI_Info_dup = PMPI_Info_dup
 
-extern "C" int PMPI_Info_free(MPI_Info* info) noexcept {
+extern "C" int PMPI_Info_free(MPI_Info* info) {
   constexpr const char* call = "MPI_Info_free";
   BigLock::Guard guard;
   if (is_missing(info)) [[unlikely]] return bad_pointer(nullptr, "info", call);
@@ -70,7 +70,7 @@ extern "C" int PMPI_Info_free(MPI_Info* info) noexcept {
 }
 #pragma weak MPI_Info_free = PMPI_Info_free
 
-extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) noexcept {
+extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
   constexpr const char* call = "MPI_Info_get_nkeys";
   BigLock::Guard guard;
   const Info* const info_object = from_handle<Info>(info);
@@ -82,7 +82,7 @@ extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) noexcept {
 }
 #pragma weak MPI_Info_get_nkeys = PMPI_Info_get_nkeys
 
-extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) noexcept {
+extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
   constexpr const char* call = "MPI_Info_get_nthkey";
   BigLock::Guard guard;
   const Info* const info_object = from_handle<Info>(info);
@@ -94,8 +94,7 @@ extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) noexcept {
 }
 #pragma weak MPI_Info_get_nthkey = PMPI_Info_get_nthkey
 
-extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value,
-    int* flag) noexcept {
+extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
   constexpr const char* call = "MPI_Info_get_string";
   BigLock::Guard guard;
   const Info* const info_object = from_handle<Info>(info);
@@ -109,7 +108,7 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
 }
 #pragma weak MPI_Info_get_string = PMPI_Info_get_string
 
-extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) noexcept {
+extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
   constexpr const char* call = "MPI_Info_set";
   BigLock::Guard guard;
   Info* const info_object = from_handle<Info>(info);

@@ -30,11 +30,11 @@ static int file_iread_at_body(const char* call, MPI_File fh, MPI_Offset offset, 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iread_at_body("MPI_File_iread_at", fh, offset, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Request* request) {
   return file_iread_at_body("MPI_File_iread_at_c", fh, offset, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iread_at = PMPI_File_iread_at
@@ -63,11 +63,11 @@ static int file_iread_at_all_body(const char* call, MPI_File fh, MPI_Offset offs
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count,
-    MPI_Datatype datatype, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Request* request) {
   return file_iread_at_all_body("MPI_File_iread_at_all", fh, offset, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Request* request) {
   return file_iread_at_all_body("MPI_File_iread_at_all_c", fh, offset, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iread_at_all = PMPI_File_iread_at_all
@@ -96,11 +96,11 @@ static int file_iwrite_at_body(const char* call, MPI_File fh, MPI_Offset offset,
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count,
-    MPI_Datatype datatype, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Request* request) {
   return file_iwrite_at_body("MPI_File_iwrite_at", fh, offset, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Request* request) {
   return file_iwrite_at_body("MPI_File_iwrite_at_c", fh, offset, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iwrite_at = PMPI_File_iwrite_at
@@ -129,11 +129,11 @@ static int file_iwrite_at_all_body(const char* call, MPI_File fh, MPI_Offset off
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count,
-    MPI_Datatype datatype, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Request* request) {
   return file_iwrite_at_all_body("MPI_File_iwrite_at_all", fh, offset, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Request* request) noexcept {
+    MPI_Datatype datatype, MPI_Request* request) {
   return file_iwrite_at_all_body("MPI_File_iwrite_at_all_c", fh, offset, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iwrite_at_all = PMPI_File_iwrite_at_all
@@ -159,11 +159,11 @@ static int file_read_at_body(const char* call, MPI_File fh, MPI_Offset offset, v
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_read_at_body("MPI_File_read_at", fh, offset, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Status* status) noexcept {
+    MPI_Datatype datatype, MPI_Status* status) {
   return file_read_at_body("MPI_File_read_at_c", fh, offset, buf, count, datatype, status);
 }
 #pragma weak MPI_File_read_at = PMPI_File_read_at
@@ -189,11 +189,11 @@ static int file_read_at_all_body(const char* call, MPI_File fh, MPI_Offset offse
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count,
-    MPI_Datatype datatype, MPI_Status* status) noexcept {
+    MPI_Datatype datatype, MPI_Status* status) {
   return file_read_at_all_body("MPI_File_read_at_all", fh, offset, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Status* status) noexcept {
+    MPI_Datatype datatype, MPI_Status* status) {
   return file_read_at_all_body("MPI_File_read_at_all_c", fh, offset, buf, count, datatype, status);
 }
 #pragma weak MPI_File_read_at_all = PMPI_File_read_at_all
@@ -219,17 +219,17 @@ static int file_read_at_all_begin_body(const char* call, MPI_File fh, MPI_Offset
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count,
-    MPI_Datatype datatype) noexcept {
+    MPI_Datatype datatype) {
   return file_read_at_all_begin_body("MPI_File_read_at_all_begin", fh, offset, buf, count, datatype);
 }
 extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count,
-    MPI_Datatype datatype) noexcept {
+    MPI_Datatype datatype) {
   return file_read_at_all_begin_body("MPI_File_read_at_all_begin_c", fh, offset, buf, count, datatype);
 }
 #pragma weak MPI_File_read_at_all_begin = PMPI_File_read_at_all_begin
 #pragma weak MPI_File_read_at_all_begin_c = PMPI_File_read_at_all_begin_c
 
-extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) noexcept {
+extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_read_at_all_end";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -262,11 +262,11 @@ static int file_write_at_body(const char* call, MPI_File fh, MPI_Offset offset, 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count,
-    MPI_Datatype datatype, MPI_Status* status) noexcept {
+    MPI_Datatype datatype, MPI_Status* status) {
   return file_write_at_body("MPI_File_write_at", fh, offset, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Status* status) noexcept {
+    MPI_Datatype datatype, MPI_Status* status) {
   return file_write_at_body("MPI_File_write_at_c", fh, offset, buf, count, datatype, status);
 }
 #pragma weak MPI_File_write_at = PMPI_File_write_at
@@ -292,11 +292,11 @@ static int file_write_at_all_body(const char* call, MPI_File fh, MPI_Offset offs
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count,
-    MPI_Datatype datatype, MPI_Status* status) noexcept {
+    MPI_Datatype datatype, MPI_Status* status) {
   return file_write_at_all_body("MPI_File_write_at_all", fh, offset, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
-    MPI_Datatype datatype, MPI_Status* status) noexcept {
+    MPI_Datatype datatype, MPI_Status* status) {
   return file_write_at_all_body("MPI_File_write_at_all_c", fh, offset, buf, count, datatype, status);
 }
 #pragma weak MPI_File_write_at_all = PMPI_File_write_at_all
@@ -322,17 +322,17 @@ static int file_write_at_all_begin_body(const char* call, MPI_File fh, MPI_Offse
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count,
-    MPI_Datatype datatype) noexcept {
+    MPI_Datatype datatype) {
   return file_write_at_all_begin_body("MPI_File_write_at_all_begin", fh, offset, buf, count, datatype);
 }
 extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf,
-    MPI_Count count, MPI_Datatype datatype) noexcept {
+    MPI_Count count, MPI_Datatype datatype) {
   return file_write_at_all_begin_body("MPI_File_write_at_all_begin_c", fh, offset, buf, count, datatype);
 }
 #pragma weak MPI_File_write_at_all_begin = PMPI_File_write_at_all_begin
 #pragma weak MPI_File_write_at_all_begin_c = PMPI_File_write_at_all_begin_c
 
-extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) noexcept {
+extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_write_at_all_end";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

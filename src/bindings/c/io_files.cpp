@@ -7,7 +7,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_File_close(MPI_File* fh) noexcept {
+extern "C" int PMPI_File_close(MPI_File* fh) {
   constexpr const char* call = "MPI_File_close";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -21,7 +21,7 @@ extern "C" int PMPI_File_close(MPI_File* fh) noexcept {
 }
 #pragma weak MPI_File_close = PMPI_File_close
 
-extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) noexcept {
+extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
   constexpr const char* call = "MPI_File_delete";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -35,7 +35,7 @@ extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) noexcept {
 }
 #pragma weak MPI_File_delete = PMPI_File_delete
 
-extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) noexcept {
+extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
   constexpr const char* call = "MPI_File_get_amode";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -48,7 +48,7 @@ extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) noexcept {
 }
 #pragma weak MPI_File_get_amode = PMPI_File_get_amode
 
-extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) noexcept {
+extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
   constexpr const char* call = "MPI_File_get_atomicity";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -61,7 +61,7 @@ extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) noexcept {
 }
 #pragma weak MPI_File_get_atomicity = PMPI_File_get_atomicity
 
-extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) noexcept {
+extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
   constexpr const char* call = "MPI_File_get_group";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -76,7 +76,7 @@ extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) noexcept {
 }
 #pragma weak MPI_File_get_group = PMPI_File_get_group
 
-extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) noexcept {
+extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
   constexpr const char* call = "MPI_File_get_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -91,7 +91,7 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) noexcept {
 }
 #pragma weak MPI_File_get_info = PMPI_File_get_info
 
-extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) noexcept {
+extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
   constexpr const char* call = "MPI_File_get_size";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -118,17 +118,17 @@ static int file_get_type_extent_body(const char* call, MPI_File fh, MPI_Datatype
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) noexcept {
+extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
   return file_get_type_extent_body("MPI_File_get_type_extent", fh, datatype, extent);
 }
-extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) noexcept {
+extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
   return file_get_type_extent_body("MPI_File_get_type_extent_c", fh, datatype, extent);
 }
 #pragma weak MPI_File_get_type_extent = PMPI_File_get_type_extent
 #pragma weak MPI_File_get_type_extent_c = PMPI_File_get_type_extent_c
 
 extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
-    char* datarep) noexcept {
+    char* datarep) {
   constexpr const char* call = "MPI_File_get_view";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -148,8 +148,7 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
 }
 #pragma weak MPI_File_get_view = PMPI_File_get_view
 
-extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info,
-    MPI_File* fh) noexcept {
+extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   constexpr const char* call = "MPI_File_open";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -169,7 +168,7 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
 }
 #pragma weak MPI_File_open = PMPI_File_open
 
-extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) noexcept {
+extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
   constexpr const char* call = "MPI_File_preallocate";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -182,7 +181,7 @@ extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) noexcept {
 }
 #pragma weak MPI_File_preallocate = PMPI_File_preallocate
 
-extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) noexcept {
+extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
   constexpr const char* call = "MPI_File_set_atomicity";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -195,7 +194,7 @@ extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) noexcept {
 }
 #pragma weak MPI_File_set_atomicity = PMPI_File_set_atomicity
 
-extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) noexcept {
+extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
   constexpr const char* call = "MPI_File_set_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -211,7 +210,7 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) noexcept {
 }
 #pragma weak MPI_File_set_info = PMPI_File_set_info
 
-extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) noexcept {
+extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
   constexpr const char* call = "MPI_File_set_size";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -225,7 +224,7 @@ extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) noexcept {
 #pragma weak MPI_File_set_size = PMPI_File_set_size
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-    const char* datarep, MPI_Info info) noexcept {
+    const char* datarep, MPI_Info info) {
   constexpr const char* call = "MPI_File_set_view";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -251,7 +250,7 @@ extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype ety
 }
 #pragma weak MPI_File_set_view = PMPI_File_set_view
 
-extern "C" int PMPI_File_sync(MPI_File fh) noexcept {
+extern "C" int PMPI_File_sync(MPI_File fh) {
   constexpr const char* call = "MPI_File_sync";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -266,7 +265,7 @@ extern "C" int PMPI_File_sync(MPI_File fh) noexcept {
 
 extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn,
     MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn,
-    void* extra_state) noexcept {
+    void* extra_state) {
   constexpr const char* call = "MPI_Register_datarep";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -279,7 +278,7 @@ extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion
 extern "C" int PMPI_Register_datarep_c(const char* datarep,
     MPI_Datarep_conversion_function_c* read_conversion_fn,
     MPI_Datarep_conversion_function_c* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn,
-    void* extra_state) noexcept {
+    void* extra_state) {
   constexpr const char* call = "MPI_Register_datarep_c";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

@@ -7,7 +7,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) noexcept {
+extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
   constexpr const char* call = "MPI_File_get_byte_offset";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -20,7 +20,7 @@ extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Off
 }
 #pragma weak MPI_File_get_byte_offset = PMPI_File_get_byte_offset
 
-extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) noexcept {
+extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
   constexpr const char* call = "MPI_File_get_position";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -56,11 +56,11 @@ static int file_iread_body(const char* call, MPI_File fh, void* buf, std::int64_
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iread_body("MPI_File_iread", fh, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iread_body("MPI_File_iread_c", fh, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iread = PMPI_File_iread
@@ -89,11 +89,11 @@ static int file_iread_all_body(const char* call, MPI_File fh, void* buf, std::in
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iread_all_body("MPI_File_iread_all", fh, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iread_all_body("MPI_File_iread_all_c", fh, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iread_all = PMPI_File_iread_all
@@ -122,11 +122,11 @@ static int file_iwrite_body(const char* call, MPI_File fh, const void* buf, std:
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iwrite_body("MPI_File_iwrite", fh, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iwrite_body("MPI_File_iwrite_c", fh, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iwrite = PMPI_File_iwrite
@@ -155,11 +155,11 @@ static int file_iwrite_all_body(const char* call, MPI_File fh, const void* buf, 
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iwrite_all_body("MPI_File_iwrite_all", fh, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iwrite_all_body("MPI_File_iwrite_all_c", fh, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iwrite_all = PMPI_File_iwrite_all
@@ -184,12 +184,11 @@ static int file_read_body(const char* call, MPI_File fh, void* buf, std::int64_t
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   return file_read_body("MPI_File_read", fh, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_read_body("MPI_File_read_c", fh, buf, count, datatype, status);
 }
 #pragma weak MPI_File_read = PMPI_File_read
@@ -215,11 +214,11 @@ static int file_read_all_body(const char* call, MPI_File fh, void* buf, std::int
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_read_all_body("MPI_File_read_all", fh, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_read_all_body("MPI_File_read_all_c", fh, buf, count, datatype, status);
 }
 #pragma weak MPI_File_read_all = PMPI_File_read_all
@@ -244,17 +243,16 @@ static int file_read_all_begin_body(const char* call, MPI_File fh, void* buf, st
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) noexcept {
+extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
   return file_read_all_begin_body("MPI_File_read_all_begin", fh, buf, count, datatype);
 }
-extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count,
-    MPI_Datatype datatype) noexcept {
+extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
   return file_read_all_begin_body("MPI_File_read_all_begin_c", fh, buf, count, datatype);
 }
 #pragma weak MPI_File_read_all_begin = PMPI_File_read_all_begin
 #pragma weak MPI_File_read_all_begin_c = PMPI_File_read_all_begin_c
 
-extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) noexcept {
+extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_read_all_end";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -267,7 +265,7 @@ extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status
 }
 #pragma weak MPI_File_read_all_end = PMPI_File_read_all_end
 
-extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) noexcept {
+extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
   constexpr const char* call = "MPI_File_seek";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -299,11 +297,11 @@ static int file_write_body(const char* call, MPI_File fh, const void* buf, std::
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_write_body("MPI_File_write", fh, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_write_body("MPI_File_write_c", fh, buf, count, datatype, status);
 }
 #pragma weak MPI_File_write = PMPI_File_write
@@ -329,11 +327,11 @@ static int file_write_all_body(const char* call, MPI_File fh, const void* buf, s
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_write_all_body("MPI_File_write_all", fh, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_write_all_body("MPI_File_write_all_c", fh, buf, count, datatype, status);
 }
 #pragma weak MPI_File_write_all = PMPI_File_write_all
@@ -358,18 +356,17 @@ static int file_write_all_begin_body(const char* call, MPI_File fh, const void* 
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count,
-    MPI_Datatype datatype) noexcept {
+extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
   return file_write_all_begin_body("MPI_File_write_all_begin", fh, buf, count, datatype);
 }
 extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count,
-    MPI_Datatype datatype) noexcept {
+    MPI_Datatype datatype) {
   return file_write_all_begin_body("MPI_File_write_all_begin_c", fh, buf, count, datatype);
 }
 #pragma weak MPI_File_write_all_begin = PMPI_File_write_all_begin
 #pragma weak MPI_File_write_all_begin_c = PMPI_File_write_all_begin_c
 
-extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) noexcept {
+extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_write_all_end";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

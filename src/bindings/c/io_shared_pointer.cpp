@@ -7,7 +7,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) noexcept {
+extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
   constexpr const char* call = "MPI_File_get_position_shared";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -44,11 +44,11 @@ static int file_iread_shared_body(const char* call, MPI_File fh, void* buf, std:
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iread_shared_body("MPI_File_iread_shared", fh, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iread_shared_body("MPI_File_iread_shared_c", fh, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iread_shared = PMPI_File_iread_shared
@@ -77,11 +77,11 @@ static int file_iwrite_shared_body(const char* call, MPI_File fh, const void* bu
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iwrite_shared_body("MPI_File_iwrite_shared", fh, buf, count, datatype, request);
 }
 extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return file_iwrite_shared_body("MPI_File_iwrite_shared_c", fh, buf, count, datatype, request);
 }
 #pragma weak MPI_File_iwrite_shared = PMPI_File_iwrite_shared
@@ -107,11 +107,11 @@ static int file_read_ordered_body(const char* call, MPI_File fh, void* buf, std:
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_read_ordered_body("MPI_File_read_ordered", fh, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_read_ordered_body("MPI_File_read_ordered_c", fh, buf, count, datatype, status);
 }
 #pragma weak MPI_File_read_ordered = PMPI_File_read_ordered
@@ -136,18 +136,17 @@ static int file_read_ordered_begin_body(const char* call, MPI_File fh, void* buf
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count,
-    MPI_Datatype datatype) noexcept {
+extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
   return file_read_ordered_begin_body("MPI_File_read_ordered_begin", fh, buf, count, datatype);
 }
 extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count,
-    MPI_Datatype datatype) noexcept {
+    MPI_Datatype datatype) {
   return file_read_ordered_begin_body("MPI_File_read_ordered_begin_c", fh, buf, count, datatype);
 }
 #pragma weak MPI_File_read_ordered_begin = PMPI_File_read_ordered_begin
 #pragma weak MPI_File_read_ordered_begin_c = PMPI_File_read_ordered_begin_c
 
-extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) noexcept {
+extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_read_ordered_end";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -180,17 +179,17 @@ static int file_read_shared_body(const char* call, MPI_File fh, void* buf, std::
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_read_shared_body("MPI_File_read_shared", fh, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_read_shared_body("MPI_File_read_shared_c", fh, buf, count, datatype, status);
 }
 #pragma weak MPI_File_read_shared = PMPI_File_read_shared
 #pragma weak MPI_File_read_shared_c = PMPI_File_read_shared_c
 
-extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) noexcept {
+extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
   constexpr const char* call = "MPI_File_seek_shared";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -223,11 +222,11 @@ static int file_write_ordered_body(const char* call, MPI_File fh, const void* bu
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_write_ordered_body("MPI_File_write_ordered", fh, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_write_ordered_body("MPI_File_write_ordered_c", fh, buf, count, datatype, status);
 }
 #pragma weak MPI_File_write_ordered = PMPI_File_write_ordered
@@ -252,18 +251,17 @@ static int file_write_ordered_begin_body(const char* call, MPI_File fh, const vo
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count,
-    MPI_Datatype datatype) noexcept {
+extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
   return file_write_ordered_begin_body("MPI_File_write_ordered_begin", fh, buf, count, datatype);
 }
 extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count,
-    MPI_Datatype datatype) noexcept {
+    MPI_Datatype datatype) {
   return file_write_ordered_begin_body("MPI_File_write_ordered_begin_c", fh, buf, count, datatype);
 }
 #pragma weak MPI_File_write_ordered_begin = PMPI_File_write_ordered_begin
 #pragma weak MPI_File_write_ordered_begin_c = PMPI_File_write_ordered_begin_c
 
-extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) noexcept {
+extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_write_ordered_end";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -296,11 +294,11 @@ static int file_write_shared_body(const char* call, MPI_File fh, const void* buf
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_write_shared_body("MPI_File_write_shared", fh, buf, count, datatype, status);
 }
 extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return file_write_shared_body("MPI_File_write_shared_c", fh, buf, count, datatype, status);
 }
 #pragma weak MPI_File_write_shared = PMPI_File_write_shared

@@ -5,32 +5,32 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Parrived(MPI_Request, int, int*) noexcept {
+extern "C" int PMPI_Parrived(MPI_Request, int, int*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Parrived");
 }
 #pragma weak MPI_Parrived = PMPI_Parrived
 
-extern "C" int PMPI_Pready(int, MPI_Request) noexcept {
+extern "C" int PMPI_Pready(int, MPI_Request) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Pready");
 }
 #pragma weak MPI_Pready = PMPI_Pready
 
-extern "C" int PMPI_Pready_list(int, const int [], MPI_Request) noexcept {
+extern "C" int PMPI_Pready_list(int, const int [], MPI_Request) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Pready_list");
 }
 #pragma weak MPI_Pready_list = PMPI_Pready_list
 
-extern "C" int PMPI_Pready_range(int, int, MPI_Request) noexcept {
+extern "C" int PMPI_Pready_range(int, int, MPI_Request) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Pready_range");
 }
 #pragma weak MPI_Pready_range = PMPI_Pready_range
 
 extern "C" int PMPI_Precv_init(void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm, MPI_Info,
-    MPI_Request*) noexcept {
+    MPI_Request*) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Precv_init");
 }
@@ -43,7 +43,7 @@ extern "C" [[gnu::visibility("default"), gnu::weak,
     MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request);
 
 extern "C" int PMPI_Psend_init(const void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm, MPI_Info,
-    MPI_Request*) noexcept {
+    MPI_Request*) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Psend_init");
 }

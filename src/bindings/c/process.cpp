@@ -7,25 +7,25 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Close_port(const char*) noexcept {
+extern "C" int PMPI_Close_port(const char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Close_port");
 }
 #pragma weak MPI_Close_port = PMPI_Close_port
 
-extern "C" int PMPI_Comm_accept(const char*, MPI_Info, int, MPI_Comm comm, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_accept(const char*, MPI_Info, int, MPI_Comm comm, MPI_Comm*) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Comm_accept");
 }
 #pragma weak MPI_Comm_accept = PMPI_Comm_accept
 
-extern "C" int PMPI_Comm_connect(const char*, MPI_Info, int, MPI_Comm comm, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_connect(const char*, MPI_Info, int, MPI_Comm comm, MPI_Comm*) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Comm_connect");
 }
 #pragma weak MPI_Comm_connect = PMPI_Comm_connect
 
-extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) noexcept {
+extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
   constexpr const char* call = "MPI_Comm_disconnect";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -39,7 +39,7 @@ extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) noexcept {
 }
 #pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
 
-extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) noexcept {
+extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
   constexpr const char* call = "MPI_Comm_get_parent";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -52,45 +52,44 @@ extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) noexcept {
 }
 #pragma weak MPI_Comm_get_parent = PMPI_Comm_get_parent
 
-extern "C" int PMPI_Comm_join(int, MPI_Comm*) noexcept {
+extern "C" int PMPI_Comm_join(int, MPI_Comm*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Comm_join");
 }
 #pragma weak MPI_Comm_join = PMPI_Comm_join
 
-extern "C" int PMPI_Comm_spawn(const char*, char* [], int, MPI_Info, int, MPI_Comm comm, MPI_Comm*,
-    int []) noexcept {
+extern "C" int PMPI_Comm_spawn(const char*, char* [], int, MPI_Info, int, MPI_Comm comm, MPI_Comm*, int []) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Comm_spawn");
 }
 #pragma weak MPI_Comm_spawn = PMPI_Comm_spawn
 
 extern "C" int PMPI_Comm_spawn_multiple(int, char* [], char** [], const int [], const MPI_Info [], int,
-    MPI_Comm comm, MPI_Comm*, int []) noexcept {
+    MPI_Comm comm, MPI_Comm*, int []) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Comm_spawn_multiple");
 }
 #pragma weak MPI_Comm_spawn_multiple = PMPI_Comm_spawn_multiple
 
-extern "C" int PMPI_Lookup_name(const char*, MPI_Info, char*) noexcept {
+extern "C" int PMPI_Lookup_name(const char*, MPI_Info, char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Lookup_name");
 }
 #pragma weak MPI_Lookup_name = PMPI_Lookup_name
 
-extern "C" int PMPI_Open_port(MPI_Info, char*) noexcept {
+extern "C" int PMPI_Open_port(MPI_Info, char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Open_port");
 }
 #pragma weak MPI_Open_port = PMPI_Open_port
 
-extern "C" int PMPI_Publish_name(const char*, MPI_Info, const char*) noexcept {
+extern "C" int PMPI_Publish_name(const char*, MPI_Info, const char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Publish_name");
 }
 #pragma weak MPI_Publish_name = PMPI_Publish_name
 
-extern "C" int PMPI_Unpublish_name(const char*, MPI_Info, const char*) noexcept {
+extern "C" int PMPI_Unpublish_name(const char*, MPI_Info, const char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Unpublish_name");
 }

@@ -29,11 +29,11 @@ static int bsend_body(const char* call, const void* buf, std::int64_t count, MPI
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return bsend_body("MPI_Bsend", buf, count, datatype, dest, tag, comm);
 }
 extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return bsend_body("MPI_Bsend_c", buf, count, datatype, dest, tag, comm);
 }
 #pragma weak MPI_Bsend = PMPI_Bsend
@@ -70,7 +70,7 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   return recv_body("MPI_Recv", buf, count, datatype, source, tag, comm, status);
 }
 extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   if (!BigLock::is_needed() && protocol::try_receive_short(buf, count, from_handle<Datatype>(datatype),
       source, tag, from_handle<Comm>(comm), status)) [[likely]] return MPI_SUCCESS;
   return recv_general(buf, count, datatype, source, tag, comm, status);
@@ -82,7 +82,7 @@ extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source
   return recv_body("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);
 }
 extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Status* status) noexcept {
+    MPI_Comm comm, MPI_Status* status) {
   if (!BigLock::is_needed() && protocol::try_receive_short(buf, count, from_handle<Datatype>(datatype),
       source, tag, from_handle<Comm>(comm), status)) [[likely]] return MPI_SUCCESS;
   return recv_c_general(buf, count, datatype, source, tag, comm, status);
@@ -112,11 +112,11 @@ static int rsend_body(const char* call, const void* buf, std::int64_t count, MPI
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return rsend_body("MPI_Rsend", buf, count, datatype, dest, tag, comm);
 }
 extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return rsend_body("MPI_Rsend_c", buf, count, datatype, dest, tag, comm);
 }
 #pragma weak MPI_Rsend = PMPI_Rsend
@@ -153,7 +153,7 @@ extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   return send_body("MPI_Send", buf, count, datatype, dest, tag, comm);
 }
 extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   if (!BigLock::is_needed() && protocol::try_send_short(buf, count, from_handle<Datatype>(datatype), dest,
       tag, from_handle<Comm>(comm))) [[likely]] return MPI_SUCCESS;
   return send_general(buf, count, datatype, dest, tag, comm);
@@ -165,7 +165,7 @@ extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int 
   return send_body("MPI_Send_c", buf, count, datatype, dest, tag, comm);
 }
 extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   if (!BigLock::is_needed() && protocol::try_send_short(buf, count, from_handle<Datatype>(datatype), dest,
       tag, from_handle<Comm>(comm))) [[likely]] return MPI_SUCCESS;
   return send_c_general(buf, count, datatype, dest, tag, comm);
@@ -215,7 +215,7 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
 }
 extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
     void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   if (BigLock::is_needed()) [[unlikely]]
     return sendrecv_locked("MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
         recvtype, source, recvtag, comm, status);
@@ -224,7 +224,7 @@ extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype se
 }
 extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-    MPI_Comm comm, MPI_Status* status) noexcept {
+    MPI_Comm comm, MPI_Status* status) {
   if (BigLock::is_needed()) [[unlikely]]
     return sendrecv_locked("MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
         recvtype, source, recvtag, comm, status);
@@ -259,12 +259,12 @@ static int sendrecv_replace_body(const char* call, void* buf, std::int64_t count
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
-    int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept {
+    int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   return sendrecv_replace_body("MPI_Sendrecv_replace", buf, count, datatype, dest, sendtag, source, recvtag,
       comm, status);
 }
 extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept {
+    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   return sendrecv_replace_body("MPI_Sendrecv_replace_c", buf, count, datatype, dest, sendtag, source, recvtag,
       comm, status);
 }
@@ -293,11 +293,11 @@ static int ssend_body(const char* call, const void* buf, std::int64_t count, MPI
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return ssend_body("MPI_Ssend", buf, count, datatype, dest, tag, comm);
 }
 extern "C" int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return ssend_body("MPI_Ssend_c", buf, count, datatype, dest, tag, comm);
 }
 #pragma weak MPI_Ssend = PMPI_Ssend

@@ -15,10 +15,10 @@ static int buffer_attach_body(const char* call, void* buffer, std::int64_t size)
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Buffer_attach(void* buffer, int size) noexcept {
+extern "C" int PMPI_Buffer_attach(void* buffer, int size) {
   return buffer_attach_body("MPI_Buffer_attach", buffer, size);
 }
-extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) noexcept {
+extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
   return buffer_attach_body("MPI_Buffer_attach_c", buffer, size);
 }
 #pragma weak MPI_Buffer_attach = PMPI_Buffer_attach
@@ -37,16 +37,16 @@ static int buffer_detach_body(const char* call, void* buffer_addr, CountOut size
   store(size, size_value);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) noexcept {
+extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
   return buffer_detach_body("MPI_Buffer_detach", buffer_addr, CountOut{size, false});
 }
-extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) noexcept {
+extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
   return buffer_detach_body("MPI_Buffer_detach_c", buffer_addr, CountOut{size, true});
 }
 #pragma weak MPI_Buffer_detach = PMPI_Buffer_detach
 #pragma weak MPI_Buffer_detach_c = PMPI_Buffer_detach_c
 
-extern "C" int PMPI_Buffer_flush(void) noexcept {
+extern "C" int PMPI_Buffer_flush(void) {
   constexpr const char* call = "MPI_Buffer_flush";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -56,7 +56,7 @@ extern "C" int PMPI_Buffer_flush(void) noexcept {
 }
 #pragma weak MPI_Buffer_flush = PMPI_Buffer_flush
 
-extern "C" int PMPI_Buffer_iflush(MPI_Request* request) noexcept {
+extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
   constexpr const char* call = "MPI_Buffer_iflush";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -80,10 +80,10 @@ static int comm_attach_buffer_body(const char* call, MPI_Comm comm, void* buffer
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) noexcept {
+extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
   return comm_attach_buffer_body("MPI_Comm_attach_buffer", comm, buffer, size);
 }
-extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) noexcept {
+extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
   return comm_attach_buffer_body("MPI_Comm_attach_buffer_c", comm, buffer, size);
 }
 #pragma weak MPI_Comm_attach_buffer = PMPI_Comm_attach_buffer
@@ -106,16 +106,16 @@ static int comm_detach_buffer_body(const char* call, MPI_Comm comm, void* buffer
   store(size, size_value);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) noexcept {
+extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
   return comm_detach_buffer_body("MPI_Comm_detach_buffer", comm, buffer_addr, CountOut{size, false});
 }
-extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) noexcept {
+extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
   return comm_detach_buffer_body("MPI_Comm_detach_buffer_c", comm, buffer_addr, CountOut{size, true});
 }
 #pragma weak MPI_Comm_detach_buffer = PMPI_Comm_detach_buffer
 #pragma weak MPI_Comm_detach_buffer_c = PMPI_Comm_detach_buffer_c
 
-extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) noexcept {
+extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
   constexpr const char* call = "MPI_Comm_flush_buffer";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -128,7 +128,7 @@ extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) noexcept {
 }
 #pragma weak MPI_Comm_flush_buffer = PMPI_Comm_flush_buffer
 
-extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) noexcept {
+extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
   constexpr const char* call = "MPI_Comm_iflush_buffer";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -154,10 +154,10 @@ static int session_attach_buffer_body(const char* call, MPI_Session session, voi
   if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) noexcept {
+extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
   return session_attach_buffer_body("MPI_Session_attach_buffer", session, buffer, size);
 }
-extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) noexcept {
+extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
   return session_attach_buffer_body("MPI_Session_attach_buffer_c", session, buffer, size);
 }
 #pragma weak MPI_Session_attach_buffer = PMPI_Session_attach_buffer
@@ -179,18 +179,17 @@ static int session_detach_buffer_body(const char* call, MPI_Session session, voi
   store(size, size_value);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) noexcept {
+extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
   return session_detach_buffer_body("MPI_Session_detach_buffer", session, buffer_addr, CountOut{size, false});
 }
-extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr,
-    MPI_Count* size) noexcept {
+extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
   return session_detach_buffer_body("MPI_Session_detach_buffer_c", session, buffer_addr, CountOut{size,
       true});
 }
 #pragma weak MPI_Session_detach_buffer = PMPI_Session_detach_buffer
 #pragma weak MPI_Session_detach_buffer_c = PMPI_Session_detach_buffer_c
 
-extern "C" int PMPI_Session_flush_buffer(MPI_Session session) noexcept {
+extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
   constexpr const char* call = "MPI_Session_flush_buffer";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);
@@ -202,7 +201,7 @@ extern "C" int PMPI_Session_flush_buffer(MPI_Session session) noexcept {
 }
 #pragma weak MPI_Session_flush_buffer = PMPI_Session_flush_buffer
 
-extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) noexcept {
+extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
   constexpr const char* call = "MPI_Session_iflush_buffer";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);

@@ -8,7 +8,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Cancel(MPI_Request* request) noexcept {
+extern "C" int PMPI_Cancel(MPI_Request* request) {
   constexpr const char* call = "MPI_Cancel";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -19,7 +19,7 @@ extern "C" int PMPI_Cancel(MPI_Request* request) noexcept {
 }
 #pragma weak MPI_Cancel = PMPI_Cancel
 
-extern "C" int PMPI_Request_free(MPI_Request* request) noexcept {
+extern "C" int PMPI_Request_free(MPI_Request* request) {
   constexpr const char* call = "MPI_Request_free";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -30,7 +30,7 @@ extern "C" int PMPI_Request_free(MPI_Request* request) noexcept {
 }
 #pragma weak MPI_Request_free = PMPI_Request_free
 
-extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {
+extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   constexpr const char* call = "MPI_Request_get_status";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -42,7 +42,7 @@ extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Statu
 #pragma weak MPI_Request_get_status = PMPI_Request_get_status
 
 extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag,
-    MPI_Status array_of_statuses[]) noexcept {
+    MPI_Status array_of_statuses[]) {
   constexpr const char* call = "MPI_Request_get_status_all";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -57,7 +57,7 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
 #pragma weak MPI_Request_get_status_all = PMPI_Request_get_status_all
 
 extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* index,
-    int* flag, MPI_Status* status) noexcept {
+    int* flag, MPI_Status* status) {
   constexpr const char* call = "MPI_Request_get_status_any";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -73,7 +73,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
 #pragma weak MPI_Request_get_status_any = PMPI_Request_get_status_any
 
 extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount,
-    int array_of_indices[], MPI_Status array_of_statuses[]) noexcept {
+    int array_of_indices[], MPI_Status array_of_statuses[]) {
   constexpr const char* call = "MPI_Request_get_status_some";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -102,14 +102,14 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   BigLock::Guard guard;
   return test_body(call, request, flag, status);
 }
-extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
+extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (BigLock::is_needed()) [[unlikely]]
     return test_locked("MPI_Test", request, flag, status);
   return test_body("MPI_Test", request, flag, status);
 }
 #pragma weak MPI_Test = PMPI_Test
 
-extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) noexcept {
+extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
   constexpr const char* call = "MPI_Test_cancelled";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   if (is_missing(flag)) [[unlikely]] return bad_pointer(nullptr, "flag", call);
@@ -120,7 +120,7 @@ extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) noexcept
 #pragma weak MPI_Test_cancelled = PMPI_Test_cancelled
 
 extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
-    MPI_Status array_of_statuses[]) noexcept {
+    MPI_Status array_of_statuses[]) {
   constexpr const char* call = "MPI_Testall";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -135,7 +135,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
 #pragma weak MPI_Testall = PMPI_Testall
 
 extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   constexpr const char* call = "MPI_Testany";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -151,7 +151,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
 #pragma weak MPI_Testany = PMPI_Testany
 
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
-    int array_of_indices[], MPI_Status array_of_statuses[]) noexcept {
+    int array_of_indices[], MPI_Status array_of_statuses[]) {
   constexpr const char* call = "MPI_Testsome";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -179,7 +179,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
   BigLock::Guard guard;
   return wait_body(call, request, status);
 }
-extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) noexcept {
+extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
   if (BigLock::is_needed()) [[unlikely]]
     return wait_locked("MPI_Wait", request, status);
   return wait_body("MPI_Wait", request, status);
@@ -201,16 +201,14 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) noexcept {
   BigLock::Guard guard;
   return waitall_body(call, count, array_of_requests, array_of_statuses);
 }
-extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
-    MPI_Status array_of_statuses[]) noexcept {
+extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
   if (BigLock::is_needed()) [[unlikely]]
     return waitall_locked("MPI_Waitall", count, array_of_requests, array_of_statuses);
   return waitall_body("MPI_Waitall", count, array_of_requests, array_of_statuses);
 }
 #pragma weak MPI_Waitall = PMPI_Waitall
 
-extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* index,
-    MPI_Status* status) noexcept {
+extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
   constexpr const char* call = "MPI_Waitany";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -225,7 +223,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
 #pragma weak MPI_Waitany = PMPI_Waitany
 
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
-    int array_of_indices[], MPI_Status array_of_statuses[]) noexcept {
+    int array_of_indices[], MPI_Status array_of_statuses[]) {
   constexpr const char* call = "MPI_Waitsome";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

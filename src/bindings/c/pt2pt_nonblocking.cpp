@@ -32,11 +32,11 @@ static int ibsend_body(const char* call, const void* buf, std::int64_t count, MP
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return ibsend_body("MPI_Ibsend", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return ibsend_body("MPI_Ibsend_c", buf, count, datatype, dest, tag, comm, request);
 }
 #pragma weak MPI_Ibsend = PMPI_Ibsend
@@ -75,7 +75,7 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   return irecv_body("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
 }
 extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   if (!BigLock::is_needed() && protocol::try_irecv_short(buf, count, from_handle<Datatype>(datatype), source,
       tag, from_handle<Comm>(comm), request)) [[likely]] return MPI_SUCCESS;
   return irecv_general(buf, count, datatype, source, tag, comm, request);
@@ -87,7 +87,7 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
   return irecv_body("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
 }
 extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   if (!BigLock::is_needed() && protocol::try_irecv_short(buf, count, from_handle<Datatype>(datatype), source,
       tag, from_handle<Comm>(comm), request)) [[likely]] return MPI_SUCCESS;
   return irecv_c_general(buf, count, datatype, source, tag, comm, request);
@@ -119,11 +119,11 @@ static int irsend_body(const char* call, const void* buf, std::int64_t count, MP
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return irsend_body("MPI_Irsend", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return irsend_body("MPI_Irsend_c", buf, count, datatype, dest, tag, comm, request);
 }
 #pragma weak MPI_Irsend = PMPI_Irsend
@@ -162,7 +162,7 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   return isend_body("MPI_Isend", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   if (!BigLock::is_needed() && protocol::try_isend_short(buf, count, from_handle<Datatype>(datatype), dest,
       tag, from_handle<Comm>(comm), request)) [[likely]] return MPI_SUCCESS;
   return isend_general(buf, count, datatype, dest, tag, comm, request);
@@ -174,7 +174,7 @@ extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int
   return isend_body("MPI_Isend_c", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   if (!BigLock::is_needed() && protocol::try_isend_short(buf, count, from_handle<Datatype>(datatype), dest,
       tag, from_handle<Comm>(comm), request)) [[likely]] return MPI_SUCCESS;
   return isend_c_general(buf, count, datatype, dest, tag, comm, request);
@@ -220,13 +220,13 @@ static int isendrecv_body(const char* call, const void* sendbuf, std::int64_t se
 }
 extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
     int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return isendrecv_body("MPI_Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
       recvtype, source, recvtag, comm, request);
 }
 extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return isendrecv_body("MPI_Isendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
       recvtype, source, recvtag, comm, request);
 }
@@ -260,12 +260,12 @@ static int isendrecv_replace_body(const char* call, void* buf, std::int64_t coun
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
-    int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
+    int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   return isendrecv_replace_body("MPI_Isendrecv_replace", buf, count, datatype, dest, sendtag, source, recvtag,
       comm, request);
 }
 extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
+    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   return isendrecv_replace_body("MPI_Isendrecv_replace_c", buf, count, datatype, dest, sendtag, source,
       recvtag, comm, request);
 }
@@ -296,11 +296,11 @@ static int issend_body(const char* call, const void* buf, std::int64_t count, MP
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return issend_body("MPI_Issend", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return issend_body("MPI_Issend_c", buf, count, datatype, dest, tag, comm, request);
 }
 #pragma weak MPI_Issend = PMPI_Issend

@@ -31,11 +31,11 @@ static int bsend_init_body(const char* call, const void* buf, std::int64_t count
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return bsend_init_body("MPI_Bsend_init", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return bsend_init_body("MPI_Bsend_init_c", buf, count, datatype, dest, tag, comm, request);
 }
 #pragma weak MPI_Bsend_init = PMPI_Bsend_init
@@ -65,11 +65,11 @@ static int recv_init_body(const char* call, void* buf, std::int64_t count, MPI_D
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return recv_init_body("MPI_Recv_init", buf, count, datatype, source, tag, comm, request);
 }
 extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return recv_init_body("MPI_Recv_init_c", buf, count, datatype, source, tag, comm, request);
 }
 #pragma weak MPI_Recv_init = PMPI_Recv_init
@@ -99,11 +99,11 @@ static int rsend_init_body(const char* call, const void* buf, std::int64_t count
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return rsend_init_body("MPI_Rsend_init", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return rsend_init_body("MPI_Rsend_init_c", buf, count, datatype, dest, tag, comm, request);
 }
 #pragma weak MPI_Rsend_init = PMPI_Rsend_init
@@ -133,11 +133,11 @@ static int send_init_body(const char* call, const void* buf, std::int64_t count,
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return send_init_body("MPI_Send_init", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return send_init_body("MPI_Send_init_c", buf, count, datatype, dest, tag, comm, request);
 }
 #pragma weak MPI_Send_init = PMPI_Send_init
@@ -167,17 +167,17 @@ static int ssend_init_body(const char* call, const void* buf, std::int64_t count
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return ssend_init_body("MPI_Ssend_init", buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return ssend_init_body("MPI_Ssend_init_c", buf, count, datatype, dest, tag, comm, request);
 }
 #pragma weak MPI_Ssend_init = PMPI_Ssend_init
 #pragma weak MPI_Ssend_init_c = PMPI_Ssend_init_c
 
-extern "C" int PMPI_Start(MPI_Request* request) noexcept {
+extern "C" int PMPI_Start(MPI_Request* request) {
   constexpr const char* call = "MPI_Start";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -191,7 +191,7 @@ extern "C" int PMPI_Start(MPI_Request* request) noexcept {
 }
 #pragma weak MPI_Start = PMPI_Start
 
-extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) noexcept {
+extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
   constexpr const char* call = "MPI_Startall";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

@@ -8,7 +8,7 @@ using namespace dunlin;
 using namespace dunlin::bindings;
 
 extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   constexpr const char* call = "MPI_Improbe";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -44,17 +44,17 @@ static int imrecv_body(const char* call, void* buf, std::int64_t count, MPI_Data
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return imrecv_body("MPI_Imrecv", buf, count, datatype, message, request);
 }
 extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return imrecv_body("MPI_Imrecv_c", buf, count, datatype, message, request);
 }
 #pragma weak MPI_Imrecv = PMPI_Imrecv
 #pragma weak MPI_Imrecv_c = PMPI_Imrecv_c
 
-extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) noexcept {
+extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   constexpr const char* call = "MPI_Iprobe";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -69,8 +69,7 @@ extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_St
 }
 #pragma weak MPI_Iprobe = PMPI_Iprobe
 
-extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message,
-    MPI_Status* status) noexcept {
+extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   constexpr const char* call = "MPI_Mprobe";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -104,17 +103,17 @@ static int mrecv_body(const char* call, void* buf, std::int64_t count, MPI_Datat
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return mrecv_body("MPI_Mrecv", buf, count, datatype, message, status);
 }
 extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-    MPI_Status* status) noexcept {
+    MPI_Status* status) {
   return mrecv_body("MPI_Mrecv_c", buf, count, datatype, message, status);
 }
 #pragma weak MPI_Mrecv = PMPI_Mrecv
 #pragma weak MPI_Mrecv_c = PMPI_Mrecv_c
 
-extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
+extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   constexpr const char* call = "MPI_Probe";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

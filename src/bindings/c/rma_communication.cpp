@@ -59,7 +59,7 @@ using namespace dunlin::bindings;
 }
 extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op,
-    MPI_Win win) noexcept {
+    MPI_Win win) {
   if (rma::try_accumulate_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, op, win)) [[likely]] return MPI_SUCCESS;
   return accumulate_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
@@ -78,7 +78,7 @@ extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Da
 }
 extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) noexcept {
+    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   if (rma::try_accumulate_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, op, win)) [[likely]] return MPI_SUCCESS;
   return accumulate_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
@@ -129,7 +129,7 @@ extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count
       target_rank, target_disp, win);
 }
 extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
-    MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) noexcept {
+    MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
   if (rma::try_compare_and_swap_short<rma::Place::here>(origin_addr, compare_addr, result_addr, datatype,
       target_rank, target_disp, win)) [[likely]] return MPI_SUCCESS;
   return compare_and_swap_general(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp,
@@ -177,7 +177,7 @@ extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compar
       op, win);
 }
 extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
-    int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) noexcept {
+    int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
   if (rma::try_fetch_and_op_short<rma::Place::here>(origin_addr, result_addr, datatype, target_rank,
       target_disp, op, win)) [[likely]] return MPI_SUCCESS;
   return fetch_and_op_general(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
@@ -232,7 +232,7 @@ extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI
       target_count, target_datatype, win);
 }
 extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
-    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) noexcept {
+    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
   if (rma::try_get_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return get_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -251,7 +251,7 @@ extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin
 }
 extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
-    MPI_Win win) noexcept {
+    MPI_Win win) {
   if (rma::try_get_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return get_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -306,14 +306,14 @@ static int get_accumulate_body(const char* call, const void* origin_addr, std::i
 }
 extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-    int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) noexcept {
+    int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   return get_accumulate_body("MPI_Get_accumulate", origin_addr, origin_count, origin_datatype, result_addr,
       result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
 extern "C" int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-    MPI_Win win) noexcept {
+    MPI_Win win) {
   return get_accumulate_body("MPI_Get_accumulate_c", origin_addr, origin_count, origin_datatype, result_addr,
       result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
@@ -368,8 +368,7 @@ extern "C" int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_c
       target_count, target_datatype, win);
 }
 extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
-    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
-    MPI_Win win) noexcept {
+    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
   if (rma::try_put_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return put_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -388,7 +387,7 @@ extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype 
 }
 extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
-    MPI_Win win) noexcept {
+    MPI_Win win) {
   if (rma::try_put_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return put_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -434,13 +433,13 @@ static int raccumulate_body(const char* call, const void* origin_addr, std::int6
 }
 extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op,
-    MPI_Win win, MPI_Request* request) noexcept {
+    MPI_Win win, MPI_Request* request) {
   return raccumulate_body("MPI_Raccumulate", origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, op, win, request);
 }
 extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) noexcept {
+    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
   return raccumulate_body("MPI_Raccumulate_c", origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, op, win, request);
 }
@@ -481,14 +480,13 @@ static int rget_body(const char* call, void* origin_addr, std::int64_t origin_co
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
-    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
-    MPI_Request* request) noexcept {
+    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   return rget_body("MPI_Rget", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, win, request);
 }
 extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return rget_body("MPI_Rget_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, win, request);
 }
@@ -544,7 +542,7 @@ static int rget_accumulate_body(const char* call, const void* origin_addr, std::
 }
 extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-    int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) noexcept {
+    int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
   return rget_accumulate_body("MPI_Rget_accumulate", origin_addr, origin_count, origin_datatype, result_addr,
       result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win,
       request);
@@ -552,7 +550,7 @@ extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, M
 extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-    MPI_Win win, MPI_Request* request) noexcept {
+    MPI_Win win, MPI_Request* request) {
   return rget_accumulate_body("MPI_Rget_accumulate_c", origin_addr, origin_count, origin_datatype,
       result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op,
       win, request);
@@ -595,13 +593,13 @@ static int rput_body(const char* call, const void* origin_addr, std::int64_t ori
 }
 extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return rput_body("MPI_Rput", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, win, request);
 }
 extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return rput_body("MPI_Rput_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, win, request);
 }

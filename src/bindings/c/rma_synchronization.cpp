@@ -8,7 +8,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Win_complete(MPI_Win win) noexcept {
+extern "C" int PMPI_Win_complete(MPI_Win win) {
   constexpr const char* call = "MPI_Win_complete";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -21,7 +21,7 @@ extern "C" int PMPI_Win_complete(MPI_Win win) noexcept {
 }
 #pragma weak MPI_Win_complete = PMPI_Win_complete
 
-extern "C" int PMPI_Win_fence(int assert, MPI_Win win) noexcept {
+extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_fence";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -53,13 +53,13 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) noexcept {
     return win_flush_locked("MPI_Win_flush", rank, win);
   return win_flush_body("MPI_Win_flush", rank, win);
 }
-extern "C" int PMPI_Win_flush(int rank, MPI_Win win) noexcept {
+extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
   if (rma::try_flush_short(rank, win)) [[likely]] return MPI_SUCCESS;
   return win_flush_general(rank, win);
 }
 #pragma weak MPI_Win_flush = PMPI_Win_flush
 
-extern "C" int PMPI_Win_flush_all(MPI_Win win) noexcept {
+extern "C" int PMPI_Win_flush_all(MPI_Win win) {
   constexpr const char* call = "MPI_Win_flush_all";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -72,7 +72,7 @@ extern "C" int PMPI_Win_flush_all(MPI_Win win) noexcept {
 }
 #pragma weak MPI_Win_flush_all = PMPI_Win_flush_all
 
-extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) noexcept {
+extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
   constexpr const char* call = "MPI_Win_flush_local";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -86,7 +86,7 @@ extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) noexcept {
 }
 #pragma weak MPI_Win_flush_local = PMPI_Win_flush_local
 
-extern "C" int PMPI_Win_flush_local_all(MPI_Win win) noexcept {
+extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
   constexpr const char* call = "MPI_Win_flush_local_all";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -99,7 +99,7 @@ extern "C" int PMPI_Win_flush_local_all(MPI_Win win) noexcept {
 }
 #pragma weak MPI_Win_flush_local_all = PMPI_Win_flush_local_all
 
-extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) noexcept {
+extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_lock";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -113,7 +113,7 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) n
 }
 #pragma weak MPI_Win_lock = PMPI_Win_lock
 
-extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) noexcept {
+extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_lock_all";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -126,7 +126,7 @@ extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) noexcept {
 }
 #pragma weak MPI_Win_lock_all = PMPI_Win_lock_all
 
-extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) noexcept {
+extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_post";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -140,7 +140,7 @@ extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) noexcept 
 }
 #pragma weak MPI_Win_post = PMPI_Win_post
 
-extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) noexcept {
+extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_start";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -155,7 +155,7 @@ extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) noexcept
 }
 #pragma weak MPI_Win_start = PMPI_Win_start
 
-extern "C" int PMPI_Win_sync(MPI_Win win) noexcept {
+extern "C" int PMPI_Win_sync(MPI_Win win) {
   constexpr const char* call = "MPI_Win_sync";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -167,7 +167,7 @@ extern "C" int PMPI_Win_sync(MPI_Win win) noexcept {
 }
 #pragma weak MPI_Win_sync = PMPI_Win_sync
 
-extern "C" int PMPI_Win_test(MPI_Win win, int* flag) noexcept {
+extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
   constexpr const char* call = "MPI_Win_test";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -181,7 +181,7 @@ extern "C" int PMPI_Win_test(MPI_Win win, int* flag) noexcept {
 }
 #pragma weak MPI_Win_test = PMPI_Win_test
 
-extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) noexcept {
+extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
   constexpr const char* call = "MPI_Win_unlock";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -195,7 +195,7 @@ extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) noexcept {
 }
 #pragma weak MPI_Win_unlock = PMPI_Win_unlock
 
-extern "C" int PMPI_Win_unlock_all(MPI_Win win) noexcept {
+extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
   constexpr const char* call = "MPI_Win_unlock_all";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -208,7 +208,7 @@ extern "C" int PMPI_Win_unlock_all(MPI_Win win) noexcept {
 }
 #pragma weak MPI_Win_unlock_all = PMPI_Win_unlock_all
 
-extern "C" int PMPI_Win_wait(MPI_Win win) noexcept {
+extern "C" int PMPI_Win_wait(MPI_Win win) {
   constexpr const char* call = "MPI_Win_wait";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

@@ -27,11 +27,11 @@ static int win_allocate_body(const char* call, MPI_Aint size, std::int64_t disp_
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
-    MPI_Win* win) noexcept {
+    MPI_Win* win) {
   return win_allocate_body("MPI_Win_allocate", size, disp_unit, info, comm, baseptr, win);
 }
 extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
-    void* baseptr, MPI_Win* win) noexcept {
+    void* baseptr, MPI_Win* win) {
   return win_allocate_body("MPI_Win_allocate_c", size, disp_unit, info, comm, baseptr, win);
 }
 #pragma weak MPI_Win_allocate = PMPI_Win_allocate
@@ -56,17 +56,17 @@ static int win_allocate_shared_body(const char* call, MPI_Aint size, std::int64_
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
-    void* baseptr, MPI_Win* win) noexcept {
+    void* baseptr, MPI_Win* win) {
   return win_allocate_shared_body("MPI_Win_allocate_shared", size, disp_unit, info, comm, baseptr, win);
 }
 extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
-    void* baseptr, MPI_Win* win) noexcept {
+    void* baseptr, MPI_Win* win) {
   return win_allocate_shared_body("MPI_Win_allocate_shared_c", size, disp_unit, info, comm, baseptr, win);
 }
 #pragma weak MPI_Win_allocate_shared = PMPI_Win_allocate_shared
 #pragma weak MPI_Win_allocate_shared_c = PMPI_Win_allocate_shared_c
 
-extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) noexcept {
+extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
   constexpr const char* call = "MPI_Win_attach";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -96,17 +96,17 @@ static int win_create_body(const char* call, void* base, MPI_Aint size, std::int
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
-    MPI_Win* win) noexcept {
+    MPI_Win* win) {
   return win_create_body("MPI_Win_create", base, size, disp_unit, info, comm, win);
 }
 extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
-    MPI_Win* win) noexcept {
+    MPI_Win* win) {
   return win_create_body("MPI_Win_create_c", base, size, disp_unit, info, comm, win);
 }
 #pragma weak MPI_Win_create = PMPI_Win_create
 #pragma weak MPI_Win_create_c = PMPI_Win_create_c
 
-extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) noexcept {
+extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   constexpr const char* call = "MPI_Win_create_dynamic";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -125,7 +125,7 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
 }
 #pragma weak MPI_Win_create_dynamic = PMPI_Win_create_dynamic
 
-extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) noexcept {
+extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) {
   constexpr const char* call = "MPI_Win_detach";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -137,7 +137,7 @@ extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) noexcept {
 }
 #pragma weak MPI_Win_detach = PMPI_Win_detach
 
-extern "C" int PMPI_Win_free(MPI_Win* win) noexcept {
+extern "C" int PMPI_Win_free(MPI_Win* win) {
   constexpr const char* call = "MPI_Win_free";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -151,7 +151,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) noexcept {
 }
 #pragma weak MPI_Win_free = PMPI_Win_free
 
-extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) noexcept {
+extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
   constexpr const char* call = "MPI_Win_get_group";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -166,7 +166,7 @@ extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) noexcept {
 }
 #pragma weak MPI_Win_get_group = PMPI_Win_get_group
 
-extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) noexcept {
+extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   constexpr const char* call = "MPI_Win_get_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -181,7 +181,7 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) noexcept {
 }
 #pragma weak MPI_Win_get_info = PMPI_Win_get_info
 
-extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) noexcept {
+extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
   constexpr const char* call = "MPI_Win_get_name";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -197,7 +197,7 @@ extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) no
 }
 #pragma weak MPI_Win_get_name = PMPI_Win_get_name
 
-extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) noexcept {
+extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   constexpr const char* call = "MPI_Win_set_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -212,7 +212,7 @@ extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) noexcept {
 }
 #pragma weak MPI_Win_set_info = PMPI_Win_set_info
 
-extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) noexcept {
+extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
   constexpr const char* call = "MPI_Win_set_name";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -243,12 +243,11 @@ static int win_shared_query_body(const char* call, MPI_Win win, int rank, MPI_Ai
   store(disp_unit, disp_unit_value);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit,
-    void* baseptr) noexcept {
+extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
   return win_shared_query_body("MPI_Win_shared_query", win, rank, size, CountOut{disp_unit, false}, baseptr);
 }
 extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit,
-    void* baseptr) noexcept {
+    void* baseptr) {
   return win_shared_query_body("MPI_Win_shared_query_c", win, rank, size, CountOut{disp_unit, true}, baseptr);
 }
 #pragma weak MPI_Win_shared_query = PMPI_Win_shared_query

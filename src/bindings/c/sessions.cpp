@@ -9,7 +9,7 @@ using namespace dunlin;
 using namespace dunlin::bindings;
 
 extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info,
-    MPI_Errhandler errhandler, MPI_Comm* newcomm) noexcept {
+    MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_create_from_group";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -34,8 +34,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
 }
 #pragma weak MPI_Comm_create_from_group = PMPI_Comm_create_from_group
 
-extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name,
-    MPI_Group* newgroup) noexcept {
+extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_from_session_pset";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -54,7 +53,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
 
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
     MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info,
-    MPI_Errhandler errhandler, MPI_Comm* newintercomm) noexcept {
+    MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
   constexpr const char* call = "MPI_Intercomm_create_from_groups";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -82,7 +81,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
 }
 #pragma weak MPI_Intercomm_create_from_groups = PMPI_Intercomm_create_from_groups
 
-extern "C" int PMPI_Session_finalize(MPI_Session* session) noexcept {
+extern "C" int PMPI_Session_finalize(MPI_Session* session) {
   constexpr const char* call = "MPI_Session_finalize";
   BigLock::Guard guard;
   if (is_missing(session)) [[unlikely]] return bad_pointer(nullptr, "session", call);
@@ -96,7 +95,7 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) noexcept {
 }
 #pragma weak MPI_Session_finalize = PMPI_Session_finalize
 
-extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) noexcept {
+extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   constexpr const char* call = "MPI_Session_get_info";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);
@@ -112,7 +111,7 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) n
 #pragma weak MPI_Session_get_info = PMPI_Session_get_info
 
 extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len,
-    char* pset_name) noexcept {
+    char* pset_name) {
   constexpr const char* call = "MPI_Session_get_nth_pset";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);
@@ -128,7 +127,7 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
 }
 #pragma weak MPI_Session_get_nth_pset = PMPI_Session_get_nth_pset
 
-extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) noexcept {
+extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
   constexpr const char* call = "MPI_Session_get_num_psets";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);
@@ -144,8 +143,7 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
 }
 #pragma weak MPI_Session_get_num_psets = PMPI_Session_get_num_psets
 
-extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name,
-    MPI_Info* info) noexcept {
+extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
   constexpr const char* call = "MPI_Session_get_pset_info";
   BigLock::Guard guard;
   Session* const session_object = from_handle<Session>(session);
@@ -161,7 +159,7 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
 }
 #pragma weak MPI_Session_get_pset_info = PMPI_Session_get_pset_info
 
-extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) noexcept {
+extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   constexpr const char* call = "MPI_Session_init";
   BigLock::Guard guard;
   Errhandler* const errhandler_object = from_handle<Errhandler>(errhandler);

@@ -9,7 +9,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Grequest_complete(MPI_Request request) noexcept {
+extern "C" int PMPI_Grequest_complete(MPI_Request request) {
   constexpr const char* call = "MPI_Grequest_complete";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -23,7 +23,7 @@ extern "C" int PMPI_Grequest_complete(MPI_Request request) noexcept {
 #pragma weak MPI_Grequest_complete = PMPI_Grequest_complete
 
 extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
-    MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) noexcept {
+    MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
   constexpr const char* call = "MPI_Grequest_start";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -41,7 +41,7 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
 }
 #pragma weak MPI_Grequest_start = PMPI_Grequest_start
 
-extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) noexcept {
+extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) {
   constexpr const char* call = "MPI_Status_get_error";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   if (is_missing(err)) [[unlikely]] return bad_pointer(nullptr, "err", call);
@@ -51,7 +51,7 @@ extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) noexcep
 }
 #pragma weak MPI_Status_get_error = PMPI_Status_get_error
 
-extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) noexcept {
+extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) {
   constexpr const char* call = "MPI_Status_get_source";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   if (is_missing(source)) [[unlikely]] return bad_pointer(nullptr, "source", call);
@@ -61,7 +61,7 @@ extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) noe
 }
 #pragma weak MPI_Status_get_source = PMPI_Status_get_source
 
-extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) noexcept {
+extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) {
   constexpr const char* call = "MPI_Status_get_tag";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   if (is_missing(tag)) [[unlikely]] return bad_pointer(nullptr, "tag", call);
@@ -71,7 +71,7 @@ extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) noexcept 
 }
 #pragma weak MPI_Status_get_tag = PMPI_Status_get_tag
 
-extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) noexcept {
+extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
   constexpr const char* call = "MPI_Status_set_cancelled";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   const Err error = object::status_set_cancelled(status, flag);
@@ -92,17 +92,16 @@ static int status_set_elements_body(const char* call, MPI_Status* status, MPI_Da
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) noexcept {
+extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
   return status_set_elements_body("MPI_Status_set_elements", status, datatype, count);
 }
-extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype,
-    MPI_Count count) noexcept {
+extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
   return status_set_elements_body("MPI_Status_set_elements_c", status, datatype, count);
 }
 #pragma weak MPI_Status_set_elements = PMPI_Status_set_elements
 #pragma weak MPI_Status_set_elements_c = PMPI_Status_set_elements_c
 
-extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) noexcept {
+extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) {
   constexpr const char* call = "MPI_Status_set_error";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   const Err error = object::status_set_error(status, err);
@@ -111,7 +110,7 @@ extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) noexcept {
 }
 #pragma weak MPI_Status_set_error = PMPI_Status_set_error
 
-extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) noexcept {
+extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) {
   constexpr const char* call = "MPI_Status_set_source";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   const Err error = object::status_set_source(status, source);
@@ -120,7 +119,7 @@ extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) noexcept {
 }
 #pragma weak MPI_Status_set_source = PMPI_Status_set_source
 
-extern "C" int PMPI_Status_set_tag(MPI_Status* status, int tag) noexcept {
+extern "C" int PMPI_Status_set_tag(MPI_Status* status, int tag) {
   constexpr const char* call = "MPI_Status_set_tag";
   if (is_missing(status)) [[unlikely]] return bad_pointer(nullptr, "status", call);
   const Err error = object::status_set_tag(status, tag);

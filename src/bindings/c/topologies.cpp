@@ -7,7 +7,7 @@
 using namespace dunlin;
 using namespace dunlin::bindings;
 
-extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) noexcept {
+extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
   constexpr const char* call = "MPI_Cart_coords";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -22,7 +22,7 @@ extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords
 #pragma weak MPI_Cart_coords = PMPI_Cart_coords
 
 extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[],
-    int reorder, MPI_Comm* comm_cart) noexcept {
+    int reorder, MPI_Comm* comm_cart) {
   constexpr const char* call = "MPI_Cart_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -41,7 +41,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
 }
 #pragma weak MPI_Cart_create = PMPI_Cart_create
 
-extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) noexcept {
+extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
   constexpr const char* call = "MPI_Cart_get";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -57,8 +57,7 @@ extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods
 }
 #pragma weak MPI_Cart_get = PMPI_Cart_get
 
-extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[],
-    int* newrank) noexcept {
+extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
   constexpr const char* call = "MPI_Cart_map";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -73,7 +72,7 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
 }
 #pragma weak MPI_Cart_map = PMPI_Cart_map
 
-extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) noexcept {
+extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   constexpr const char* call = "MPI_Cart_rank";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -86,8 +85,7 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) noex
 }
 #pragma weak MPI_Cart_rank = PMPI_Cart_rank
 
-extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source,
-    int* rank_dest) noexcept {
+extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
   constexpr const char* call = "MPI_Cart_shift";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -101,7 +99,7 @@ extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank
 }
 #pragma weak MPI_Cart_shift = PMPI_Cart_shift
 
-extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) noexcept {
+extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Cart_sub";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -117,7 +115,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
 }
 #pragma weak MPI_Cart_sub = PMPI_Cart_sub
 
-extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) noexcept {
+extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
   constexpr const char* call = "MPI_Cartdim_get";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -130,7 +128,7 @@ extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) noexcept {
 }
 #pragma weak MPI_Cartdim_get = PMPI_Cartdim_get
 
-extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) noexcept {
+extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   constexpr const char* call = "MPI_Dims_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -142,8 +140,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) noexcept {
 #pragma weak MPI_Dims_create = PMPI_Dims_create
 
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-    const int destinations[], const int* weights, MPI_Info info, int reorder,
-    MPI_Comm* comm_dist_graph) noexcept {
+    const int destinations[], const int* weights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   constexpr const char* call = "MPI_Dist_graph_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -169,7 +166,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
 
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
     const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info,
-    int reorder, MPI_Comm* comm_dist_graph) noexcept {
+    int reorder, MPI_Comm* comm_dist_graph) {
   constexpr const char* call = "MPI_Dist_graph_create_adjacent";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -194,7 +191,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
 #pragma weak MPI_Dist_graph_create_adjacent = PMPI_Dist_graph_create_adjacent
 
 extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int* sourceweights,
-    int maxoutdegree, int destinations[], int* destweights) noexcept {
+    int maxoutdegree, int destinations[], int* destweights) {
   constexpr const char* call = "MPI_Dist_graph_neighbors";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -213,8 +210,7 @@ extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sou
 }
 #pragma weak MPI_Dist_graph_neighbors = PMPI_Dist_graph_neighbors
 
-extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree,
-    int* weighted) noexcept {
+extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
   constexpr const char* call = "MPI_Dist_graph_neighbors_count";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -229,7 +225,7 @@ extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int
 }
 #pragma weak MPI_Dist_graph_neighbors_count = PMPI_Dist_graph_neighbors_count
 
-extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) noexcept {
+extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
   constexpr const char* call = "MPI_Get_hw_resource_info";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -243,7 +239,7 @@ extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) noexcept {
 #pragma weak MPI_Get_hw_resource_info = PMPI_Get_hw_resource_info
 
 extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[],
-    int reorder, MPI_Comm* comm_graph) noexcept {
+    int reorder, MPI_Comm* comm_graph) {
   constexpr const char* call = "MPI_Graph_create";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -261,7 +257,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[
 }
 #pragma weak MPI_Graph_create = PMPI_Graph_create
 
-extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) noexcept {
+extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) {
   constexpr const char* call = "MPI_Graph_get";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -277,8 +273,7 @@ extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int ind
 }
 #pragma weak MPI_Graph_get = PMPI_Graph_get
 
-extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[],
-    int* newrank) noexcept {
+extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
   constexpr const char* call = "MPI_Graph_map";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -293,7 +288,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], cons
 }
 #pragma weak MPI_Graph_map = PMPI_Graph_map
 
-extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) noexcept {
+extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
   constexpr const char* call = "MPI_Graph_neighbors";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -309,7 +304,7 @@ extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, i
 }
 #pragma weak MPI_Graph_neighbors = PMPI_Graph_neighbors
 
-extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) noexcept {
+extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
   constexpr const char* call = "MPI_Graph_neighbors_count";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -322,7 +317,7 @@ extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbo
 }
 #pragma weak MPI_Graph_neighbors_count = PMPI_Graph_neighbors_count
 
-extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) noexcept {
+extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
   constexpr const char* call = "MPI_Graphdims_get";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -336,7 +331,7 @@ extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) noexc
 }
 #pragma weak MPI_Graphdims_get = PMPI_Graphdims_get
 
-extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) noexcept {
+extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
   constexpr const char* call = "MPI_Topo_test";
   BigLock::Guard guard;
   if (is_unusable()) [[unlikely]] return not_usable(call);

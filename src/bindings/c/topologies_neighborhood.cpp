@@ -39,12 +39,12 @@ static int neighbor_allgather_body(const char* call, const void* sendbuf, std::i
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return neighbor_allgather_body("MPI_Neighbor_allgather", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm);
 }
 extern "C" int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return neighbor_allgather_body("MPI_Neighbor_allgather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm);
 }
@@ -87,14 +87,13 @@ static int neighbor_allgather_init_body(const char* call, const void* sendbuf, s
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return neighbor_allgather_init_body("MPI_Neighbor_allgather_init", sendbuf, sendcount, sendtype, recvbuf,
       recvcount, recvtype, comm, info, request);
 }
 extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return neighbor_allgather_init_body("MPI_Neighbor_allgather_init_c", sendbuf, sendcount, sendtype, recvbuf,
       recvcount, recvtype, comm, info, request);
 }
@@ -132,14 +131,13 @@ static int neighbor_allgatherv_body(const char* call, const void* sendbuf, std::
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-    void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
-    MPI_Comm comm) noexcept {
+    void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   return neighbor_allgatherv_body("MPI_Neighbor_allgatherv", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, false}, IntArray{displs, false}, recvtype, comm);
 }
 extern "C" int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return neighbor_allgatherv_body("MPI_Neighbor_allgatherv_c", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, true}, IntArray{displs, true}, recvtype, comm);
 }
@@ -183,13 +181,13 @@ static int neighbor_allgatherv_init_body(const char* call, const void* sendbuf, 
 }
 extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
     void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
-    MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Info info, MPI_Request* request) {
   return neighbor_allgatherv_init_body("MPI_Neighbor_allgatherv_init", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, false}, IntArray{displs, false}, recvtype, comm, info, request);
 }
 extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
-    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return neighbor_allgatherv_init_body("MPI_Neighbor_allgatherv_init_c", sendbuf, sendcount, sendtype,
       recvbuf, IntArray{recvcounts, true}, IntArray{displs, true}, recvtype, comm, info, request);
 }
@@ -227,12 +225,12 @@ static int neighbor_alltoall_body(const char* call, const void* sendbuf, std::in
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return neighbor_alltoall_body("MPI_Neighbor_alltoall", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm);
 }
 extern "C" int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return neighbor_alltoall_body("MPI_Neighbor_alltoall_c", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm);
 }
@@ -275,14 +273,13 @@ static int neighbor_alltoall_init_body(const char* call, const void* sendbuf, st
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return neighbor_alltoall_init_body("MPI_Neighbor_alltoall_init", sendbuf, sendcount, sendtype, recvbuf,
       recvcount, recvtype, comm, info, request);
 }
 extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return neighbor_alltoall_init_body("MPI_Neighbor_alltoall_init_c", sendbuf, sendcount, sendtype, recvbuf,
       recvcount, recvtype, comm, info, request);
 }
@@ -322,14 +319,14 @@ static int neighbor_alltoallv_body(const char* call, const void* sendbuf, IntArr
 }
 extern "C" int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-    MPI_Comm comm) noexcept {
+    MPI_Comm comm) {
   return neighbor_alltoallv_body("MPI_Neighbor_alltoallv", sendbuf, IntArray{sendcounts, false},
       IntArray{sdispls, false}, sendtype, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false},
       recvtype, comm);
 }
 extern "C" int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) noexcept {
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   return neighbor_alltoallv_body("MPI_Neighbor_alltoallv_c", sendbuf, IntArray{sendcounts, true},
       IntArray{sdispls, true}, sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true},
       recvtype, comm);
@@ -375,15 +372,14 @@ static int neighbor_alltoallv_init_body(const char* call, const void* sendbuf, I
 }
 extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return neighbor_alltoallv_init_body("MPI_Neighbor_alltoallv_init", sendbuf, IntArray{sendcounts, false},
       IntArray{sdispls, false}, sendtype, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false},
       recvtype, comm, info, request);
 }
 extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return neighbor_alltoallv_init_body("MPI_Neighbor_alltoallv_init_c", sendbuf, IntArray{sendcounts, true},
       IntArray{sdispls, true}, sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true},
       recvtype, comm, info, request);
@@ -416,13 +412,13 @@ static int neighbor_alltoallw_body(const char* call, const void* sendbuf, IntArr
 }
 extern "C" int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
     const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm) noexcept {
+    const MPI_Datatype recvtypes[], MPI_Comm comm) {
   return neighbor_alltoallw_body("MPI_Neighbor_alltoallw", sendbuf, IntArray{sendcounts, false}, sdispls,
       sendtypes, recvbuf, IntArray{recvcounts, false}, rdispls, recvtypes, comm);
 }
 extern "C" int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) noexcept {
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   return neighbor_alltoallw_body("MPI_Neighbor_alltoallw_c", sendbuf, IntArray{sendcounts, true}, sdispls,
       sendtypes, recvbuf, IntArray{recvcounts, true}, rdispls, recvtypes, comm);
 }
@@ -461,14 +457,14 @@ static int neighbor_alltoallw_init_body(const char* call, const void* sendbuf, I
 extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return neighbor_alltoallw_init_body("MPI_Neighbor_alltoallw_init", sendbuf, IntArray{sendcounts, false},
       sdispls, sendtypes, recvbuf, IntArray{recvcounts, false}, rdispls, recvtypes, comm, info, request);
 }
 extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return neighbor_alltoallw_init_body("MPI_Neighbor_alltoallw_init_c", sendbuf, IntArray{sendcounts, true},
       sdispls, sendtypes, recvbuf, IntArray{recvcounts, true}, rdispls, recvtypes, comm, info, request);
 }

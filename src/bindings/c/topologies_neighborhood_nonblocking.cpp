@@ -41,12 +41,12 @@ static int ineighbor_allgather_body(const char* call, const void* sendbuf, std::
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return ineighbor_allgather_body("MPI_Ineighbor_allgather", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm, request);
 }
 extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return ineighbor_allgather_body("MPI_Ineighbor_allgather_c", sendbuf, sendcount, sendtype, recvbuf,
       recvcount, recvtype, comm, request);
 }
@@ -87,13 +87,13 @@ static int ineighbor_allgatherv_body(const char* call, const void* sendbuf, std:
 }
 extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
     void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
-    MPI_Request* request) noexcept {
+    MPI_Request* request) {
   return ineighbor_allgatherv_body("MPI_Ineighbor_allgatherv", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, false}, IntArray{displs, false}, recvtype, comm, request);
 }
 extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return ineighbor_allgatherv_body("MPI_Ineighbor_allgatherv_c", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, true}, IntArray{displs, true}, recvtype, comm, request);
 }
@@ -133,12 +133,12 @@ static int ineighbor_alltoall_body(const char* call, const void* sendbuf, std::i
   return MPI_SUCCESS;
 }
 extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return ineighbor_alltoall_body("MPI_Ineighbor_alltoall", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm, request);
 }
 extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return ineighbor_alltoall_body("MPI_Ineighbor_alltoall_c", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm, request);
 }
@@ -180,14 +180,14 @@ static int ineighbor_alltoallv_body(const char* call, const void* sendbuf, IntAr
 }
 extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* request) {
   return ineighbor_alltoallv_body("MPI_Ineighbor_alltoallv", sendbuf, IntArray{sendcounts, false},
       IntArray{sdispls, false}, sendtype, recvbuf, IntArray{recvcounts, false}, IntArray{rdispls, false},
       recvtype, comm, request);
 }
 extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) noexcept {
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return ineighbor_alltoallv_body("MPI_Ineighbor_alltoallv_c", sendbuf, IntArray{sendcounts, true},
       IntArray{sdispls, true}, sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true},
       recvtype, comm, request);
@@ -222,13 +222,13 @@ static int ineighbor_alltoallw_body(const char* call, const void* sendbuf, IntAr
 }
 extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
     const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) noexcept {
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   return ineighbor_alltoallw_body("MPI_Ineighbor_alltoallw", sendbuf, IntArray{sendcounts, false}, sdispls,
       sendtypes, recvbuf, IntArray{recvcounts, false}, rdispls, recvtypes, comm, request);
 }
 extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) noexcept {
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   return ineighbor_alltoallw_body("MPI_Ineighbor_alltoallw_c", sendbuf, IntArray{sendcounts, true}, sdispls,
       sendtypes, recvbuf, IntArray{recvcounts, true}, rdispls, recvtypes, comm, request);
 }
