@@ -11,6 +11,8 @@
 namespace dunlin::launcher {
 namespace {
 
+constexpr std::size_t kFileBytesMax = 64 << 20;  // of a list of machines; /dev/zero has no end
+
 std::string_view before_dot(std::string_view name) { return name.substr(0, name.find('.')); }
 
 /// Its host name, with or without a domain, and the names that every machine has for itself.
@@ -78,11 +80,12 @@ bool Hosts::try_add_file(const std::string& path) {
   std::string text;
   char block[4096];
   ssize_t got;
-  while ((got = ::read(fd, block, sizeof block)) > 0) text.append(block, std::size_t(got));
-  const int error = errno;
+  while ((got = ::read(fd, block, sizeof block)) > 0 && text.size() < kFileBytesMax)
+    text.append(block, std::size_t(got));
+  const int error = got > 0 ? EFBIG : errno;
   ::close(fd);
   errno = error;
-  if (got < 0) return false;
+  if (got != 0) return false;
   std::string_view rest = text;
   for (std::string_view line; !(line = next_word(rest, "\n")).empty();) {
     line = line.substr(0, line.find('#'));

@@ -12,10 +12,11 @@
 
 namespace {
 
-/// Descriptors 0, 1 and 2 exist, so that no pipe of ours gets one of these numbers.
+/// Descriptors 0, 1 and 2 exist, so that no pipe of ours gets one of these numbers.  Writing to one that was
+/// closed still fails, so that lost output is said.
 void open_standard_descriptors() {
   int fd;
-  do fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  do fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd >= 0) ::close(fd);
 }

@@ -32,6 +32,11 @@ bool is_same_file(int a, int b) noexcept {
          first.st_ino == second.st_ino && first.st_rdev == second.st_rdev;
 }
 
+void copy_size(int from, int to) noexcept {
+  winsize size;
+  if (::ioctl(from, TIOCGWINSZ, &size) == 0) ::ioctl(to, TIOCSWINSZ, &size);
+}
+
 /// A terminal of its own for a rank: (our end, its end), passing bytes on unchanged.  False when there is
 /// none left.
 bool try_open_terminal(int ends[2], int like) noexcept {
@@ -49,8 +54,7 @@ bool try_open_terminal(int ends[2], int like) noexcept {
     ::cfmakeraw(&mode);
     ::tcsetattr(slave, TCSANOW, &mode);
   }
-  winsize size;
-  if (::ioctl(like, TIOCGWINSZ, &size) == 0) ::ioctl(slave, TIOCSWINSZ, &size);
+  copy_size(like, slave);
   ends[0] = master;
   ends[1] = slave;
   return true;
@@ -107,6 +111,11 @@ int Output::add_stream(int rank, Sink& sink, const int ends[2]) {
   streams_.push_back(std::move(stream));
   ++open_streams_;
   return ends[1];
+}
+
+void Output::follow_size() {
+  for (const auto& stream : streams_)
+    if (stream->fd >= 0 && stream->sink->is_terminal()) copy_size(STDOUT_FILENO, stream->fd);
 }
 
 void Output::watch(Stream& stream) {

@@ -29,6 +29,8 @@ class Output {
   /// Where both go to the same place, they are one stream, so that their order is kept.
   int open_stderr(int rank, int its_stdout);
 
+  /// Ranks' terminals get the size of mpirun's, which has changed.
+  void follow_size();
   /// Reads what a rank has written so far; after its end that is everything.
   void drain(int rank);
   /// A line of mpirun's own on standard error ("mpirun: " is put before it).

@@ -104,6 +104,7 @@ void Supervisor::end_with_guard() {
 void Supervisor::prepare() {
   sigset_t signals = handled_signals();
   sigaddset(&signals, SIGTSTP);
+  sigaddset(&signals, SIGWINCH);
   sigset_t blocked = signals;
   sigaddset(&blocked, SIGTTIN);  // a read from the background fails instead of stopping us
   ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
@@ -197,6 +198,9 @@ void Supervisor::on_signal() {
           ::kill(rank.pid, signal);
     } else if (signal == SIGCONT) {
       send_to_ranks(SIGCONT);
+    } else if (signal == SIGWINCH) {
+      output_.follow_size();
+      send_to_ranks(SIGWINCH);
     } else if (signal == SIGTSTP) {
       stop_with_terminal();
     } else {

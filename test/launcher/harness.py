@@ -73,7 +73,18 @@ CALLS = {
 
 def refuse(call):
     """Lets this process and all it starts get EPERM from a system call, as a container's filter does."""
-    rules = [(0x20, 0, 0, 0), (0x15, 0, 1, CALLS[call]), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+    filter_calls([(0x20, 0, 0, 0), (0x15, 0, 1, CALLS[call]), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
+
+
+def kill_who_lets_anybody_trace():
+    """SIGSYS for prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)."""
+    prctl, yama, anybody = 157, 0x59616D61, 0xFFFFFFFF
+    tests = [(0x20, 0, 0, 0), (0x15, 0, 5, prctl), (0x20, 0, 0, 16), (0x15, 0, 3, yama), (0x20, 0, 0, 24)]
+    filter_calls([*tests, (0x15, 0, 1, anybody), (0x06, 0, 0, 0x80000000), (0x06, 0, 0, 0x7FFF0000)])
+
+
+def filter_calls(rules):
+    """Rules of a seccomp filter for this process and all that it starts."""
     code = b"".join(struct.pack("HBBI", *rule) for rule in rules)
     memory = ctypes.create_string_buffer(code)
     program = struct.pack("HxxxxxxP", len(rules), ctypes.addressof(memory))

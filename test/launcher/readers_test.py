@@ -99,6 +99,15 @@ class Readers(LauncherTest):
             done = subprocess.run([MPIRUN, "-n", "2", "sh", "-c", "echo x >&2"], stderr=full)
             self.assertEqual(done.returncode, 1)
 
+    def test_closed_output_is_said(self):
+        words = ["sh", "-c", '"$0" -n 2 "$@" >&-', MPIRUN]
+        done = subprocess.run([*words, "echo", "x"], capture_output=True, text=True, timeout=20)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(
+            done.stderr, "mpirun: cannot write standard output: Bad file descriptor; output is lost\n"
+        )
+        self.assertEqual(subprocess.run([*words, "true"], timeout=20).returncode, 0)
+
     def test_reader_that_has_gone_is_said(self):
         ends = os.pipe()
         os.close(ends[0])

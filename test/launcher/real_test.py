@@ -7,7 +7,15 @@ import subprocess
 import time
 import unittest
 
-from harness import LauncherTest, MPIRUN, SECOND, new_mark, processes_with, refuse
+from harness import (
+    LauncherTest,
+    MPIRUN,
+    SECOND,
+    kill_who_lets_anybody_trace,
+    new_mark,
+    processes_with,
+    refuse,
+)
 
 PROGRAM = os.environ["LAUNCHER_TEST_PROGRAM"]
 SESSIONS = os.environ["LAUNCHER_TEST_SESSIONS"]
@@ -109,6 +117,16 @@ class Real(LauncherTest):
     def test_shared_memory_is_for_its_owner(self):
         show = "stat -L -c %a /proc/self/fd/$DUNLIN_LAUNCH_NODE_FD"
         self.assertEqual(self.run_job("-n", "2", "sh", "-c", show)[1], "600\n600\n")
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "knows numbers of system calls of x86-64")
+    def test_only_the_job_may_trace_a_rank(self):
+        code, out, err = self.run_job("-n", "2", PROGRAM, preexec_fn=kill_who_lets_anybody_trace)
+        self.assertEqual((code, out, err), (0, "sum 1 of 2\n" * 2, ""))
+        if HYDRA:  # whose ranks share no ancestor that they know: docs/memory.md
+            killed = subprocess.run(
+                [HYDRA, "-n", "2", PROGRAM], capture_output=True, timeout=60, preexec_fn=kill_who_lets_anybody_trace
+            )
+            self.assertNotEqual(killed.returncode, 0)
 
     def test_error_is_one_sentence_and_ends_the_job(self):
         start = time.monotonic()

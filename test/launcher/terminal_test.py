@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import termios
 import time
@@ -90,6 +91,15 @@ class Terminal(LauncherTest):
         self.expect("Stopped")
         self.type("fg")
         self.expect("from background\r\nfrom background")
+
+    def test_size_follows(self):
+        show = "stty size < /dev/stdout"
+        program = "trap '%s; exit' WINCH; %s; while :; do sleep 0.05; done" % (show, show)
+        leader = self.start_session(MPIRUN, "-n", "2", "sh", "-c", program)
+        self.expect(r"0 0\r\n0 0\r\n")
+        fcntl.ioctl(self.main, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 99, 0, 0))
+        self.expect(r"50 99\r\n50 99\r\n")
+        self.assertEqual(leader.wait(10), 0)
 
     def test_stopped_ranks_are_reported(self):
         self.start_shell()

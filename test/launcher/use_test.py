@@ -244,6 +244,7 @@ class CommandLine(LauncherTest):
             (["--timeout", "-1", "true"], '"-1" is not a number of seconds'),
             (["--timeout", "nan", "true"], '"nan" is not a number of seconds'),
             (["-f", "/no/such/file", "true"], "cannot read /no/such/file: No such file"),
+            (["-f", "/dev/zero", "true"], "cannot read /dev/zero: File too large"),
             (["-ppn", "2", "-n", "4", "true"], "4 ranks, 2 on each machine"),
             (["--stdin", "all", "true"], '"all" cannot read standard input'),
             (["--output", "file=x", "true"], '"file=x" is not known'),
@@ -345,6 +346,10 @@ class CommandLine(LauncherTest):
             code, _, err = self.run_job("-n", "2", path)
             self.assertEqual(code, 126)
             self.assertIn("it is no regular file", err)
+            job = self.start_job("-f", path, "true")  # a list of machines may come from a pipe
+            time.sleep(0.2)
+            job.terminate()
+            self.assertEqual(job.wait(10), -signal.SIGTERM)
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "knows numbers of system calls of x86-64")
     def test_what_the_system_refuses_is_named(self):
