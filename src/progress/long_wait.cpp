@@ -111,7 +111,7 @@ void LongWait::report() noexcept {
   char details[384];
   print_details(reason, details, sizeof details);
   const char* const call = name_of_call(os::find_caller());
-  log::warn("%s%swaiting for %lld s for %s%s", call, call[0] ? ": " : "", static_cast<long long>(waited_s),
+  log::warn("%s has waited %lld s for %s%s", call[0] ? call : "this rank", static_cast<long long>(waited_s),
             reason.what, details);
 }
 

@@ -136,11 +136,22 @@ def check_dump(mpirun, zoo, _):
     return None if is_right else said
 
 
+def check_wait_report(mpirun, zoo, _):
+    """DUNLIN_WAIT_REPORT names the call as the user wrote it, once for each long wait."""
+    said = []
+    for name, ranks in (("sleeps", 2), ("missing_partner", 3)):
+        _, text = run(mpirun, zoo, name, ranks, {"DUNLIN_WAIT_REPORT": "1"})
+        said.append(text)
+    wanted = (r"rank 1: MPI_Recv has waited \d s for a message of up to 4 bytes, rank 0 of the job, tag 1, MPI_COMM",
+              r"rank [01]: MPI_Barrier has waited \d s for ")
+    return None if all(re.search(*each) for each in zip(wanted, said)) else "said: %s" % said
+
+
 def main():
     mpirun, zoo, *wanted = sys.argv[1:]
     checks = [(name, check_other) for name in OTHERS]
     checks += [(name, check_deadlock) for name in DEADLOCKS] + [("dump", check_dump)]
-    checks += [("behind_a_shell", check_behind_a_shell)]
+    checks += [("behind_a_shell", check_behind_a_shell), ("wait_report", check_wait_report)]
     checks += [(name, check_error) for name in ERRORS] + [(name, check_suspected) for name in SUSPECTED]
     if wanted:
         checks = [each for each in checks if each[0] in wanted]
