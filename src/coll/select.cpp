@@ -29,7 +29,8 @@ IntVariable reduce_scatter_long{"COLL_REDUCE_SCATTER_LONG", 8 << 10, "bytes",
                                 "reduce-scatters from this size on exchange parts in pairs", 0};
 IntVariable leader_bytes{
     "COLL_LEADER_BYTES", 16 << 10, "bytes",
-    "what a leader of a domain passes on to other domains at least, where there are several", 1};
+    "smallest part of a message that a leader passes on to other domains where a domain has several leaders",
+    1};
 // Inside a node.  On 2 cores of an AMD EPYC (Zen 4): allreduce of 4 KiB on 2 ranks 1.0 us, from buffer to
 // buffer .6 where they map and 1.0 where not; 8 ranks 22 us, through shared memory from and to all buffers
 // 29, at 32 KiB 53 and 55.

@@ -26,7 +26,7 @@ IntVariable cache_bytes_max{"HEAP_CACHE_BYTES_MAX", std::int64_t(kPreset.arena.c
                             0};
 IntVariable huge_bytes_max{
     "HEAP_HUGE_BYTES_MAX", std::int64_t(kPreset.arena.collapse_bytes_max), "bytes",
-    "largest block that gets huge pages at once also when little memory is free; 0: none", 0};
+    "largest block that gets huge pages at once even when little memory is free; 0: none", 0};
 IntVariable fork_wait_us{"HEAP_FORK_WAIT_US",
                          std::int64_t(kPreset.arena.fork_wait_us),
                          "us",

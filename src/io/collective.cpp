@@ -30,15 +30,16 @@ namespace dunlin::io {
 namespace {
 
 WordVariable way{"FILE_COLLECTIVE", "auto", "auto|independent|two_phase",
-                 "collective accesses to files: each rank alone, or together by windows"};
+                 "collective accesses to files: each rank for itself, or all together"};
 IntVariable window_bytes{"FILE_COLLECTIVE_BYTES",
                          1 << 20,
                          "bytes",
-                         "of a file that one rank handles at once in a collective access",
+                         "how much of a file one rank handles at once in a collective access",
                          4096,
                          64 << 20};
-IntVariable piece_bytes{"FILE_COLLECTIVE_PIECE_BYTES", 1536, "bytes",
-                        "runs up to this length on average are worth a collective access together", 0};
+IntVariable piece_bytes{
+    "FILE_COLLECTIVE_PIECE_BYTES", 1536, "bytes",
+    "collective accesses go together where the pieces of the file are at most this long on average", 0};
 
 std::int64_t window_size() noexcept { return window_bytes.get() & -std::int64_t{64}; }
 

@@ -30,14 +30,16 @@ namespace dunlin::io {
 namespace {
 
 // Measured by docs/files.md: a system call costs as much as copying these bytes.
-IntVariable sieve_bytes{"FILE_SIEVE_BYTES", 1536, "bytes",
-                        "runs of a file up to this length on average are not read or written one by one", 0};
+IntVariable sieve_bytes{
+    "FILE_SIEVE_BYTES", 1536, "bytes",
+    "pieces of a file that are at most this long on average are read or written with what lies between them",
+    0};
 IntVariable sieve_distance{"FILE_SIEVE_DISTANCE", 8192, "bytes",
-                           "the same only where they begin at most so far apart on average", 0};
+                           "the same, only where they begin at most this far apart on average", 0};
 IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          1 << 20,
                          "bytes",
-                         "of a file that are read or mapped at once where its runs are short",
+                         "how much of a file is read or mapped at once where its pieces are short",
                          4096,
                          1 << 30};
 

@@ -18,8 +18,8 @@ namespace {
 enum Mode : int { kAuto, kAlways, kNever };
 WordVariable mode{
     "HELPER", "auto", "auto|always|never",
-    "whether a thread of the library goes on with one-sided operations while the program "
-    "computes: where they need it and ranks do not share cores, wherever they need it, or never"};
+    "whether a thread of the library goes on with one-sided operations while the program computes: where "
+    "they need it and ranks do not share cores (auto), wherever they need it (always), or never"};
 IntVariable nap_us{"HELPER_NAP_US", 50, "us",
                    "how long the library's thread sleeps first while work that it expects does not move; "
                    "doubles up to 100 times that",

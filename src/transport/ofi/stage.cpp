@@ -21,7 +21,7 @@ IntVariable long_bytes_min{"OFI_LONG_BYTES",
                            1,
                            std::int64_t{1} << 40};
 IntVariable chunk_bytes{
-    "OFI_CHUNK_BYTES", 16 << 10, "bytes", "what crosses the network in one piece", 512, 1 << 22};
+    "OFI_CHUNK_BYTES", 16 << 10, "bytes", "largest piece that crosses the network at once", 512, 1 << 22};
 IntVariable ring_bytes{
     "OFI_RING_BYTES", 512 << 10,
     "bytes",          "memory of a ring for one peer on another node, where messages go by RDMA",
