@@ -1,7 +1,6 @@
 #include "os/descriptor_server.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstdio>
 
 #include "os/local_socket.hpp"
+#include "os/thread.hpp"
 
 namespace dunlin::os {
 namespace {
@@ -60,13 +60,8 @@ bool serve_descriptors(std::uint64_t key, bool (*may_give)(int number) noexcept)
                     ::bind(server.listener, reinterpret_cast<const sockaddr*>(&address), bytes) == 0 &&
                     ::listen(server.listener, SOMAXCONN) == 0;
   if (is_serving) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    is_serving = pthread_create(&thread, nullptr, serve, &server) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    is_serving = start_thread(&thread, serve, &server) == 0;
     if (is_serving) pthread_detach(thread);
   }
   if (!is_serving && server.listener >= 0) ::close(server.listener);

@@ -1,7 +1,6 @@
 #include "progress/helper.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "os/cpu.hpp"
+#include "os/thread.hpp"
 
 namespace dunlin::progress {
 namespace {
@@ -75,12 +75,7 @@ void Helper::want(Engine& engine, transport::shm::Bell& bell) noexcept {
   if (running || !is_allowed) return;
   running = new Running{engine, bell};
   BigLock::set_helped(true);
-  // Signals are the program's.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = pthread_create(&running->thread, nullptr, run, running);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const int error = os::start_thread(&running->thread, run, running);
   if (error == 0) return;
   BigLock::set_helped(false);
   delete std::exchange(running, nullptr);

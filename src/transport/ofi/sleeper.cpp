@@ -1,12 +1,12 @@
 #include "transport/ofi/sleeper.hpp"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "os/futex.hpp"
+#include "os/thread.hpp"
 
 namespace dunlin::transport::ofi {
 namespace {
@@ -52,11 +52,7 @@ bool Sleeper::try_watch(transport::Transport& place) noexcept {
   // has seen end this sleep, which was announced before.
   if (state_.exchange(kWatching, std::memory_order_acq_rel) == kIdle) os::futex_wake(state_, 1);
   if (has_thread_) return true;
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  has_thread_ = ::pthread_create(&thread_, nullptr, &run, this) == 0;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  has_thread_ = os::start_thread(&thread_, &run, this) == 0;
   return has_thread_;
 }
 
