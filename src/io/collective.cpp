@@ -1,308 +1,215 @@
-// Two phases (R. Thakur, W. Gropp, E. Lusk: "Data sieving and collective I/O in ROMIO", Frontiers 1999), with
-// shared memory in place of messages.
-//
-// The part of the file that all ranks access is cut into windows, which ranks take in turn.  Writing, every
-// rank copies its pieces of a round's windows straight from the program's buffer into the shared buffers of
-// their ranks, as the view lays them out; after a barrier each rank writes its window.  Reading is the same
-// backwards.  Each rank has two buffers, so that one barrier a round is enough: who fills a buffer again
-// knows by the barrier between that its last contents have been used.
-//
-// A bit for each byte of a window says which bytes somebody has written, so that holes stay as they are in
-// the file: nothing is read before it is written, and nobody has to be locked out.
-//
-// Cost for n bytes of p ranks: 3 n / p bytes copied by each rank, one of it by the kernel, and a barrier for
-// every p windows.
 #include "io/collective.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
-#include <cstring>
 
 #include "base/variable.hpp"
 #include "coll/agree.hpp"
-#include "coll/functions.hpp"
-#include "datatype/copy.hpp"
+#include "coll/plan.hpp"
+#include "coll/select.hpp"
+#include "comm/functions.hpp"
 #include "datatype/layout.hpp"
+#include "io/together.hpp"
+#include "io/worker.hpp"
 #include "rma/functions.hpp"
 
 namespace dunlin::io {
 namespace {
 
-WordVariable way{"FILE_COLLECTIVE", "auto", "auto|independent|two_phase",
-                 "collective accesses to files: each rank for itself, or all together"};
-IntVariable window_bytes{"FILE_COLLECTIVE_BYTES",
-                         1 << 20,
-                         "bytes",
-                         "how much of a file one rank handles at once in a collective access",
-                         4096,
-                         64 << 20};
 IntVariable piece_bytes{
     "FILE_COLLECTIVE_PIECE_BYTES", 1536, "bytes",
     "collective accesses go together where the pieces of the file are at most this long on average", 0};
 
-std::int64_t window_size() noexcept { return window_bytes.get() & -std::int64_t{64}; }
+Choice choice_of(const OpenFile& file, Direction direction) noexcept {
+  return direction == Direction::read ? file.hints.cb_read : file.hints.cb_write;
+}
 
-/// What each rank tells of its access.
-struct Part {
-  std::int64_t low, high;  // offsets
-  std::int64_t bytes;
-  std::int64_t run_bytes;  // on average
-  std::int64_t can_join;   // offsets grow, and nothing has to be atomic
-  std::int64_t can_map;    // it would write short pieces well alone
-};
+/// Of a filetype, on average.
+std::int64_t run_bytes_of(const Datatype& type) noexcept {
+  return type.size() / std::max(type.layout().runs, std::int64_t{1});
+}
 
 Part part_of(const OpenFile& file, const Access& access) noexcept {
   const auto bytes = std::int64_t(access.memory.bytes());
-  const Datatype& type = access.file.type();
-  const std::int64_t runs = std::max(type.layout().runs, std::int64_t{1});
+  if (bytes == 0) return {};
   return {access.file.offset_of(access.position),
           access.file.end_of(access.position, bytes),
           bytes,
-          access.file.is_contiguous() ? bytes : type.size() / runs,
+          access.file.is_contiguous() ? bytes : run_bytes_of(access.file.type()),
           access.file.is_monotonic() && !access.is_atomic,
           file.storage.can_map()};
 }
 
-/// The part of the file that all access, and whether together: the same on all ranks.
-struct Plan {
-  std::int64_t low = INT64_MAX, high = 0;
-  bool is_together = false;
+/// Whether the ranks of an access work together; the same on all ranks.
+bool go_together(const OpenFile& file, std::span<const Part> all, Direction direction) noexcept {
+  std::int64_t low = INT64_MAX, high = 0, bytes = 0, spans = 0, longest = 0;
+  bool can_join = true, can_map = true;
+  for (const Part& part : all) {
+    if (part.bytes == 0) continue;
+    low = std::min(low, part.low);
+    high = std::max(high, part.high);
+    bytes += part.bytes;
+    spans += part.high - part.low;
+    longest = std::max(longest, part.run_bytes);
+    can_join = can_join && part.can_join;
+    can_map = can_map && part.can_map;
+  }
+  if (bytes == 0 || !can_join) return false;
+  if (choice_of(file, direction) == Choice::enable) return true;
+  constexpr std::int64_t kDensity = 8;  // of what is read, at least an eighth is wanted
+  // Writing alone, every rank maps the pages of all: of 4 ranks that is as fast, of 8 half as fast.
+  constexpr std::int64_t kRanksAlone = 6;
+  const bool is_interleaved = spans > high - low;
+  const bool is_dense = bytes >= (high - low) / kDensity;
+  return is_interleaved && is_dense && longest <= piece_bytes.get() &&
+         (direction == Direction::read || !can_map || spans >= kRanksAlone * (high - low));
+}
 
-  Plan(const std::vector<Part>& all, Direction direction) noexcept {
-    std::int64_t bytes = 0, spans = 0, longest = 0;
-    bool can_join = true, can_map = true;
-    for (const Part& part : all) {
-      if (part.bytes == 0) continue;
-      low = std::min(low, part.low);
-      high = std::max(high, part.high);
-      bytes += part.bytes;
-      spans += part.high - part.low;
-      longest = std::max(longest, part.run_bytes);
-      can_join = can_join && part.can_join;
-      can_map = can_map && part.can_map;
+/// Work of this rank alone: in place in a call that waits, else by the thread.
+template <class Work>
+struct Alone : Job {
+  Work& function;
+  explicit Alone(Work& f) noexcept : function(f) {
+    work = [](void* self) noexcept { static_cast<Alone*>(self)->function(); };
+    argument = this;
+  }
+  coll::Step start(const coll::Cx& cx) noexcept {
+    if (cx.run->is_blocking) {
+      function();
+      return cx.all();
     }
-    if (way.index() == 1 || all.size() < 2 || bytes == 0 || !can_join) return;
-    if (way.index() == 2) {
-      is_together = true;
-      return;
-    }
-    constexpr std::int64_t kDensity = 8;  // of what is read, at least an eighth is wanted
-    // Writing alone, every rank maps the pages of all: of 4 ranks that is as fast, of 8 half as fast.
-    constexpr std::int64_t kRanksAlone = 6;
-    const bool is_interleaved = spans > high - low;
-    const bool is_dense = bytes >= (high - low) / kDensity;
-    const bool is_worth_it = longest <= piece_bytes.get();
-    is_together = is_interleaved && is_dense && is_worth_it &&
-                  (direction == Direction::read || !can_map || spans >= kRanksAlone * (high - low));
+    sleeper = cx.comm->messaging->peers.shared_memory();
+    done.store(0, std::memory_order_relaxed);  // nobody looks yet
+    hand_over(*this);
+    return cx.until({&done, 1, 1, cx.rank});
   }
 };
 
-/// One window's memory, which all ranks reach.
-struct Window {
-  struct Head {
-    std::int64_t there;   // reading: how many bytes the file had
-    std::int64_t reason;  // reading: errno
-  };
-  static std::size_t bytes() noexcept {
-    return 64 + std::size_t(window_size()) + std::size_t(window_size()) / 8;
+/// The ranks of this node are there.
+coll::Task meet_on_node(coll::Cx cx, const coll::Hierarchy* nodes) {
+  if (nodes->domains() == 1) {
+    co_await coll::start_barrier(cx);
+    co_return Err::ok;
   }
-  Head* head;
-  std::byte* data;
-  std::uint64_t* written;  // a bit for each byte
+  const std::span<const int> members = nodes->members(nodes->domain_of(cx.rank));
+  coll::Cx inside = cx.apart();
+  inside.members = members.data();
+  inside.rank = nodes->place_of(cx.rank);
+  inside.size = int(members.size());
+  co_await coll::barrier_dissemination(inside);
+  co_return Err::ok;
+}
 
-  explicit Window(std::byte* at) noexcept
-      : head(reinterpret_cast<Head*>(at)),
-        data(at + 64),
-        written(reinterpret_cast<std::uint64_t*>(at + 64 + window_size())) {}
+template <class T>
+coll::Task gather(coll::Cx cx, T* all) {
+  const coll::Block mine = coll::Block::of_bytes(all + cx.rank, sizeof(T));
+  co_await coll::start_allgather(cx, mine, coll::Blocks::equal(all, sizeof(T), nullptr));
+  co_return Err::ok;
+}
 
-  /// Bytes [from, to) have been written.  Other ranks may own other bits of the same words.
-  void mark(std::int64_t from, std::int64_t to) const noexcept {
-    while (from < to) {
-      const std::int64_t word = from / 64, end = std::min(to, (word + 1) * 64);
-      const std::uint64_t ones =
-          end - from == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - from)) - 1;
-      const std::atomic_ref<std::uint64_t> bits(written[word]);
-      // Relaxed: the barrier orders it before the look at all bits.
-      if (~ones == 0)
-        bits.store(ones, std::memory_order_relaxed);
-      else
-        bits.fetch_or(ones << (from % 64), std::memory_order_relaxed);
-      from = end;
-    }
+coll::Task rounds(coll::Cx cx, OpenFile* file, Together* together, Direction direction) {
+  std::int64_t round = 0;
+  const bool is_write = direction == Direction::write;
+  const auto first = [&] { is_write ? together->fill(round) : together->read_mine(round); };
+  const auto last = [&] { is_write ? together->write_mine(round) : together->pick(round); };
+  Alone<const decltype(first)> before(first);
+  Alone<const decltype(last)> after(last);
+  for (; round < together->rounds(); ++round) {
+    co_await before.start(cx);
+    if (!is_write) co_await Together::exchange(cx, together, round);
+    co_await meet_on_node(cx, file->nodes.get());
+    if (is_write) co_await Together::exchange(cx, together, round);
+    co_await after.start(cx);
   }
-  /// The first byte from `from` on that is written, or is not; `end` where there is none.
-  std::int64_t find(bool is_written, std::int64_t from, std::int64_t end) const noexcept {
-    while (from < end) {
-      const std::uint64_t word = is_written ? written[from / 64] : ~written[from / 64];
-      const std::uint64_t rest = word >> (from % 64);
-      if (rest != 0) return std::min(from + std::countr_zero(rest), end);
-      from = (from / 64 + 1) * 64;
-    }
-    return end;
+  co_return Err::ok;
+}
+
+coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* outcome) {
+  // Turns of shared memory are taken in the order of calls, and meanwhile other calls may have come.
+  if (!cx.run->is_blocking) cx = cx.apart();
+  auto* const parts = reinterpret_cast<Part*>(cx.take(std::size_t(cx.size) * sizeof(Part)));
+  if (!parts) co_return Err::no_mem;
+  parts[cx.rank] = part_of(*file, *access);
+  co_await gather(cx, parts);
+  const std::span<const Part> all(parts, std::size_t(cx.size));
+  if (!go_together(*file, all, access->direction)) {
+    const auto move = [&] { *outcome = file->storage.move(*access); };
+    Alone<const decltype(move)> alone(move);
+    co_await alone.start(cx);
+    co_return Err::ok;
   }
+  Together together(*file, *access, all);
+  co_await rounds(cx, file, &together, access->direction);
+  *outcome = together.outcome();
+  if (access->direction == Direction::read) co_return Err::ok;
+  // What one rank could not write may be any rank's.
+  auto* const outcomes = reinterpret_cast<Outcome*>(cx.take(std::size_t(cx.size) * sizeof(Outcome)));
+  if (!outcomes) co_return Err::no_mem;
+  outcomes[cx.rank] = *outcome;
+  co_await gather(cx, outcomes);
+  for (int rank = 0; rank < cx.size; ++rank)
+    if (outcomes[rank].reason != 0) *outcome = {outcome->bytes, outcomes[rank].reason, outcomes[rank].offset};
+  co_return Err::ok;
+}
+
+struct Movement {
+  OpenFile* file;
+  const Access* access;
+  Outcome* outcome;
+  static constexpr const char* kName = "access to a file";
+  coll::Task start(coll::Cx cx) const noexcept { return move_all(cx, file, access, outcome); }
+  coll::Held held() const noexcept { return {{file}}; }
 };
 
-class Together {
- public:
-  Together(OpenFile& file, const Access& access, const Plan& plan) noexcept
-      : file_(file),
-        comm_(*file.comm),
-        access_(access),
-        memory_bytes_(std::int64_t(access.memory.bytes())),
-        low_(plan.low & -std::int64_t{4096}),
-        high_(plan.high),
-        bytes_(window_size()) {
-    for (int rank = 0; rank < comm_.size; ++rank) {
-      MPI_Aint size = 0;
-      std::int64_t unit = 0;
-      void* at = nullptr;
-      (void)rma::win_shared_query(*file.buffers, rank, &size, &unit, &at);
-      buffers_.push_back(static_cast<std::byte*>(at));
-    }
-  }
-
-  Err run() noexcept {
-    const std::int64_t windows = (high_ - low_ + bytes_ - 1) / bytes_;
-    for (std::int64_t round = 0; round * comm_.size < windows; ++round) {
-      const bool is_write = access_.direction == Direction::write;
-      is_write ? fill(round) : read_mine(round);
-      if (const Err e = coll::barrier(comm_); e != Err::ok) return e;
-      is_write ? write_mine(round) : pick(round);
-    }
-    return Err::ok;
-  }
-  const Outcome& outcome() const noexcept { return outcome_; }
-
- private:
-  struct Range {
-    std::int64_t low, high;
-  };
-  Range range(std::int64_t round, int rank) const noexcept {
-    const std::int64_t low = low_ + (round * comm_.size + rank) * bytes_;
-    return {low, std::min(low + bytes_, high_)};
-  }
-  Window window(std::int64_t round, int rank) const noexcept {
-    return Window(buffers_[std::size_t(rank)] + std::size_t(round % 2) * Window::bytes());
-  }
-  /// This rank's positions in a range of the file, beginning with that of its first byte.
-  Range positions(Range range) const noexcept {
-    const auto at = [this](std::int64_t offset) {
-      return std::clamp(access_.file.position_at(offset), access_.position, access_.position + memory_bytes_);
-    };
-    if (range.low >= range.high || memory_bytes_ == 0) return {0, 0};
-    return {at(range.low), at(range.high)};
-  }
-  /// No two ranks begin with the same window.
-  int member(int step) const noexcept { return (comm_.rank + step) % comm_.size; }
-
-  void fill(std::int64_t round) noexcept {
-    for (int step = 0; step < comm_.size; ++step) {
-      const Range of_file = range(round, member(step)), mine = positions(of_file);
-      if (mine.low == mine.high) continue;
-      const Window to = window(round, member(step));
-      copy_between(access_.memory.source(), std::size_t(mine.low - access_.position),
-                   access_.file.target(to.data - of_file.low), std::size_t(mine.low),
-                   std::size_t(mine.high - mine.low));
-      Cursor runs = access_.file.runs(mine.low);
-      Piece pieces[128];
-      for (std::int64_t at = mine.low; at < mine.high; at = std::int64_t(runs.position())) {
-        const std::size_t n = runs.pieces(pieces, std::size_t(mine.high - at));
-        for (std::size_t i = 0; i < n; ++i) {
-          const auto offset = reinterpret_cast<std::int64_t>(pieces[i].address) - of_file.low;
-          to.mark(offset, offset + std::int64_t(pieces[i].bytes));
-        }
-      }
-    }
-    outcome_.bytes = memory_bytes_;
-  }
-
-  void write_mine(std::int64_t round) noexcept {
-    const Range of_file = range(round, comm_.rank);
-    if (of_file.low >= of_file.high) return;
-    const Window mine = window(round, comm_.rank);
-    const std::int64_t end = of_file.high - of_file.low;
-    for (std::int64_t from = mine.find(true, 0, end); from < end && outcome_.reason == 0;) {
-      const std::int64_t to = mine.find(false, from, end);
-      move_run(mine.data + from, of_file.low + from, to - from);
-      from = mine.find(true, to, end);
-    }
-    std::memset(mine.written, 0, std::size_t(bytes_) / 8);
-  }
-
-  void read_mine(std::int64_t round) noexcept {
-    const Range of_file = range(round, comm_.rank);
-    if (of_file.low >= of_file.high) return;
-    const Window mine = window(round, comm_.rank);
-    const Outcome read = move_run(mine.data, of_file.low, of_file.high - of_file.low);
-    *mine.head = {read.bytes, read.reason};
-  }
-
-  void pick(std::int64_t round) noexcept {
-    for (int step = 0; step < comm_.size; ++step) {
-      const Range of_file = range(round, member(step));
-      const Range wanted = positions(of_file);
-      if (wanted.low == wanted.high) continue;
-      const Window from = window(round, member(step));
-      const Range found = positions({of_file.low, of_file.low + from.head->there});
-      if (found.low < found.high)
-        copy_between(access_.file.source(from.data - of_file.low), std::size_t(found.low),
-                     access_.memory.target(), std::size_t(found.low - access_.position),
-                     std::size_t(found.high - found.low));
-      outcome_.bytes += found.high - found.low;
-      if (from.head->reason != 0) outcome_.reason = int(from.head->reason);
-      if (from.head->reason != 0) outcome_.offset = of_file.low + from.head->there;
-    }
-  }
-
-  /// One run of the file.
-  Outcome move_run(std::byte* at, std::int64_t offset, std::int64_t bytes) noexcept {
-    const Tiling bytes_of_file(0, *from_handle<Datatype>(MPI_BYTE));
-    const Outcome moved = file_.storage.move(
-        {access_.direction, coll::Block::of_bytes(at, std::size_t(bytes)), bytes_of_file, offset, false});
-    if (access_.direction == Direction::write && moved.reason != 0) {
-      outcome_.reason = moved.reason;
-      outcome_.offset = moved.offset;
-    }
-    return moved;
-  }
-
-  OpenFile& file_;
-  Comm& comm_;
-  const Access& access_;
-  const std::int64_t memory_bytes_;
-  const std::int64_t low_, high_;  // of the file, all ranks'
-  const std::int64_t bytes_;       // of a window
-  std::vector<std::byte*> buffers_;
-  Outcome outcome_;
-};
-
-/// Made by the first access that needs them.  Where ranks cannot share memory, false on all.
-bool has_buffers(OpenFile& file) noexcept {
-  if (file.buffers || file.has_no_buffers) return bool(file.buffers);
+/// Collective over the ranks of each node: the memory of their copies of windows.
+Err make_buffers(OpenFile& file, std::size_t bytes) noexcept {
+  Comm* node = file.comm.get();
+  const int my_node = file.nodes->domain_of(file.comm->rank);
+  if (file.nodes->domains() > 1)
+    if (const Err e = comm::comm_split(*file.comm, my_node, file.comm->rank, &node); e != Err::ok) return e;
   Win* made = nullptr;
   void* memory = nullptr;
-  const auto bytes = MPI_Aint(2 * Window::bytes());
-  const Err error = rma::win_allocate(bytes, 1, nullptr, *file.comm, &memory, &made);
-  file.has_no_buffers = error != Err::ok;
+  const Err error = rma::win_allocate(MPI_Aint(bytes), 1, nullptr, *node, &memory, &made);
+  if (node != file.comm.get()) node->release();
   if (error == Err::ok) file.buffers = Ref<Win>::adopt(made);
-  return error == Err::ok;
+  file.buffer_bytes = bytes;
+  return error;
 }
 
 }  // namespace
 
-Outcome move_together(OpenFile& file, const Access& access) noexcept {
-  if (file.comm->size == 1) return file.storage.move(access);
-  const Plan plan(coll::gather_all(*file.comm, part_of(file, access)), access.direction);
-  if (!plan.is_together || !has_buffers(file)) return file.storage.move(access);
-  Together together(file, access, plan);
-  Outcome outcome;
-  if (together.run() == Err::ok) outcome = together.outcome();
-  if (access.direction == Direction::read) return outcome;
-  // What one rank could not write may be any rank's.
-  for (const Outcome& each : coll::gather_all(*file.comm, outcome))
-    if (each.reason != 0) outcome = {outcome.bytes, each.reason, each.offset};
-  return outcome;
+bool may_be_worth_it(const OpenFile& file, const View& view) noexcept {
+  const Tiling& tiling = view.tiling;
+  if (file.comm->size == 1 || tiling.is_empty()) return false;
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    const Choice choice = choice_of(file, direction);
+    const bool are_short = !tiling.is_contiguous() && run_bytes_of(tiling.type()) <= piece_bytes.get();
+    if (choice == Choice::enable || (choice == Choice::automatic && are_short)) return true;
+  }
+  return false;
+}
+
+Err prepare_together(OpenFile& file, bool wants) noexcept {
+  file.may_go_together = false;
+  if (!wants) return Err::ok;
+  const Roles roles = Roles::of(file);
+  const int slots = roles.slots(file.nodes->domain_of(file.comm->rank));
+  const std::size_t bytes = std::size_t(2 * slots) * Window::memory_bytes(roles.window_bytes);
+  bool has_memory = bool(file.buffers) && file.buffer_bytes >= bytes;
+  if (!has_memory && file.buffers)
+    if (const Err e = rma::win_free(*file.buffers.detach()); e != Err::ok) return e;
+  if (!has_memory) has_memory = make_buffers(file, bytes) == Err::ok;
+  // Without memory that they share, each rank goes alone.
+  file.may_go_together =
+      coll::agree(*file.comm, has_memory ? Err::ok : Err::no_mem, "sharing memory") == Err::ok;
+  return Err::ok;
+}
+
+Err move_together(OpenFile& file, const Access& access, Outcome* outcome) noexcept {
+  return coll::run(coll::everywhere(*file.comm), Movement{&file, &access, outcome});
+}
+
+Err begin_together(OpenFile& file, const Access& access, Outcome* outcome, Request** request) noexcept {
+  return coll::begin(coll::everywhere(*file.comm), Movement{&file, &access, outcome}, request);
 }
 
 }  // namespace dunlin::io

@@ -1,13 +1,22 @@
-// Collective accesses whose ranks have many short pieces of the same part of the file (docs/files.md).
+// Collective accesses: whether the ranks work together (io/together.hpp), and the steps that wait.
 //
-// Called by io/transfer.cpp for blocking calls.
+// One text for calls that wait and for nonblocking and split ones (coll/plan.hpp).  Called by
+// io/transfer.cpp; `prepare_together` by io/view.cpp and io/inquiry.cpp.
 #pragma once
 
 #include "io/file.hpp"
 
 namespace dunlin::io {
 
+/// Whether accesses through this rank's view may be worth working together.
+bool may_be_worth_it(const OpenFile& file, const View& view) noexcept;
+/// Collective, after the view or the hints have changed: sets `file.may_go_together`, and makes the memory
+/// for it.  `wants`: whether any rank finds that its accesses may be worth it.
+Err prepare_together(OpenFile& file, bool wants) noexcept;
+
 /// Collective over the file's ranks; what comes out is this rank's part.
-Outcome move_together(OpenFile& file, const Access& access) noexcept;
+Err move_together(OpenFile& file, const Access& access, Outcome* outcome) noexcept;
+/// The same as a request, which goes on while the program computes.  What is given must outlive it.
+Err begin_together(OpenFile& file, const Access& access, Outcome* outcome, Request** request) noexcept;
 
 }  // namespace dunlin::io

@@ -7,9 +7,13 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "coll/hierarchy.hpp"
 #include "datatype/datatype.hpp"
+#include "io/common.hpp"
+#include "io/hints.hpp"
 #include "io/representation.hpp"
 #include "io/storage.hpp"
 #include "io/tiling.hpp"
@@ -30,8 +34,9 @@ struct View {
   Tiling tiling;
   std::int64_t etype_bytes = 1;  // in the file
 
-  /// Offsets and pointers count etypes; everything below counts bytes.
-  std::int64_t position_of(std::int64_t offset) const noexcept { return offset * etype_bytes; }
+  /// Offsets and pointers count etypes; everything below counts bytes.  An error where `etypes` of them from
+  /// `offset` on do not lie below byte 2^63 of the file.
+  Err find_position(std::int64_t offset, std::int64_t etypes, std::int64_t* position) const noexcept;
 };
 
 class OpenFile final : public File {
@@ -45,12 +50,18 @@ class OpenFile final : public File {
   std::int64_t pointer = 0;  // the individual one, etypes of the view
   bool is_atomic = false;
   bool has_written = false;  // since the last MPI_File_sync
-  Ref<Info> info;
-  Ref<Win> shared;              // what the processes share: one word, the shared pointer, at rank 0
-  Ref<Comm> comm;               // the file's own
-  Ref<Win> buffers;             // of collective accesses; empty until one needs them
-  bool has_no_buffers = false;  // they could not be made
+  Ref<Info> given;           // hints, as the program gave them
+  Hints hints;
+  std::shared_ptr<Common> common;  // the shared pointer lies there
+  Ref<Comm> comm;                  // the file's own
 
+  // Collective accesses together (io/together.hpp):
+  bool may_go_together = false;  // the same on all ranks
+  std::unique_ptr<const coll::Hierarchy> nodes;
+  Ref<Win> buffers;  // of this node's ranks, this much of each; empty until a view needs them
+  std::size_t buffer_bytes = 0;
+
+  int under_way = 0;  // nonblocking accesses
   /// A split collective that has begun.
   Ref<Request> split;
   const char* split_call = nullptr;  // by this call
@@ -73,6 +84,8 @@ inline OpenFile& file_of(File& file) noexcept { return static_cast<OpenFile&>(fi
 /// The view that a file is opened with: bytes from its beginning.
 View plain_view() noexcept;
 
+/// Waits for nonblocking accesses: the program may have let their requests go.
+void finish_accesses(const OpenFile& file) noexcept;
 /// Writes to the disk what this process has written; an errno.
 int sync_storage(OpenFile& file) noexcept;
 /// Collective: the error of the first rank that has one, for all; `reason` is an errno, `what` as in "could
@@ -80,7 +93,7 @@ int sync_storage(OpenFile& file) noexcept;
 Err agree(const OpenFile& file, int reason, const char* what) noexcept;
 
 /// Takes over hints; null: none.
-void set_hints(OpenFile& file, const Info* info) noexcept;
+void take_hints(OpenFile& file, const Info* info) noexcept;
 
 // The shared pointer, in etypes of the view.  Any process at any time.  pointers.cpp
 Err read_shared_pointer(OpenFile& file, std::int64_t* value) noexcept;

@@ -2,12 +2,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "coll/agree.hpp"
+#include "io/collective.hpp"
 #include "io/file.hpp"
 #include "io/functions.hpp"
+#include "io/together.hpp"
+#include "progress/engine.hpp"
 
 namespace dunlin::io {
 namespace {
@@ -45,6 +50,16 @@ int preallocate(const Storage& storage, std::int64_t size) noexcept {
 
 }  // namespace
 
+void finish_accesses(const OpenFile& file) noexcept {
+  file.comm->engine->wait_until(
+      [](const void* f) noexcept { return static_cast<const OpenFile*>(f)->under_way == 0; }, &file,
+      [](const void* f, WaitReason& reason) noexcept {
+        const auto& file = *static_cast<const OpenFile*>(f);
+        std::snprintf(reason.what, sizeof reason.what, "%d accesses to the file \"%.60s\"", file.under_way,
+                      file.name.c_str());
+      });
+}
+
 int sync_storage(OpenFile& file) noexcept {
   int reason = file.has_written ? errno_of(fsync(file.storage.descriptor())) : 0;
   if (reason == EINVAL || reason == EROFS) reason = 0;  // a file that has no disk behind it
@@ -61,11 +76,13 @@ Err agree(const OpenFile& file, int reason, const char* what) noexcept {
   return Err::ok;
 }
 
-void set_hints(OpenFile& file, const Info* info) noexcept {
-  // All keys are kept, so that MPI_File_get_info shows them; the library uses file_perm.
-  auto hints = file.info ? file.info->copy() : Ref<Info>::adopt(new Info);
-  for (int n = 0; info && n < info->size(); ++n) hints->set(info->at(n).first, info->at(n).second);
-  file.info = std::move(hints);
+void take_hints(OpenFile& file, const Info* info) noexcept {
+  if (!info) return;
+  for (int n = 0; n < info->size(); ++n) file.given->set(info->at(n).first, info->at(n).second);
+  const unsigned permissions = file.hints.file_perm;  // of the file as it has been made
+  file.hints.take(*info);
+  if (file.storage.is_open()) file.hints.file_perm = permissions;
+  file.storage.set_sieving(file.hints.ds_read, file.hints.ds_write);
 }
 
 Err file_set_size(File& fh, MPI_Offset size) noexcept {
@@ -102,12 +119,26 @@ Err file_get_amode(File& fh, int* amode) noexcept {
 }
 
 Err file_set_info(File& fh, Info* info) noexcept {
-  set_hints(file_of(fh), info);
-  return Err::ok;
+  OpenFile& file = file_of(fh);
+  finish_accesses(file);
+  take_hints(file, info);
+  struct Said {
+    CollectiveHints hints;
+    bool wants;
+  };
+  const std::vector<Said> all =
+      coll::gather_all(*file.comm, Said{file.hints, may_be_worth_it(file, file.view)});
+  static_cast<CollectiveHints&>(file.hints) = all[0].hints;
+  return prepare_together(file, std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; }));
 }
 
+/// Keys that the library does not know are shown as they were given.
 Err file_get_info(File& fh, Info** info_used) noexcept {
-  *info_used = file_of(fh).info->copy().detach();
+  const OpenFile& file = file_of(fh);
+  Ref<Info> used = file.given->copy();
+  file.hints.show(*used);
+  used->set("cb_nodes", std::to_string(Roles::of(file).aggregators));
+  *info_used = used.detach();
   return Err::ok;
 }
 

@@ -3,11 +3,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "coll/agree.hpp"
 #include "coll/functions.hpp"
+#include "comm/process.hpp"
+#include "io/common.hpp"
 #include "io/file.hpp"
 #include "io/functions.hpp"
 #include "rma/functions.hpp"
@@ -21,6 +22,8 @@ struct Said {
   Err error = Err::ok;
   int reason = 0;  // errno
   int amode = 0;
+  int common = -1;        // rank 0: number of what the file is to use (common.hpp)
+  CollectiveHints hints;  // rank 0's count
 };
 
 Err check_mode(int amode) noexcept {
@@ -46,15 +49,10 @@ int flags_of(int amode, bool creates) noexcept {
   return creates ? access | create | exclusive : access;
 }
 
-unsigned permissions_of(const OpenFile& file) noexcept {
-  const std::string* const hint = file.info->find("file_perm");
-  return hint ? unsigned(std::strtoul(hint->c_str(), nullptr, 8)) & 0777 : 0666;
-}
-
 /// The first rank's error, for all of them.
-Err error_of_all(const OpenFile& file, const std::vector<Said>& all) noexcept {
+Err error_of_all(const OpenFile& file, const Comm& comm, const std::vector<Said>& all) noexcept {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].error != Err::ok && int(rank) != file.comm->rank)
+    if (all[rank].error != Err::ok && int(rank) != comm.rank)
       return fail(all[rank].error, "rank %zu refused to open \"%s\"", rank, file.name.c_str());
     if (all[rank].error != Err::ok) return all[rank].error;
     if (all[rank].reason != 0)
@@ -62,32 +60,48 @@ Err error_of_all(const OpenFile& file, const std::vector<Said>& all) noexcept {
                   std::strerror(all[rank].reason));
     if (all[rank].amode != file.amode)
       return fail(Err::not_same, "argument amode is 0x%x on rank %d and 0x%x on rank %zu", file.amode,
-                  file.comm->rank, all[rank].amode, rank);
+                  comm.rank, all[rank].amode, rank);
   }
   return Err::ok;
 }
 
-/// Rank 0 creates the file where it is to be created; then it is there for the others.
-Err open_storage(OpenFile& file) noexcept {
-  Comm& comm = *file.comm;
-  Said mine{check_mode(file.amode), 0, file.amode};
+/// All ranks at once.  Only where it must not be there before, rank 0 creates the file first.
+Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
+  const bool is_first = comm.rank == 0, is_exclusive = file.amode & MPI_MODE_EXCL;
   const auto open_mine = [&] {
-    mine.reason =
-        file.storage.open(file.name.c_str(), flags_of(file.amode, comm.rank == 0), permissions_of(file));
+    if (mine.error != Err::ok) return;
+    mine.reason = file.storage.open(file.name.c_str(), flags_of(file.amode, is_first || !is_exclusive),
+                                    file.hints.file_perm);
   };
-  if (comm.rank == 0 && mine.error == Err::ok) open_mine();
-  if (const Err e = error_of_all(file, coll::gather_all(comm, mine)); e != Err::ok) return e;
-  if (comm.size == 1) return Err::ok;
-  if (comm.rank > 0) open_mine();
-  return error_of_all(file, coll::gather_all(comm, mine));
+  if (is_exclusive) {
+    if (is_first) open_mine();
+    if (const Err e = error_of_all(file, comm, coll::gather_all(comm, mine)); e != Err::ok) return e;
+  }
+  if (!file.storage.is_open()) open_mine();
+  if (file.amode & MPI_MODE_APPEND && file.storage.is_open()) file.pointer = file.storage.size();
+  if (file.common && mine.error == Err::ok) mine.error = write_shared_pointer(file, file.pointer);
+  const std::vector<Said> all = coll::gather_all(comm, mine);
+  mine.common = all[0].common;
+  static_cast<CollectiveHints&>(file.hints) = all[0].hints;
+  return error_of_all(file, comm, all);
 }
 
-Err set_pointers_to_end(OpenFile& file) noexcept {
-  file.pointer = file.storage.size();
-  Err error = Err::ok;
-  if (file.comm->rank == 0) error = write_shared_pointer(file, file.pointer);
-  if (const Err e = coll::barrier(*file.comm); e != Err::ok) return e;
-  return error;
+std::unique_ptr<const coll::Hierarchy> nodes_of(const Comm& comm) noexcept {
+  std::vector<int> nodes;
+  for (const int member : comm.group->span()) nodes.push_back(comm.process->node_map.node_of(member));
+  return std::make_unique<const coll::Hierarchy>(nodes, comm.size);
+}
+
+/// The file's own communicator, and the shared pointer; rank 0 has set one that is used again.
+Err join(OpenFile& file, Comm& comm, int number) noexcept {
+  if (number >= 0 && comm.rank > 0) file.common = take_common(comm, number);
+  if (number < 0)
+    if (const Err e = make_common(comm, &file.common); e != Err::ok) return e;
+  file.comm = rma::window_of(*file.common->window).comm;
+  file.nodes = nodes_of(*file.comm);
+  if (number >= 0 || !(file.amode & MPI_MODE_APPEND)) return Err::ok;
+  const Err error = comm.rank == 0 ? write_shared_pointer(file, file.pointer) : Err::ok;
+  return coll::agree(*file.comm, error, "setting the shared pointer");
 }
 
 }  // namespace
@@ -112,25 +126,16 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
   auto file = Ref<OpenFile>::adopt(new OpenFile);
   file->name = filename;
   file->amode = amode;
-  set_hints(*file, info);
-  Win* shared = nullptr;
-  void* word = nullptr;
-  const MPI_Aint bytes = comm.rank == 0 ? sizeof(std::int64_t) : 0;
-  if (const Err e = rma::win_allocate(bytes, sizeof(std::int64_t), nullptr, comm, &word, &shared);
-      e != Err::ok)
+  file->given = Ref<Info>::adopt(new Info);
+  take_hints(*file, info);
+  Said mine{check_mode(amode), 0, amode, -1, file->hints};
+  if (comm.rank == 0) mine.common = find_common(comm);
+  if (mine.common >= 0) file->common = take_common(comm, mine.common);
+  if (const Err e = open_storage(*file, comm, mine); e != Err::ok) {
+    if (file->common) file->common->is_in_use = false;
     return e;
-  file->comm = rma::window_of(*shared).comm;
-  Err error = open_storage(*file);
-  if (error == Err::ok && amode & MPI_MODE_APPEND) {
-    file->shared = Ref<Win>(shared);
-    error = set_pointers_to_end(*file);
   }
-  if (error != Err::ok) {
-    file->shared = {};
-    (void)rma::win_free(*shared);
-    return error;
-  }
-  file->shared = Ref<Win>::adopt(shared);
+  if (const Err e = join(*file, comm, mine.common); e != Err::ok) return e;
   *fh = file.detach();
   return Err::ok;
 }
@@ -139,6 +144,7 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
 Err file_close(File& fh) noexcept {
   OpenFile& file = file_of(fh);
   if (file.split) return fail(Err::other, "%s has not been followed by its end", file.split_call);
+  finish_accesses(file);
   const bool is_open = file.storage.is_open();
   int reason = sync_storage(file);
   if (reason == 0) reason = file.storage.close();
@@ -147,9 +153,9 @@ Err file_close(File& fh) noexcept {
   if (const Err e = agree(file, reason, "could not close"); e != Err::ok) return e;
   if (file.buffers)
     if (const Err e = rma::win_free(*file.buffers.detach()); e != Err::ok) return e;
-  const Err error = rma::win_free(*file.shared.detach());
+  file.common->is_in_use = false;
   file.release();
-  return error;
+  return Err::ok;
 }
 
 Err file_delete(const char* filename, Info*) noexcept {

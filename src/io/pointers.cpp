@@ -13,10 +13,10 @@ namespace {
 
 Err change(OpenFile& file, MPI_Op op, std::int64_t value, std::int64_t* before) noexcept {
   const Datatype& word = *from_handle<Datatype>(MPI_INT64_T);
-  if (const Err e = rma::win_lock(MPI_LOCK_SHARED, 0, 0, *file.shared); e != Err::ok) return e;
-  const Err error = rma::fetch_and_op(&value, before, word, 0, 0, *from_handle<Op>(op), *file.shared);
-  const Err end = rma::win_unlock(0, *file.shared);
-  return error != Err::ok ? error : end;
+  if (const Err e = rma::fetch_and_op(&value, before, word, 0, 0, *from_handle<Op>(op), *file.common->window);
+      e != Err::ok)
+    return e;
+  return rma::win_flush(0, *file.common->window);
 }
 
 /// From where MPI_SEEK_END counts: the first etype of the view that is not all in the file.
@@ -33,8 +33,11 @@ Err find_target(const OpenFile& file, std::int64_t offset, int whence, std::int6
                 std::int64_t* target) noexcept {
   std::int64_t from = 0;
   switch (whence) {
-    case MPI_SEEK_SET: break;
-    case MPI_SEEK_CUR: from = current; break;
+    case MPI_SEEK_SET:
+      break;
+    case MPI_SEEK_CUR:
+      from = current;
+      break;
     case MPI_SEEK_END:
       if (const Err e = find_end(file, &from); e != Err::ok) return e;
       break;
@@ -89,8 +92,10 @@ Err file_get_byte_offset(File& fh, MPI_Offset offset, MPI_Offset* disp) noexcept
   const View& view = file_of(fh).view;
   if (offset < 0)
     return fail(Err::arg, "argument offset is %lld; it must not be negative", (long long)offset);
-  *disp = view.tiling.offset_of(view.position_of(offset));
-  return Err::ok;
+  std::int64_t position = 0;
+  const Err error = view.find_position(offset, 1, &position);
+  if (error == Err::ok) *disp = view.tiling.offset_of(position);
+  return error;
 }
 
 Err file_seek_shared(File& fh, MPI_Offset offset, int whence) noexcept {

@@ -69,6 +69,10 @@ class Registered final : public Representation {
     if (code != MPI_SUCCESS)
       return fail(Err::conversion, "the program's extent function of the data representation \"%s\" failed",
                   name().c_str());
+    if (extent < 0)
+      return fail(Err::conversion,
+                  "the program's extent function of the data representation \"%s\" gave %lld", name().c_str(),
+                  (long long)extent);
     *bytes = extent;
     return Err::ok;
   }

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <climits>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -43,7 +44,6 @@ IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          4096,
                          1 << 30};
 
-constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kPieces = 256;            // listed at once
 constexpr std::size_t kPieceBytes = 512;        // shorter pieces of memory are packed
 constexpr std::size_t kPackBytes = 256 << 10;   // at once
@@ -114,11 +114,16 @@ std::size_t move_all(int descriptor, Direction direction, std::byte* at, std::si
 }  // namespace
 
 Storage::Storage(Storage&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), can_map_(other.can_map_) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      read_sieving_(other.read_sieving_),
+      write_sieving_(other.write_sieving_),
+      can_map_(other.can_map_) {}
 
 Storage& Storage::operator=(Storage&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(can_map_, other.can_map_);
+  std::swap(read_sieving_, other.read_sieving_);
+  std::swap(write_sieving_, other.write_sieving_);
   return *this;
 }
 
@@ -152,13 +157,13 @@ std::int64_t Storage::size() const noexcept {
   return fstat(descriptor_, &status) == 0 ? std::int64_t(status.st_size) : -1;
 }
 
-/// Waits until no other open file holds a lock there.
+/// Waits until no other open file holds a lock there; `to` as 0 is the end of the file.
 bool Storage::lock(short kind, std::int64_t from, std::int64_t to) const noexcept {
   struct flock range = {};
   range.l_type = kind;
   range.l_whence = SEEK_SET;
   range.l_start = from;
-  range.l_len = to - from;
+  range.l_len = to > 0 ? to - from : 0;
   int result;
   do result = fcntl(descriptor_, F_OFD_SETLKW, &range);
   while (result != 0 && errno == EINTR);
@@ -168,8 +173,12 @@ bool Storage::lock(short kind, std::int64_t from, std::int64_t to) const noexcep
 Outcome Storage::move(const Access& access) const noexcept {
   const auto bytes = std::int64_t(access.memory.bytes());
   if (!access.is_atomic || bytes == 0) return move_runs(access);
-  const std::int64_t from = access.file.offset_of(access.position);
-  const std::int64_t to = access.file.end_of(access.position, bytes);
+  // The kernel's locks are those of the open file, and keep no other thread of this process out.
+  static std::mutex& threads = *new std::mutex;
+  const std::lock_guard guard(threads);
+  const bool is_ordered = access.file.is_monotonic();  // else anywhere
+  const std::int64_t from = is_ordered ? access.file.offset_of(access.position) : 0;
+  const std::int64_t to = is_ordered ? access.file.end_of(access.position, bytes) : 0;
   Outcome outcome;
   if (!lock(access.direction == Direction::read ? F_RDLCK : F_WRLCK, from, to)) {
     fails(outcome, from);
@@ -198,7 +207,9 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
     const std::int64_t span = offset_of(n - 1) + std::int64_t(runs[n - 1].bytes) - offset_of(0);
     const bool are_short = n > 1 && listed <= sieve_bytes.get() * std::int64_t(n) &&
                            span <= sieve_distance.get() * std::int64_t(n);
-    if (are_short && access.file.is_monotonic()) {
+    const Choice choice = access.direction == Direction::read ? read_sieving_ : write_sieving_;
+    const bool is_wanted = choice == Choice::automatic ? are_short : choice == Choice::enable;
+    if (is_wanted && access.file.is_monotonic()) {
       if (!sieve(access, bytes, outcome)) return outcome;
       continue;
     }
@@ -308,7 +319,8 @@ bool Storage::try_write_window(const Access& access, std::int64_t low, std::int6
       return false;
     }
   }
-  const std::int64_t page = low & -std::int64_t(kPageBytes);
+  static const std::int64_t page_bytes = sysconf(_SC_PAGESIZE);
+  const std::int64_t page = low & -page_bytes;
   const auto length = std::size_t(high - page);
   void* const mapped = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, page);
   if (mapped == MAP_FAILED) return false;

@@ -16,6 +16,7 @@
 
 #include "base/err.hpp"
 #include "coll/block.hpp"
+#include "io/hints.hpp"
 #include "io/tiling.hpp"
 
 namespace dunlin::io {
@@ -56,6 +57,9 @@ class Storage {
   /// -1 with errno where the file system does not say.
   std::int64_t size() const noexcept;
 
+  /// Whether short runs are read and written by windows of the file; nobody may be using it.
+  void set_sieving(Choice read, Choice write) noexcept { read_sieving_ = read, write_sieving_ = write; }
+
   Outcome move(const Access& access) const noexcept;
 
  private:
@@ -72,6 +76,7 @@ class Storage {
   bool lock(short kind, std::int64_t from, std::int64_t to) const noexcept;
 
   int descriptor_ = -1;
+  Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
   bool can_map_ = false;  // writable, on a file system whose mappings all processes see at once
 };
 

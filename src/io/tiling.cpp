@@ -13,12 +13,13 @@ std::byte* at_offset(std::byte* base, std::int64_t offset) noexcept {
 
 }  // namespace
 
-Tiling::Tiling(std::int64_t displacement, const Datatype& type) noexcept
+Tiling::Tiling(std::int64_t displacement, const Datatype& type, bool overlaps) noexcept
     : displacement_(displacement), type_(&type) {
   const std::int64_t step = std::max({type.extent(), type.size(), type.true_extent(), std::int64_t{1}});
-  const std::int64_t room = INT64_MAX / 2 - std::min(displacement, INT64_MAX / 2);
-  count_ = type.size() == 0 ? 0 : std::max(room / step, std::int64_t{1});
-  is_monotonic_ = type.extent() >= type.true_extent();
+  const std::int64_t room =
+      INT64_MAX - displacement - std::min(type.true_lower_bound(), INT64_MAX - displacement);
+  count_ = type.size() == 0 ? 0 : room / step;
+  is_monotonic_ = !overlaps && type.extent() >= type.true_extent();
 }
 
 Cursor Tiling::runs(std::int64_t position) const noexcept {

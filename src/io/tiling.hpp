@@ -19,13 +19,16 @@ namespace dunlin::io {
 class Tiling {
  public:
   Tiling() = default;
-  Tiling(std::int64_t displacement, const Datatype& type) noexcept;
+  /// `overlaps`: runs of one `type` do, which is allowed where the file is only read.
+  Tiling(std::int64_t displacement, const Datatype& type, bool overlaps = false) noexcept;
 
   const Datatype& type() const noexcept { return *type_; }
   /// One run of bytes without end.
   bool is_contiguous() const noexcept { return type_->is_contiguous(); }
   /// Offsets grow with positions.
   bool is_monotonic() const noexcept { return is_monotonic_; }
+  /// So many positions have an offset below 2^63; the functions below take no others.
+  std::int64_t bytes() const noexcept { return count_ * type_->size(); }
   /// No data at all.
   bool is_empty() const noexcept { return type_->size() == 0; }
 
@@ -46,7 +49,7 @@ class Tiling {
  private:
   std::int64_t displacement_ = 0;
   const Datatype* type_ = nullptr;
-  std::int64_t count_ = 0;  // elements of `type_`, as many as 64 bits can address
+  std::int64_t count_ = 0;  // elements of `type_`, as many as offsets can name
   bool is_monotonic_ = true;
 };
 

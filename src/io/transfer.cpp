@@ -13,7 +13,9 @@
 #include "object/error_origin.hpp"
 #include "object/status.hpp"
 #include "progress/engine.hpp"
+#include "progress/helper.hpp"
 #include "protocol/messaging.hpp"
+#include "transport/shm/transport.hpp"
 
 namespace dunlin::io {
 namespace {
@@ -64,11 +66,10 @@ Err Transfer::check(const OpenFile& file, const Call& call) const noexcept {
 
 Err Transfer::find_length(const View& view, const Call& call) noexcept {
   if (const Err e = view.representation->size_in_file(*call.type, &element_bytes_); e != Err::ok) return e;
-  std::int64_t bytes = 0, end = 0;
-  const bool is_too_long = __builtin_mul_overflow(call.count, element_bytes_, &bytes) ||
-                           __builtin_mul_overflow(call.offset, view.etype_bytes, &end) ||
-                           __builtin_add_overflow(end, bytes, &end);
-  if (is_too_long) return fail(Err::arg, "the access would reach beyond 2^63 bytes of the file");
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(call.count, element_bytes_, &bytes))
+    return fail(Err::arg, "%lld elements of %lld bytes are more than 2^63 bytes", (long long)call.count,
+                (long long)element_bytes_);
   if (bytes == 0) return Err::ok;
   if (view.tiling.is_empty()) return fail(Err::type, "the filetype of the view has no data");
   if (bytes % view.etype_bytes != 0)
@@ -82,9 +83,11 @@ Err Transfer::find_length(const View& view, const Call& call) noexcept {
 Err Transfer::find_place(OpenFile& file, const Call& call) noexcept {
   std::int64_t offset = call.offset;
   if (call.pointer == Pointer::individual) {
-    offset = file.pointer;
-    file.pointer += etypes_;
-  } else if (call.way == Way::ordered) {
+    const Err error = file.view.find_position(file.pointer, etypes_, &access_.position);
+    if (error == Err::ok) file.pointer += etypes_;
+    return error;
+  }
+  if (call.way == Way::ordered) {
     Comm& comm = *file.comm;
     const std::vector<std::int64_t> lengths = coll::gather_all(comm, etypes_);
     std::int64_t before = 0, all = 0;
@@ -101,8 +104,7 @@ Err Transfer::find_place(OpenFile& file, const Call& call) noexcept {
   } else if (call.pointer == Pointer::shared) {
     if (const Err e = add_to_shared_pointer(file, etypes_, &offset); e != Err::ok) return e;
   }
-  access_.position = file.view.position_of(offset);
-  return Err::ok;
+  return file.view.find_position(offset, etypes_, &access_.position);
 }
 
 Err Transfer::convert_for_file(const View& view, const Call& call) noexcept {
@@ -135,6 +137,7 @@ Err Transfer::prepare(OpenFile& file, const Call& call) noexcept {
   }
   if (call.direction == Direction::write && etypes_ > 0) file.has_written = true;
   const Err place = find_place(file, call);
+  if (place != Err::ok) access_.memory = {};
   return error != Err::ok ? error : place;
 }
 
@@ -156,25 +159,34 @@ Err Transfer::finish(const Outcome& outcome, Completion& completion) noexcept {
 /// A nonblocking access.
 class FileRequest final : public Request, public progress::Pollable {
  public:
+  /// An error is this rank's alone: the others of a collective access still wait for its part.
   Err prepare(OpenFile& opened, const Call& call) noexcept {
-    if (const Err e = transfer_.prepare(opened, call); e != Err::ok) return e;
     hold(*opened.comm);
     has_own_status = true;  // and an own error handler
-    return Err::ok;
+    is_together_ = call.way != Way::independent && opened.may_go_together;
+    return transfer_.prepare(opened, call);
   }
-  void run() noexcept {
-    job_.storage = &transfer_.file().storage;
-    job_.access = transfer_.access();
+  Err run() noexcept {
+    OpenFile& file = transfer_.file();
+    ++file.under_way;
+    if (is_together_) return run_together(file);
+    job_.work = [](void* self) noexcept { static_cast<FileRequest*>(self)->move(); };
+    job_.argument = this;
     job_.sleeper = comm->messaging->peers.shared_memory();
-    if (std::int64_t(job_.access.memory.bytes()) < background_bytes.get()) {
-      job_.outcome = job_.storage->move(job_.access);
-      return end();
+    if (std::int64_t(transfer_.access().memory.bytes()) < background_bytes.get()) {
+      move();
+      end();
+      return Err::ok;
     }
     comm->engine->add(*this);
     hand_over(job_);
+    return Err::ok;
   }
   Pollable::Outcome poll() noexcept override {
-    if (!job_.is_done.load(std::memory_order_acquire)) return Pollable::Outcome::idle;  // W2 (pairs with W1)
+    // W2 (pairs with W1)
+    const bool is_done = together_ ? together_->is_complete : job_.done.load(std::memory_order_acquire) == 1;
+    if (!is_done) return Pollable::Outcome::idle;
+    if (together_) comm->engine->expect_help(-1);
     end();
     return Pollable::Outcome::finished;
   }
@@ -187,18 +199,41 @@ class FileRequest final : public Request, public progress::Pollable {
     return Err::ok;
   }
   void explain(WaitReason& reason) const noexcept override {
+    if (together_) return together_->explain(reason);
     std::snprintf(reason.what, sizeof reason.what, "an access to the file \"%.60s\"",
                   transfer_.file().name.c_str());
   }
 
  private:
   ~FileRequest() override = default;
+  void move() noexcept { outcome_ = transfer_.file().storage.move(transfer_.access()); }
+  /// The other ranks are not to wait for this one's next call: the library's thread goes on where there is a
+  /// core for it.
+  Err run_together(OpenFile& file) noexcept {
+    Request* request = nullptr;
+    if (const Err e = begin_together(file, transfer_.access(), &outcome_, &request); e != Err::ok) return e;
+    together_ = Ref<Request>::adopt(request);
+    comm->engine->expect_help(1);
+    if (poll() == Pollable::Outcome::finished) return Err::ok;
+    comm->engine->add(*this);
+    protocol::Messaging& messaging = *comm->messaging;
+    if (transport::shm::Transport* const shm = messaging.peers.shared_memory())
+      progress::Helper::want(*comm->engine, shm->bell(messaging.me()));
+    return Err::ok;
+  }
   void end() noexcept {
-    completion.error = transfer_.finish(job_.outcome, completion);
+    if (together_ && together_->completion.error != Err::ok)
+      completion.error = together_->completion.error;
+    else
+      completion.error = transfer_.finish(outcome_, completion);
+    --transfer_.file().under_way;
     finish();  // may be the end of this object
   }
   Transfer transfer_;
-  Job job_;
+  io::Outcome outcome_;
+  Job job_;                // where this rank goes alone
+  Ref<Request> together_;  // else
+  bool is_together_ = false;
 };
 
 }  // namespace
@@ -206,10 +241,13 @@ class FileRequest final : public Request, public progress::Pollable {
 Err do_now(OpenFile& file, const Call& call, MPI_Status* status) noexcept {
   Transfer transfer;
   const Err error = transfer.prepare(file, call);
-  if (call.way == Way::independent && error != Err::ok) return error;
-  const Access& access = transfer.access();
-  const Outcome outcome =
-      call.way == Way::independent ? file.storage.move(access) : move_together(file, access);
+  const bool is_together = call.way != Way::independent && file.may_go_together;
+  if (!is_together && error != Err::ok) return error;
+  Outcome outcome;
+  if (!is_together)
+    outcome = file.storage.move(transfer.access());
+  else if (const Err e = move_together(file, transfer.access(), &outcome); e != Err::ok)
+    return e;
   if (error != Err::ok) return error;
   Completion completion;
   const Err end = transfer.finish(outcome, completion);
@@ -219,10 +257,15 @@ Err do_now(OpenFile& file, const Call& call, MPI_Status* status) noexcept {
 
 Err begin(OpenFile& file, const Call& call, Request** request) noexcept {
   auto made = Ref<FileRequest>::adopt(new FileRequest);
-  if (const Err e = made->prepare(file, call); e != Err::ok) return e;
-  made->run();
-  *request = made.detach();
-  return Err::ok;
+  const Err error = made->prepare(file, call);
+  const bool is_together = call.way != Way::independent && file.may_go_together;
+  if (!is_together && error != Err::ok) return error;
+  if (const Err e = made->run(); e != Err::ok) return e;
+  if (error == Err::ok)
+    *request = made.detach();
+  else
+    made.detach()->let_go();
+  return error;
 }
 
 Err begin_split(OpenFile& file, const Call& call, const char* name) noexcept {

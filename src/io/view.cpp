@@ -1,10 +1,12 @@
 // Views (MPI 5.0, 14.3 and 14.5).
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string_view>
 
 #include "coll/agree.hpp"
 #include "datatype/layout.hpp"
+#include "io/collective.hpp"
 #include "io/file.hpp"
 #include "io/functions.hpp"
 
@@ -23,7 +25,8 @@ bool is_forward(const datatype::Strided& s) noexcept {
 }
 
 /// Displacements must not be negative, nor decrease; what is written must not overlap.
-Err check_order(const Datatype& type, bool may_overlap, const char* argument) noexcept {
+Err check_order(const Datatype& type, bool may_overlap, const char* argument, bool* overlaps) noexcept {
+  *overlaps = false;
   if (type.size() > 0 && type.true_lower_bound() < 0)
     return fail(Err::io, "argument %s has data before its beginning", argument);
   if (type.extent() < 0) return fail(Err::io, "argument %s has a negative extent", argument);
@@ -36,21 +39,23 @@ Err check_order(const Datatype& type, bool may_overlap, const char* argument) no
     for (std::size_t i = 0; i < n; ++i) {
       const auto at = reinterpret_cast<std::uintptr_t>(pieces[i].address);
       if (at < begin) return fail(Err::io, "the displacements of argument %s decrease", argument);
-      if (at < end && !may_overlap)
+      *overlaps = *overlaps || at < end;
+      if (*overlaps && !may_overlap)
         return fail(Err::io, "argument %s overlaps itself, and the file may be written", argument);
       begin = at;
-      end = at + pieces[i].bytes;
+      end = std::max(end, at + pieces[i].bytes);
     }
   return Err::ok;
 }
 
-Err check_types(const OpenFile& file, const Datatype& etype, const Datatype& filetype) noexcept {
+Err check_types(const OpenFile& file, const Datatype& etype, const Datatype& filetype,
+                bool* overlaps) noexcept {
   if (etype.size() > 0 ? filetype.size() % etype.size() != 0 : filetype.size() > 0)
     return fail(Err::type,
                 "argument filetype has %lld bytes of data, which are no whole number of etypes of %lld",
                 (long long)filetype.size(), (long long)etype.size());
-  if (const Err e = check_order(etype, !file.can_write(), "etype"); e != Err::ok) return e;
-  return check_order(filetype, !file.can_write(), "filetype");
+  if (const Err e = check_order(etype, !file.can_write(), "etype", overlaps); e != Err::ok) return e;
+  return check_order(filetype, !file.can_write(), "filetype", overlaps);
 }
 
 /// Where it begins: MPI_DISPLACEMENT_CURRENT is the place of the shared pointer.
@@ -61,7 +66,9 @@ Err find_displacement(OpenFile& file, std::int64_t wanted, std::int64_t* displac
       return fail(Err::arg, "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL");
     std::int64_t offset = 0;
     if (const Err e = read_shared_pointer(file, &offset); e != Err::ok) return e;
-    *displacement = file.view.tiling.offset_of(file.view.position_of(offset));
+    std::int64_t position = 0;
+    if (const Err e = file.view.find_position(offset, 1, &position); e != Err::ok) return e;
+    *displacement = file.view.tiling.offset_of(position);
   }
   if (*displacement >= 0) return Err::ok;
   return fail(Err::arg, "argument disp is %lld; it must not be negative", (long long)wanted);
@@ -70,7 +77,8 @@ Err find_displacement(OpenFile& file, std::int64_t wanted, std::int64_t* displac
 Err make_view(OpenFile& file, std::int64_t disp, Datatype& etype, Datatype& filetype, const char* datarep,
               View* view) noexcept {
   if (const Err e = find_displacement(file, disp, &view->displacement); e != Err::ok) return e;
-  if (const Err e = check_types(file, etype, filetype); e != Err::ok) return e;
+  bool overlaps = false;
+  if (const Err e = check_types(file, etype, filetype, &overlaps); e != Err::ok) return e;
   view->representation = Representation::find(datarep);
   if (!view->representation)
     return fail(Err::unsupported_datarep, "there is no data representation \"%.60s\"", datarep);
@@ -80,13 +88,15 @@ Err make_view(OpenFile& file, std::int64_t disp, Datatype& etype, Datatype& file
     return e;
   if (const Err e = view->representation->size_in_file(etype, &view->etype_bytes); e != Err::ok) return e;
   if (view->etype_bytes == 0) view->etype_bytes = 1;
-  view->tiling = Tiling(view->displacement, *view->filetype_in_file);
+  view->tiling = Tiling(view->displacement, *view->filetype_in_file, overlaps);
   return Err::ok;
 }
 
 /// What has to be the same on all ranks.
 struct Said {
   Err error;
+  bool wants;  // to work together
+  CollectiveHints hints;
   std::int64_t etype_bytes;
   std::size_t representation;
 };
@@ -94,6 +104,18 @@ struct Said {
 Datatype& dup_for_program(const Ref<Datatype>& type) noexcept { return *Ref<Datatype>(type).detach(); }
 
 }  // namespace
+
+Err View::find_position(std::int64_t offset, std::int64_t etypes, std::int64_t* position) const noexcept {
+  std::int64_t end = 0;
+  *position = 0;
+  if (tiling.is_empty() || etypes == 0) return Err::ok;
+  if (__builtin_add_overflow(offset, etypes, &end) || end > tiling.bytes() / etype_bytes)
+    return fail(Err::arg,
+                "%lld etypes from the one with number %lld on would reach beyond byte 2^63 of the file",
+                (long long)etypes, (long long)offset);
+  *position = offset * etype_bytes;
+  return Err::ok;
+}
 
 View plain_view() noexcept {
   auto& byte = *from_handle<Datatype>(MPI_BYTE);
@@ -109,9 +131,13 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   OpenFile& file = file_of(fh);
   Comm& comm = *file.comm;
   View view;
+  finish_accesses(file);
+  take_hints(file, info);
   const Err error = make_view(file, disp, etype, filetype, datarep, &view);
-  const Said mine{error, view.etype_bytes, std::hash<std::string_view>()(datarep)};
+  const bool wants = error == Err::ok && may_be_worth_it(file, view);
+  const Said mine{error, wants, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep)};
   const std::vector<Said> all = coll::gather_all(comm, mine);
+  static_cast<CollectiveHints&>(file.hints) = all[0].hints;
   if (error != Err::ok) return error;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].error != Err::ok)
@@ -122,11 +148,12 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   }
   file.view = std::move(view);
   file.pointer = 0;
-  set_hints(file, info);
   Err reset = Err::ok;
   if (comm.rank == 0) reset = write_shared_pointer(file, 0);
+  const Err memory =
+      prepare_together(file, std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; }));
   if (const Err e = coll::barrier(comm); e != Err::ok) return e;
-  return reset;
+  return reset != Err::ok ? reset : memory;
 }
 
 Err file_get_view(File& fh, MPI_Offset* disp, Datatype** etype, Datatype** filetype, char* datarep) noexcept {

@@ -2,7 +2,8 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <thread>
+
+#include "os/thread.hpp"
 
 namespace dunlin::io {
 namespace {
@@ -11,15 +12,21 @@ class Worker {
  public:
   void hand_over(Job& job) noexcept {
     const std::lock_guard guard(mutex_);
-    if (!is_running_) std::thread(&Worker::run, this).detach();
-    is_running_ = true;
+    pthread_t thread;
+    if (!is_running_) is_running_ = os::start_thread(&thread, &Worker::run, this) == 0;
+    if (!is_running_) return do_now(job);
+    job.next = nullptr;
     *last_ = &job;
     last_ = &job.next;
     has_come_.notify_one();
   }
 
  private:
-  void run() noexcept {
+  static void* run(void* worker) noexcept {
+    static_cast<Worker*>(worker)->run();
+    return nullptr;
+  }
+  [[noreturn]] void run() noexcept {
     std::unique_lock guard(mutex_);
     for (;;) {
       has_come_.wait(guard, [this] { return first_ != nullptr; });
@@ -27,15 +34,19 @@ class Worker {
       first_ = job.next;
       if (!first_) last_ = &first_;
       guard.unlock();
-      job.outcome = job.storage->move(job.access);
-      transport::Transport* const sleeper = job.sleeper;
-      // W1 (pairs with W2 in transfer.cpp): who sees it sees the outcome, and may end the job.
-      job.is_done.store(true, std::memory_order_release);
-      // W3: the sleeper announced itself before its last look at `is_done`, or is seen here.
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-      if (sleeper) sleeper->wake();
+      do_now(job);
       guard.lock();
     }
+  }
+  static void do_now(Job& job) noexcept {
+    job.work(job.argument);
+    transport::Transport* const sleeper = job.sleeper;
+    // W1 (pairs with W2 in transfer.cpp and F1 in coll/region.hpp): who sees it sees what was done, and may
+    // end the job.
+    job.done.store(1, std::memory_order_release);
+    // W3: the sleeper announced itself before its last look at `done`, or is seen here.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (sleeper) sleeper->wake();
   }
 
   std::mutex mutex_;

@@ -37,6 +37,7 @@ static void opening(void) {
                       &other),
         MPI_ERR_NO_SUCH_FILE);
   FAILS(MPI_File_delete(path, MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
+  MPI_Barrier(MPI_COMM_WORLD);
   open_file(MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL);
   FAILS(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL, MPI_INFO_NULL,
                       &other),

@@ -29,7 +29,7 @@ BESIDE = {
     ("protocol", "match"), ("progress", "protocol"), ("progress", "match"),
     ("comm", "coll"), ("comm", "pt2pt"), ("coll", "pt2pt"),
     ("rma", "comm"), ("rma", "coll"), ("rma", "pt2pt"),
-    ("io", "rma"), ("io", "coll"),
+    ("io", "rma"), ("io", "coll"), ("io", "comm"),
     ("bindings", "tools"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([a-z_0-9]+)/[^"]+"', re.M)

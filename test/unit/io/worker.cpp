@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "io/storage.hpp"
+
 namespace dunlin::io {
 namespace {
 
@@ -21,24 +23,32 @@ TEST(Worker, DoesJobsInTheOrderOfTheirComing) {
   ASSERT_EQ(storage.open(name, O_RDWR, 0666), 0);
   unlink(name);
   constexpr int kJobs = 20;
-  std::vector<unsigned char> data[kJobs];
-  Job jobs[kJobs];
+  struct Write : Job {
+    const Storage* storage;
+    std::vector<unsigned char> data;
+    Outcome outcome;
+  } jobs[kJobs];
   for (int i = 0; i < kJobs; ++i) {  // all write the same bytes: the last one's stay
-    data[i].assign(50000, static_cast<unsigned char>(i));
     jobs[i].storage = &storage;
-    jobs[i].access = {Direction::write, coll::Block::of_bytes(data[i].data(), data[i].size()),
-                      Tiling(0, byte), 0, false};
+    jobs[i].data.assign(50000, static_cast<unsigned char>(i));
+    jobs[i].argument = &jobs[i];
+    jobs[i].work = [](void* argument) noexcept {
+      auto& self = *static_cast<Write*>(argument);
+      const auto memory = coll::Block::of_bytes(self.data.data(), self.data.size());
+      const Tiling bytes(0, *from_handle<Datatype>(MPI_BYTE));
+      self.outcome = self.storage->move({Direction::write, memory, bytes, 0, false});
+    };
     hand_over(jobs[i]);
   }
-  for (Job& job : jobs) {
-    while (!job.is_done.load(std::memory_order_acquire)) sched_yield();
+  for (Write& job : jobs) {
+    while (job.done.load(std::memory_order_acquire) == 0) sched_yield();
     EXPECT_EQ(job.outcome.bytes, 50000);
     EXPECT_EQ(job.outcome.reason, 0);
   }
   std::vector<unsigned char> read(50000);
   const coll::Block block = coll::Block::of_bytes(read.data(), read.size());
   EXPECT_EQ(storage.move({Direction::read, block, Tiling(0, byte), 0, false}).bytes, 50000);
-  EXPECT_EQ(read, data[kJobs - 1]);
+  EXPECT_EQ(read, jobs[kJobs - 1].data);
 }
 
 }  // namespace

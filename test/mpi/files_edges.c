@@ -1,0 +1,338 @@
+/* Files where programs are odd: far offsets, views that overlap, requests let go, split calls out of order,
+ * odd hints, threads, errors of one rank, files that others shorten.
+ * variants: none */
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define OK(call) CHECK((call) == MPI_SUCCESS, " ")
+#define FAILS(call, expected) \
+  do {                        \
+    int of = class_of(call);  \
+    CHECK(of == (expected), "class %d", of); \
+  } while (0)
+
+static char path[256];
+static MPI_File file;
+static MPI_Status status;
+
+static int class_of(int error) {
+  int error_class = MPI_SUCCESS;
+  if (error != MPI_SUCCESS) MPI_Error_class(error, &error_class);
+  return error_class;
+}
+
+static void open_file(MPI_Info info) {
+  const int mode = MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE;
+  OK(MPI_File_open(MPI_COMM_WORLD, path, mode, info, &file));
+}
+
+static int count_of(MPI_Datatype type) {
+  int count = -1;
+  MPI_Get_count(&status, type, &count);
+  return count;
+}
+
+/* Beyond byte 2^63, in files and in views with holes: an error, and the pointer stays. */
+static void far_away(void) {
+  char data[100] = "";
+  MPI_Offset place = 0;
+  const MPI_Offset end = 0x7fffffffffffffffLL;
+  MPI_Datatype vector;
+  open_file(MPI_INFO_NULL);
+  OK(MPI_File_seek(file, end - 10, MPI_SEEK_SET));
+  FAILS(MPI_File_read(file, data, 100, MPI_BYTE, &status), MPI_ERR_ARG);
+  MPI_File_get_position(file, &place);
+  CHECK(place == end - 10, "%lld", (long long)place);
+  FAILS(MPI_File_write_at_all(file, end - 10, data, 100, MPI_BYTE, &status), MPI_ERR_ARG);
+  FAILS(MPI_File_seek(file, end, MPI_SEEK_CUR), MPI_ERR_ARG);
+  OK(MPI_File_read_at(file, end - 10, data, 10, MPI_BYTE, &status));
+  CHECK(count_of(MPI_BYTE) == 0, " ");
+  MPI_Type_vector(16, 1, 1000, MPI_BYTE, &vector);
+  MPI_Type_commit(&vector);
+  OK(MPI_File_set_view(file, 0, MPI_BYTE, vector, "native", MPI_INFO_NULL));
+  FAILS(MPI_File_read_at(file, (MPI_Offset)1 << 60, data, 10, MPI_BYTE, &status), MPI_ERR_ARG);
+  FAILS(MPI_File_get_byte_offset(file, (MPI_Offset)1 << 60, &place), MPI_ERR_ARG);
+  OK(MPI_File_get_byte_offset(file, (MPI_Offset)1 << 50, &place));
+  CHECK(place / 15001 == ((MPI_Offset)1 << 50) / 16, "%lld", (long long)place);
+  OK(MPI_File_read_at_all(file, (MPI_Offset)1 << 60, data, 0, MPI_BYTE, &status));
+  OK(MPI_File_set_view(file, end - 100, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+  FAILS(MPI_File_write_at(file, 1000, data, 1, MPI_BYTE, &status), MPI_ERR_ARG);
+  MPI_Type_free(&vector);
+  MPI_File_close(&file);
+}
+
+/* A filetype may overlap itself where the file is only read; a run that begins early may end late. */
+static void overlaps(void) {
+  const int lengths[] = {5000, 10, 10}, starts[] = {0, 10, 20};
+  MPI_Datatype type;
+  MPI_File reader;
+  int i, way;
+  unsigned char out[6000], in[5020];
+  for (i = 0; i < 6000; ++i) out[i] = (unsigned char)(i * 7 + i / 100);
+  open_file(MPI_INFO_NULL);
+  MPI_File_write_at(file, 0, out, 6000, MPI_BYTE, &status);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_indexed(3, lengths, starts, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  FAILS(MPI_File_set_view(file, 0, MPI_BYTE, type, "native", MPI_INFO_NULL), MPI_ERR_IO);
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &reader));
+  OK(MPI_File_set_view(reader, 0, MPI_BYTE, type, "native", MPI_INFO_NULL));
+  for (way = 0; way < 3; ++way) {
+    memset(in, 0, sizeof in);
+    MPI_File_set_atomicity(reader, way == 2);
+    if (way == 0)
+      MPI_File_read_at(reader, 0, in, 5020, MPI_BYTE, &status);
+    else
+      MPI_File_read_at_all(reader, 0, in, 5020, MPI_BYTE, &status);
+    CHECK(count_of(MPI_BYTE) == 5020 && memcmp(in, out, 5000) == 0 && memcmp(in + 5000, out + 10, 20) == 0,
+          "way %d", way);
+  }
+  MPI_Type_free(&type);
+  MPI_File_close(&reader);
+  MPI_File_close(&file);
+}
+
+/* Closing waits for accesses whose requests are gone. */
+static void let_go(void) {
+  enum { kBytes = 4 << 20 };
+  char* data = malloc(kBytes);
+  MPI_Request request;
+  MPI_File reader;
+  memset(data, check_rank + 1, kBytes);
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file));
+  MPI_File_iwrite_at_all(file, (MPI_Offset)kBytes * check_rank, data, kBytes, MPI_BYTE, &request);
+  MPI_Request_free(&request);
+  MPI_File_close(&file);
+  memset(data, 0, kBytes);
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &reader));
+  const int next = (check_rank + 1) % check_size;
+  MPI_File_read_at(reader, (MPI_Offset)kBytes * next, data, kBytes, MPI_BYTE, &status);
+  CHECK(count_of(MPI_BYTE) == kBytes, " ");
+  CHECK(data[0] == next + 1 && data[kBytes - 1] == data[0], "%d", data[0]);
+  MPI_File_close(&reader);
+  free(data);
+}
+
+static void split_calls(void) {
+  char data[10] = "split";
+  open_file(MPI_INFO_NULL);
+  FAILS(MPI_File_read_all_end(file, data, &status), MPI_ERR_OTHER);
+  OK(MPI_File_write_at_all_begin(file, 10 * check_rank, data, 10, MPI_BYTE));
+  FAILS(MPI_File_write_all_begin(file, data, 10, MPI_BYTE), MPI_ERR_OTHER);
+  FAILS(MPI_File_write_all_end(file, data, &status), MPI_ERR_OTHER);
+  FAILS(MPI_File_close(&file), MPI_ERR_OTHER);
+  OK(MPI_File_write_at_all_end(file, data, &status));
+  FAILS(MPI_File_write_at_all_end(file, data, &status), MPI_ERR_OTHER);
+  OK(MPI_File_close(&file));
+}
+
+/* One rank's error is its own: the others' parts are done, by every way to work together. */
+static void errors_of_one(void) {
+  const int is_odd = check_rank == check_size - 1;
+  int data[4] = {1, 2, 3, 4}, in[4];
+  MPI_Offset where = is_odd ? -5 : 0;
+  MPI_Datatype type;
+  MPI_Request request;
+  int way, error = MPI_SUCCESS;
+  MPI_Type_vector(4, 1, check_size, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  open_file(MPI_INFO_NULL);
+  OK(MPI_File_set_view(file, 4 * check_rank, MPI_INT, type, "native", MPI_INFO_NULL));
+  for (way = 0; way < 3; ++way) {
+    memset(in, 0, sizeof in);
+    if (way == 0) error = MPI_File_write_at_all(file, where, data, 4, MPI_INT, &status);
+    if (way == 1) error = MPI_File_iwrite_at_all(file, where, data, 4, MPI_INT, &request);
+    if (way == 2) error = MPI_File_write_at_all_begin(file, where, data, 4, MPI_INT);
+    CHECK(class_of(error) == (is_odd ? MPI_ERR_ARG : MPI_SUCCESS), "way %d: class %d", way, class_of(error));
+    if (way == 1 && !is_odd) MPI_Wait(&request, &status);
+    if (way == 2 && !is_odd) OK(MPI_File_write_at_all_end(file, data, &status));
+    MPI_File_sync(file);
+    MPI_File_read_at_all(file, 0, in, is_odd ? 0 : 4, MPI_INT, &status);
+    CHECK(is_odd || memcmp(in, data, sizeof in) == 0, "way %d", way);
+  }
+  MPI_Type_free(&type);
+  MPI_File_close(&file);
+}
+
+/* Bytes that this process has given to write calls. */
+static long long written(void) {
+  char line[64];
+  long long bytes = -1;
+  FILE* const io = fopen("/proc/self/io", "r");
+  while (io && fgets(line, sizeof line, io)) sscanf(line, "wchar: %lld", &bytes);
+  if (io) fclose(io);
+  return bytes;
+}
+
+static void shows(MPI_File of, const char* key, const char* wanted) {
+  char value[64] = "";
+  int flag = 0;
+  MPI_Info info;
+  MPI_File_get_info(of, &info);
+  MPI_Info_get(info, key, 63, value, &flag);
+  CHECK(flag && strcmp(value, wanted) == 0, "%s is \"%s\", not \"%s\"", key, value, wanted);
+  MPI_Info_free(&info);
+}
+
+/* Odd hints are ignored; those that make sense act, and are shown as they do. */
+static void hints(void) {
+  enum { kInts = 1 << 14 };
+  MPI_Info info;
+  MPI_Datatype type;
+  struct stat facts;
+  int *data = malloc(4 * kInts), i;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "file_perm", "hello");
+  MPI_Info_set(info, "cb_buffer_size", "-12x");
+  MPI_Info_set(info, "cb_nodes", "99999999999999999999");
+  MPI_Info_set(info, "romio_cb_write", "perhaps");
+  MPI_Info_set(info, "no_such_hint", "kept");
+  open_file(info);
+  stat(path, &facts);
+  CHECK(facts.st_mode & 0400, "%o", facts.st_mode);
+  MPI_Barrier(MPI_COMM_WORLD); /* closing deletes it */
+  shows(file, "no_such_hint", "kept");
+  if (!getenv("DUNLIN_FILE_COLLECTIVE_BYTES")) shows(file, "cb_buffer_size", "1048576");
+  shows(file, "file_perm", "666");
+  MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Info_set(info, "file_perm", "600");
+  MPI_Info_set(info, "cb_buffer_size", "65536");
+  MPI_Info_set(info, "cb_nodes", check_rank ? "2" : "1");
+  MPI_Info_set(info, "romio_cb_write", "enable");
+  open_file(info);
+  stat(path, &facts);
+  CHECK((facts.st_mode & 0777) == 0600, "%o", facts.st_mode);
+  for (i = 0; i < kInts; ++i) data[i] = check_rank + i;
+  MPI_Type_vector(kInts, 1, check_size, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  OK(MPI_File_set_view(file, 4 * check_rank, MPI_INT, type, "native", MPI_INFO_NULL));
+  const long long before = written();
+  OK(MPI_File_write_all(file, data, kInts, MPI_INT, &status));
+  const long long mine = written() - before;
+  shows(file, "cb_nodes", "1");
+  shows(file, "cb_buffer_size", "65536");
+  shows(file, "file_perm", "600");
+  /* Rank 0 alone has written, for all. */
+  if (check_size > 1 && check_rank == 0 && before >= 0)
+    CHECK(mine >= 4LL * kInts * check_size, "rank 0 has written %lld bytes", mine);
+  if (check_rank > 0) CHECK(mine < 4LL * kInts, "%lld bytes", mine);
+  MPI_Type_free(&type);
+  MPI_File_close(&file);
+  MPI_Info_free(&info);
+  free(data);
+}
+
+static void* share(void* argument) {
+  int value = 1, i;
+  for (i = 0; i < 50; ++i) OK(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+  return argument;
+}
+
+/* The shared pointer, by several threads, and ordered calls with nothing on some ranks. */
+static void shared_pointer(int has_threads) {
+  pthread_t threads[3];
+  MPI_Offset place = 0;
+  int i, values[8], count = check_rank % 3;
+  for (i = 0; i < 8; ++i) values[i] = 10 * check_rank + i;
+  open_file(MPI_INFO_NULL);
+  OK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  for (i = 0; i < 3; ++i)
+    if (!has_threads || pthread_create(&threads[i], NULL, share, NULL) != 0) share(NULL);
+  for (i = 0; has_threads && i < 3; ++i) pthread_join(threads[i], NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(MPI_File_get_position_shared(file, &place));
+  CHECK(place == 150 * check_size, "%lld", (long long)place);
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(MPI_File_seek_shared(file, 5, MPI_SEEK_SET));
+  OK(MPI_File_write_ordered(file, values, count, MPI_INT, &status));
+  CHECK(count_of(MPI_INT) == count, " ");
+  for (place = 5, i = 0; i < check_rank; ++i) place += i % 3;
+  memset(values, 0, sizeof values);
+  OK(MPI_File_read_at(file, place, values, count, MPI_INT, &status));
+  for (i = 0; i < count; ++i) CHECK(values[i] == 10 * check_rank + i, "%d", values[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_close(&file);
+}
+
+/* What others cut off is not read, and the status says so; between the ranks' pieces as at the end. */
+static void shortened(void) {
+  enum { kInts = 3000 };
+  MPI_Datatype type;
+  int *in = malloc(4 * kInts), way, i, wanted = 0;
+  MPI_Request request;
+  MPI_Type_vector(kInts, 1, check_size, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  open_file(MPI_INFO_NULL);
+  OK(MPI_File_set_size(file, 4 * kInts * check_size));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_rank == 0) CHECK(truncate(path, 4002) == 0, " ");
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (i = check_rank; i < 1000; i += check_size) wanted += 4;
+  if (1000 % check_size == check_rank) wanted += 2;
+  OK(MPI_File_set_view(file, 4 * check_rank, MPI_INT, type, "native", MPI_INFO_NULL));
+  for (way = 0; way < 3; ++way) {
+    if (way == 0) MPI_File_read_at(file, 0, in, kInts, MPI_INT, &status);
+    if (way == 1) MPI_File_read_at_all(file, 0, in, kInts, MPI_INT, &status);
+    if (way == 2) {
+      MPI_File_iread_at_all(file, 0, in, kInts, MPI_INT, &request);
+      MPI_Wait(&request, &status);
+    }
+    CHECK(count_of(MPI_BYTE) == wanted, "way %d: %d bytes, not %d", way, count_of(MPI_BYTE), wanted);
+  }
+  MPI_Type_free(&type);
+  MPI_File_close(&file);
+  free(in);
+}
+
+/* Two files, whose nonblocking collectives come in another order on every other rank. */
+static void crossed(void) {
+  enum { kInts = 1 << 16 };
+  MPI_File files[2];
+  MPI_Request requests[2];
+  MPI_Datatype type;
+  int *out = malloc(4 * kInts), *in = malloc(4 * kInts), i, round;
+  MPI_Type_vector(kInts, 1, check_size, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  for (i = 0; i < kInts; ++i) out[i] = check_rank + 3 * i;
+  for (i = 0; i < 2; ++i) {
+    snprintf(path + strlen(path) - 1, 2, "%d", i);
+    open_file(MPI_INFO_NULL);
+    files[i] = file;
+    OK(MPI_File_set_view(file, 4 * check_rank, MPI_INT, type, "native", MPI_INFO_NULL));
+  }
+  for (round = 0; round < 2; ++round) {
+    const int first = check_rank % 2;
+    for (i = 0; i < 2; ++i)
+      OK(round ? MPI_File_iread_at_all(files[i ^ first], 0, in, i ? 0 : kInts, MPI_INT, &requests[i])
+               : MPI_File_iwrite_at_all(files[i ^ first], 0, out, kInts, MPI_INT, &requests[i]));
+    OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  }
+  CHECK(memcmp(in, out, 4 * kInts) == 0, " ");
+  for (i = 0; i < 2; ++i) MPI_File_close(&files[i]);
+  MPI_Type_free(&type);
+  free(out);
+  free(in);
+}
+
+int main(int argc, char** argv) {
+  int level = MPI_THREAD_SINGLE, job = (int)getpid();
+  check_start_threads(&argc, &argv, MPI_THREAD_MULTIPLE);
+  MPI_Query_thread(&level);
+  MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  snprintf(path, sizeof path, "/dev/shm/dunlin-files-edges-%d-0", job);
+  far_away();
+  overlaps();
+  let_go();
+  split_calls();
+  errors_of_one();
+  hints();
+  shared_pointer(level == MPI_THREAD_MULTIPLE);
+  shortened();
+  crossed();
+  return check_end();
+}
