@@ -22,7 +22,7 @@ enum class Basic : std::uint8_t {
   logical8, logical16, logical32, logical64, logical128,  // Fortran's
   c_bool,
   pair_f32_int, pair_f64_int, pair_long_int, pair_int_int, pair_short_int, pair_long_double_int,
-  pair_f32_f32, pair_f64_f64, pair_i32_i32,  // Fortran's 2REAL, 2DOUBLE_PRECISION, 2INTEGER
+  pair_f32_f32, pair_f64_f64, pair_i32_i32, pair_i64_i64,  // Fortran's 2REAL, 2DOUBLE_PRECISION, 2INTEGER
   count_,
 };
 

@@ -95,7 +95,7 @@ Err pack_external_size(const char* representation, std::int64_t in_count, const 
                        std::int64_t* bytes) noexcept;
 
 // What a Fortran layer tells of its compiler.  MPI_INTEGER or MPI_LOGICAL of 8 bytes is possible before
-// they are made only; MPI_2INTEGER has no size then.
+// they are made only.
 bool try_widen_fortran_types(bool integers, bool logicals) noexcept;
 Err abi_get_fortran_info(Info** info) noexcept;
 Err abi_set_fortran_info(Info& info) noexcept;

@@ -137,7 +137,7 @@ bool are_integers_wide = false, are_logicals_wide = false;
 /// What a type is whose size the Fortran compiler chooses.
 Basic basic_of(const Predefined& entry) noexcept {
   if (are_integers_wide && entry.handle == MPI_INTEGER) return Basic::i64;
-  if (are_integers_wide && entry.handle == MPI_2INTEGER) return Basic::none;
+  if (are_integers_wide && entry.handle == MPI_2INTEGER) return Basic::pair_i64_i64;
   if (are_logicals_wide && entry.handle == MPI_LOGICAL) return Basic::logical64;
   return entry.basic;
 }

@@ -156,6 +156,7 @@ Parts parts_of(Basic basic) noexcept {
     case Basic::pair_f32_f32: return {Basic::f32, Basic::f32};
     case Basic::pair_f64_f64: return {Basic::f64, Basic::f64};
     case Basic::pair_i32_i32: return {Basic::i32, Basic::i32};
+    case Basic::pair_i64_i64: return {Basic::i64, Basic::i64};
     default: return {basic, Basic::none};
   }
 }

@@ -122,6 +122,7 @@ void fill_scalar_kernels(KernelTable* table) noexcept {
   set_pair<float, float>(table, Basic::pair_f32_f32);
   set_pair<double, double>(table, Basic::pair_f64_f64);
   set_pair<std::int32_t, std::int32_t>(table, Basic::pair_i32_i32);
+  set_pair<std::int64_t, std::int64_t>(table, Basic::pair_i64_i64);
 }
 
 }  // namespace dunlin::op

@@ -239,6 +239,7 @@ TEST_P(Kernels, Pairs) {
   check_pair<float, float>(Basic::pair_f32_f32);
   check_pair<double, double>(Basic::pair_f64_f64);
   check_pair<std::int32_t, std::int32_t>(Basic::pair_i32_i32);
+  check_pair<std::int64_t, std::int64_t>(Basic::pair_i64_i64);
 }
 
 std::vector<const char*> all_instruction_sets() {
