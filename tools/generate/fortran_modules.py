@@ -123,7 +123,8 @@ def f90_interface(procedure):
     choices = [a.name.upper() for a in procedure.arguments if a.kind in ("BUFFER", "C_BUFFER2")]
     use, declarations = parts(expression)
     declarations = [line for line in declarations if not line.upper().startswith("<TYPE>")]
-    declarations = [f"TYPE(*), DIMENSION(*) :: {name}" for name in choices] + declarations
+    used_later = ", ASYNCHRONOUS" if "ASYNCHRONOUS" in str(procedure.f08) else ""  # after the call has returned
+    declarations = [f"TYPE(*), DIMENSION(*){used_later} :: {name}" for name in choices] + declarations
     attributes = [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}" for name in choices]
     attributes += [f"!DIR$ IGNORE_TKR {name}" for name in choices]
     name = procedure.name
