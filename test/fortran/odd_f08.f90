@@ -13,6 +13,7 @@ program odd_f08
   call nothing()
   call texts()
   call wrong_arguments()
+  call parts()
   if (kind(rank) == 4) call large_counts()
   call kinds()
   call MPI_Finalize()
@@ -84,6 +85,82 @@ contains
     call MPI_Info_get_string(info, "key", length, value, flag)
     call want(flag .and. length == 6 .and. value == "ab", "the first letters of a value")
     call MPI_Info_free(info)
+  end subroutine
+
+  subroutine parts()
+    type cell
+      integer :: id
+      real(8) :: value
+      complex(4) :: z
+    end type
+    type(cell), target :: cells(10)
+    real(8), pointer :: values(:)
+    real(8) :: a(20), b(10), c(20)
+    complex(4) :: z(5)
+    character(len=3) :: words(4), ends(4)
+    type(MPI_Request) :: request
+    type(MPI_Datatype) :: every_other, backwards
+    type(c_ptr) :: memory
+    integer :: i
+    do i = 1, 10
+      cells(i) = cell(i, 10 * i, cmplx(i, -i))
+    end do
+    ! A component of every other cell, from the last one down.
+    values => cells(10:1:-2)%value
+    b = 0
+    call MPI_Isend(values, 5, MPI_REAL8, rank, 1, MPI_COMM_WORLD, request)
+    call MPI_Recv(b(10:2:-2), 5, MPI_REAL8, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call want(all(b(2:10:2) == [(20 * i, i = 1, 5)]) .and. all(b(1:9:2) == 0), "components, by a pointer")
+    ! Real parts that become imaginary parts.
+    z = cells(2:6)%z
+    call MPI_Isend(z%re, 5, MPI_REAL, rank, 1, MPI_COMM_WORLD, request)
+    call MPI_Recv(z%im, 5, MPI_REAL, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call want(all(z%im == [(i, i = 2, 6)]), "parts of complex numbers")
+    ! The ends of words.
+    words = "---"
+    ends = ["abc", "def", "ghi", "jkl"]
+    call MPI_Isend(ends, 12, MPI_CHARACTER, rank, 1, MPI_COMM_WORLD, request)
+    call MPI_Recv(words(4:1:-1), 12, MPI_CHARACTER, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    ends = "---"
+    call want(all(words == ["jkl", "ghi", "def", "abc"]), "words")
+    call MPI_Isend(words(:)(2:3), 8, MPI_CHARACTER, rank, 1, MPI_COMM_WORLD, request)
+    call MPI_Recv(ends(:)(1:2), 8, MPI_CHARACTER, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call want(all(ends == ["kl-", "hi-", "ef-", "bc-"]), "ends of words")
+    ! What a nonblocking call does not receive is the program's.
+    a = [(i, i = 1, 20)]
+    c = 1
+    call MPI_Iallgather(a(1:4:3), 2, MPI_REAL8, c(1:4*size+1:2), 2, MPI_REAL8, MPI_COMM_WORLD, request)
+    c(4*size+1) = 77
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call want(c(4*size+1) == 77 .and. all(c(1:4*size:4) == 1) .and. all(c(3:4*size:4) == 4), "the rest of a buffer")
+    ! Datatypes with gaps, and in another order than memory, over parts of arrays.
+    call MPI_Type_vector(3, 1, 2, MPI_REAL8, every_other)
+    call MPI_Type_commit(every_other)
+    call MPI_Type_indexed(3, [1, 1, 1], [4, 2, 0], MPI_REAL8, backwards)
+    call MPI_Type_commit(backwards)
+    c = 0
+    call MPI_Isend(a(1:20:3), 1, every_other, rank, 1, MPI_COMM_WORLD, request)
+    call MPI_Recv(c(10:1:-2), 1, backwards, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call want(c(2) == 1 .and. c(6) == 7 .and. c(10) == 13 .and. sum(c) == 21, "datatypes with gaps")
+    call MPI_Type_free(every_other)
+    call MPI_Type_free(backwards)
+    call MPI_Type_indexed(2, [1, 1], [1, 0], MPI_REAL8, backwards)
+    call MPI_Type_commit(backwards)
+    c = 0
+    call MPI_Isend(a(1:20:3), 2, backwards, rank, 1, MPI_COMM_WORLD, request)
+    call MPI_Recv(c(1:4), 4, MPI_REAL8, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call want(all(c(1:4) == [4, 1, 10, 7]), "a datatype without gaps in another order than memory")
+    call MPI_Type_free(backwards)
+    ! The buffer that the library makes has an address of its own.
+    call MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0)
+    call MPI_Buffer_detach(memory, i)
+    call want(c_associated(memory, c_loc(MPI_BUFFER_AUTOMATIC)), "MPI_BUFFER_AUTOMATIC")
   end subroutine
 
   subroutine wrong_arguments()
@@ -194,7 +271,7 @@ contains
   end subroutine
 
   subroutine kinds()
-    integer :: bytes
+    integer :: bytes, pairs(2, 2)
     integer(2) :: short
     complex(8) :: number
     logical :: flag
@@ -210,6 +287,12 @@ contains
     call MPI_Type_size(MPI_LOGICAL, bytes)
     call want(bytes == kind(flag), "MPI_LOGICAL")
     call MPI_Type_size(MPI_2INTEGER, bytes)
-    call want(bytes == merge(8, MPI_UNDEFINED, kind(bytes) == 4), "MPI_2INTEGER")
+    call want(bytes == 2 * kind(bytes), "MPI_2INTEGER")
+    call MPI_Type_get_value_index(MPI_INTEGER, MPI_INTEGER, type)
+    call want(type == MPI_2INTEGER, "MPI_Type_get_value_index")
+    pairs(:, 1) = [huge(rank) - rank, rank]
+    pairs(:, 2) = [7, rank]
+    call MPI_Allreduce(MPI_IN_PLACE, pairs, 2, MPI_2INTEGER, MPI_MINLOC, MPI_COMM_WORLD)
+    call want(all(pairs(:, 1) == [huge(rank) - size + 1, size - 1]) .and. all(pairs(:, 2) == [7, 0]), "MPI_MINLOC")
   end subroutine
 end program

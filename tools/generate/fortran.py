@@ -47,8 +47,9 @@ ONE_MESSAGE = re.compile(r"i?(neighbor_)?(all)?gatherv?(_init)?\.sendbuf|i?scatt
 # Calls whose usual case comes first and must be short: predefined handles and, in mpi_f08, a plain buffer.
 HOT = {"MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"}
 
-# Calls that tell that a request is complete and leave it alone.
-AFTERWARDS = {"parrived": ["  show_copies(request);"],
+# What a procedure does after the call: calls that tell that a request is complete and leave it alone, and MPI_INIT.
+AFTERWARDS = {**{name: ["  register_types_once();"] for name in ("init", "init_thread", "session_init")},
+              "parrived": ["  show_copies(request);"],
               "request_get_status": ["  look_after_copies(*request, to_c<MPI_Request>(request));"]}
 
 
@@ -191,7 +192,7 @@ class Call:
             return self.take(a, f"void* {name}")
         if a.kind == "C_BUFFER2":
             self.take(a, f"void* {name}")
-            return name if self.f08 else "Discarded()"
+            return f"Detached({name})" if self.f08 else "Discarded()"
         if p.base == "MPI_Status":
             self.take(a, f"{'const ' if p.constant else ''}Fint* {name}")
             length = f", {self.array_length(a)}" if a.length is not None else ""
@@ -347,7 +348,7 @@ class Call:
         if self.descriptors:
             plain = ["buf->base_addr" if name == "buf" else name for name in arguments]
             general = f"{symbol[4:]}_general"
-            return [wrap(f"[[gnu::noinline]] static void {general}({self.declared()}) noexcept {{"), *self.body(expression),
+            return [wrap(f"[[gnu::noipa]] static void {general}({self.declared()}) noexcept {{"), *self.body(expression),
                     "}", head, "  if (is_plain(*buf)) [[likely]]", wrap(f"    return {usual}({', '.join(plain)});"),
                     wrap(f"  {general}({', '.join(arguments)});"), "}"]
         general = Call(self.procedure, by_value=True)
@@ -361,7 +362,8 @@ class Call:
                   f"value_of({name})" if "unsigned" in general.parameters[name] else f"narrow(*{name})"
                   for name in self.order]
         return lines + [wrap(f"[[gnu::always_inline]] inline static void {usual}({self.declared()}) noexcept {{"),
-                        wrap(f"  if ({' && '.join(conditions)}) [[likely]]"), wrap(f"    return answer(ierror, {plain});"),
+                        wrap(f"  if ({' && '.join(conditions)}) [[likely]]"),
+                        wrap(f"    return answer_with(ierror, [=] {{ return {plain}; }});"),
                         wrap(f"  {self.key}_general({', '.join([*values, 'ierror'])});"), "}",
                         head, wrap(f"  {usual}({', '.join(arguments)});"), "}"]
 

@@ -35,7 +35,8 @@ struct Wrapper {
   }
   Words libraries() const {
     if (!is_fortran) return {"mpi_abi"};
-    return {has_wide_integers ? "mpifort_abi_integer8" : "mpifort_abi", "mpi_abi"};
+    if (has_wide_integers) return {"mpifort_addresses_integer8", "mpifort_abi_integer8", "mpi_abi"};
+    return {"mpifort_addresses", "mpifort_abi", "mpi_abi"};
   }
   Words link_words() const {
     Words words;

@@ -5,10 +5,6 @@
 
 namespace dunlin::fortran {
 
-extern "C" {
-alignas(32) SpecialAddresses mpi_fortran_special_;
-}
-
 void* meaning_of(const void* special_address) noexcept {
   const SpecialAddresses& special = mpi_fortran_special_;
   if (special_address == &special.in_place) return MPI_IN_PLACE;

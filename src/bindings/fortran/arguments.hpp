@@ -29,6 +29,15 @@ inline void answer(Fint* ierror, int error) noexcept {
   if (ierror) *ierror = error;  // optional in mpi_f08
 }
 
+/// The same on the hot path: without `ierror` the call may be the last instruction.
+template <class Call>
+[[gnu::always_inline]] inline void answer_with(Fint* ierror, Call&& call) noexcept {
+  if (ierror)
+    *ierror = call();
+  else
+    call();
+}
+
 /// An integer that C keeps in a pointer: extra states, values of attributes.
 inline void* pointer(const MPI_Aint* value) noexcept { return reinterpret_cast<void*>(*value); }
 
@@ -237,6 +246,9 @@ class MadeHandles {
   Few<Handle> handles_;
 };
 
+/// After MPI_INIT and its kin: what the C library must know of Fortran's types, if it has not been told.
+void register_types_once() noexcept;
+
 // --- numbers of elements that no argument says
 // ---------------------------------------------------------------------
 
@@ -341,6 +353,20 @@ class Discarded {
 
  private:
   void* address_;
+};
+
+/// The same for mpi_f08, where MPI_BUFFER_AUTOMATIC is an address of its own.
+class Detached {
+ public:
+  explicit Detached(void* place) noexcept : place_(static_cast<const void**>(place)) {}
+  Detached(const Detached&) = delete;
+  ~Detached() {
+    if (*place_ == MPI_BUFFER_AUTOMATIC) *place_ = &mpi_fortran_special_.buffer_automatic;
+  }
+  operator void*() noexcept { return place_; }
+
+ private:
+  const void** const place_;
 };
 
 /// The value of an attribute, as `boxed` and `value_of_attribute` have it (attribute_values.hpp); C gets

@@ -74,6 +74,7 @@ extern "C" void pmpi_get_version_(Fint* version, Fint* subversion, Fint* ierror)
 
 extern "C" void pmpi_init_(Fint* ierror) noexcept {
   answer(ierror, MPI_Init(nullptr, nullptr));
+  register_types_once();
 }
 #pragma weak mpi_init_ = pmpi_init_
 #pragma weak mpi_init_f08_ = pmpi_init_
@@ -81,6 +82,7 @@ extern "C" void pmpi_init_(Fint* ierror) noexcept {
 
 extern "C" void pmpi_init_thread_(const Fint* required, Fint* provided, Fint* ierror) noexcept {
   answer(ierror, MPI_Init_thread(nullptr, nullptr, narrow(*required), Written(provided)));
+  register_types_once();
 }
 #pragma weak mpi_init_thread_ = pmpi_init_thread_
 #pragma weak mpi_init_thread_f08_ = pmpi_init_thread_

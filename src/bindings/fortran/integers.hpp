@@ -18,9 +18,7 @@ namespace dunlin::fortran {
 inline constexpr bool kIsWide = sizeof(Fint) > sizeof(int);
 
 /// A number for C.  One that no int can hold becomes one that no call accepts.
-inline int narrow(std::int64_t value) noexcept {
-  return value == int(value) ? int(value) : INT_MIN;
-}
+inline int narrow(std::int64_t value) noexcept { return value == int(value) ? int(value) : INT_MIN; }
 inline int narrow(int value) noexcept { return value; }
 
 /// The length of an array: a number, or what finds it, where that takes a while and is seldom needed.
@@ -80,12 +78,12 @@ class Written<true> {
   template <class Length = int>
   explicit Written(Fint* place, const Length& length = 1) noexcept
       : place_(place), values_(is_mark(place) ? 0 : number_of(length)) {
-    for (std::int64_t i = 0; i < values_.size(); ++i) values_[i] = int(place[i]);
+    for (std::int64_t i = 0; i < values_.size(); ++i) values_[i] = narrow(place[i]);
   }
   Written(const Written&) = delete;
   ~Written() {
     for (std::int64_t i = 0; i < values_.size(); ++i)
-      place_[i] = values_[i];
+      if (values_[i] != narrow(place_[i])) place_[i] = values_[i];
   }
   operator int*() noexcept { return is_mark(place_) ? reinterpret_cast<int*>(place_) : values_.data(); }
 

@@ -37,9 +37,9 @@ extern "C" void pmpi_bsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* cou
     const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
   if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf) &&
       !is_special(status)) [[likely]]
-    return answer(ierror, MPI_Recv(buf, narrow(*count), predefined<MPI_Datatype>(value_of(datatype)),
-        narrow(*source), narrow(*tag), predefined<MPI_Comm>(value_of(comm)),
-        Status(fortran::address(status))));
+    return answer_with(ierror, [=] { return MPI_Recv(buf, narrow(*count),
+        predefined<MPI_Datatype>(value_of(datatype)), narrow(*source), narrow(*tag),
+        predefined<MPI_Comm>(value_of(comm)), Status(fortran::address(status))); });
   recv_general(buf, narrow(*count), value_of(datatype), narrow(*source), narrow(*tag), value_of(comm), status,
       ierror);
 }
@@ -48,9 +48,8 @@ extern "C" void pmpi_recv_(void* buf, const Fint* count, const Fint* datatype, c
   recv_usual(buf, count, datatype, source, tag, comm, status, ierror);
 }
 #pragma weak mpi_recv_ = pmpi_recv_
-[[gnu::noinline]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
-    const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, Fint* status,
-    Fint* ierror) noexcept {
+[[gnu::noipa]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Recv(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Status(fortran::address(status))));
@@ -99,8 +98,9 @@ extern "C" void pmpi_rsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* cou
 [[gnu::always_inline]] inline static void send_usual(const void* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
-    return answer(ierror, MPI_Send(buf, narrow(*count), predefined<MPI_Datatype>(value_of(datatype)),
-        narrow(*dest), narrow(*tag), predefined<MPI_Comm>(value_of(comm))));
+    return answer_with(ierror, [=] { return MPI_Send(buf, narrow(*count),
+        predefined<MPI_Datatype>(value_of(datatype)), narrow(*dest), narrow(*tag),
+        predefined<MPI_Comm>(value_of(comm))); });
   send_general(buf, narrow(*count), value_of(datatype), narrow(*dest), narrow(*tag), value_of(comm), ierror);
 }
 extern "C" void pmpi_send_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
@@ -108,8 +108,8 @@ extern "C" void pmpi_send_(const void* buf, const Fint* count, const Fint* datat
   send_usual(buf, count, datatype, dest, tag, comm, ierror);
 }
 #pragma weak mpi_send_ = pmpi_send_
-[[gnu::noinline]] static void send_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
-    const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
+[[gnu::noipa]] static void send_f08ts_general(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
+    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Send(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));

@@ -27,11 +27,11 @@ extern "C" void pmpi_buffer_detach_(void* buffer_addr, Fint* size, Fint* ierror)
 }
 #pragma weak mpi_buffer_detach_ = pmpi_buffer_detach_
 extern "C" void pmpi_buffer_detach_f08_(void* buffer_addr, Fint* size, Fint* ierror) noexcept {
-  answer(ierror, MPI_Buffer_detach(buffer_addr, Written(size)));
+  answer(ierror, MPI_Buffer_detach(Detached(buffer_addr), Written(size)));
 }
 #pragma weak mpi_buffer_detach_f08_ = pmpi_buffer_detach_f08_
 extern "C" void pmpi_buffer_detach_c_f08_(void* buffer_addr, MPI_Count* size, Fint* ierror) noexcept {
-  answer(ierror, MPI_Buffer_detach_c(buffer_addr, size));
+  answer(ierror, MPI_Buffer_detach_c(Detached(buffer_addr), size));
 }
 #pragma weak mpi_buffer_detach_c_f08_ = pmpi_buffer_detach_c_f08_
 
@@ -73,12 +73,12 @@ extern "C" void pmpi_comm_detach_buffer_(const Fint* comm, void* buffer_addr, Fi
 #pragma weak mpi_comm_detach_buffer_ = pmpi_comm_detach_buffer_
 extern "C" void pmpi_comm_detach_buffer_f08_(const Fint* comm, void* buffer_addr, Fint* size,
     Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_detach_buffer(to_c<MPI_Comm>(comm), buffer_addr, Written(size)));
+  answer(ierror, MPI_Comm_detach_buffer(to_c<MPI_Comm>(comm), Detached(buffer_addr), Written(size)));
 }
 #pragma weak mpi_comm_detach_buffer_f08_ = pmpi_comm_detach_buffer_f08_
 extern "C" void pmpi_comm_detach_buffer_c_f08_(const Fint* comm, void* buffer_addr, MPI_Count* size,
     Fint* ierror) noexcept {
-  answer(ierror, MPI_Comm_detach_buffer_c(to_c<MPI_Comm>(comm), buffer_addr, size));
+  answer(ierror, MPI_Comm_detach_buffer_c(to_c<MPI_Comm>(comm), Detached(buffer_addr), size));
 }
 #pragma weak mpi_comm_detach_buffer_c_f08_ = pmpi_comm_detach_buffer_c_f08_
 
@@ -122,12 +122,12 @@ extern "C" void pmpi_session_detach_buffer_(const Fint* session, void* buffer_ad
 #pragma weak mpi_session_detach_buffer_ = pmpi_session_detach_buffer_
 extern "C" void pmpi_session_detach_buffer_f08_(const Fint* session, void* buffer_addr, Fint* size,
     Fint* ierror) noexcept {
-  answer(ierror, MPI_Session_detach_buffer(to_c<MPI_Session>(session), buffer_addr, Written(size)));
+  answer(ierror, MPI_Session_detach_buffer(to_c<MPI_Session>(session), Detached(buffer_addr), Written(size)));
 }
 #pragma weak mpi_session_detach_buffer_f08_ = pmpi_session_detach_buffer_f08_
 extern "C" void pmpi_session_detach_buffer_c_f08_(const Fint* session, void* buffer_addr, MPI_Count* size,
     Fint* ierror) noexcept {
-  answer(ierror, MPI_Session_detach_buffer_c(to_c<MPI_Session>(session), buffer_addr, size));
+  answer(ierror, MPI_Session_detach_buffer_c(to_c<MPI_Session>(session), Detached(buffer_addr), size));
 }
 #pragma weak mpi_session_detach_buffer_c_f08_ = pmpi_session_detach_buffer_c_f08_
 

@@ -36,8 +36,9 @@ extern "C" void pmpi_ibsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* co
 [[gnu::always_inline]] inline static void irecv_usual(void* buf, const Fint* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
-    return answer(ierror, MPI_Irecv(buf, narrow(*count), predefined<MPI_Datatype>(value_of(datatype)),
-        narrow(*source), narrow(*tag), predefined<MPI_Comm>(value_of(comm)), Made<MPI_Request>(request)));
+    return answer_with(ierror, [=] { return MPI_Irecv(buf, narrow(*count),
+        predefined<MPI_Datatype>(value_of(datatype)), narrow(*source), narrow(*tag),
+        predefined<MPI_Comm>(value_of(comm)), Made<MPI_Request>(request)); });
   irecv_general(buf, narrow(*count), value_of(datatype), narrow(*source), narrow(*tag), value_of(comm),
       request, ierror);
 }
@@ -46,7 +47,7 @@ extern "C" void pmpi_irecv_(void* buf, const Fint* count, const Fint* datatype, 
   irecv_usual(buf, count, datatype, source, tag, comm, request, ierror);
 }
 #pragma weak mpi_irecv_ = pmpi_irecv_
-[[gnu::noinline]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+[[gnu::noipa]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
@@ -98,8 +99,9 @@ extern "C" void pmpi_irsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* co
     const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
   if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
-    return answer(ierror, MPI_Isend(buf, narrow(*count), predefined<MPI_Datatype>(value_of(datatype)),
-        narrow(*dest), narrow(*tag), predefined<MPI_Comm>(value_of(comm)), Made<MPI_Request>(request)));
+    return answer_with(ierror, [=] { return MPI_Isend(buf, narrow(*count),
+        predefined<MPI_Datatype>(value_of(datatype)), narrow(*dest), narrow(*tag),
+        predefined<MPI_Comm>(value_of(comm)), Made<MPI_Request>(request)); });
   isend_general(buf, narrow(*count), value_of(datatype), narrow(*dest), narrow(*tag), value_of(comm), request,
       ierror);
 }
@@ -108,7 +110,7 @@ extern "C" void pmpi_isend_(const void* buf, const Fint* count, const Fint* data
   isend_usual(buf, count, datatype, dest, tag, comm, request, ierror);
 }
 #pragma weak mpi_isend_ = pmpi_isend_
-[[gnu::noinline]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+[[gnu::noipa]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);

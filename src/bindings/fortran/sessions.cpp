@@ -71,6 +71,7 @@ extern "C" void pmpi_session_init_(const Fint* info, const Fint* errhandler, Fin
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_init(to_c<MPI_Info>(info), to_c<MPI_Errhandler>(errhandler),
       Made<MPI_Session>(session)));
+  register_types_once();
 }
 #pragma weak mpi_session_init_ = pmpi_session_init_
 #pragma weak mpi_session_init_f08_ = pmpi_session_init_

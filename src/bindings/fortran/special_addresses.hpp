@@ -18,7 +18,11 @@ struct SpecialAddresses {
   Fint status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
   char argv_null, argvs_null;
 };
-extern "C" [[gnu::visibility("default")]] SpecialAddresses mpi_fortran_special_;
+extern "C" {
+/// `inline`, so that GCC makes it a unique symbol: one in the process, however libraries are loaded. Programs
+/// and libraries that mpifort links get this definition too, in the place of their COMMON block.
+[[gnu::visibility("default"), gnu::used]] alignas(32) inline SpecialAddresses mpi_fortran_special_;
+}
 
 inline bool is_special(const void* address) noexcept {
   const auto start = reinterpret_cast<std::uintptr_t>(&mpi_fortran_special_);

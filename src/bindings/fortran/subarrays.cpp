@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace dunlin::fortran {
 namespace {
@@ -78,23 +79,67 @@ std::int64_t elements_of(const CFI_cdesc_t& buffer) noexcept {
   return elements;
 }
 
+bool is_named(MPI_Datatype datatype) noexcept {
+  int integers = 0, addresses = 0, datatypes = 0, combiner = MPI_UNDEFINED;
+  PMPI_Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner);
+  return combiner == MPI_COMBINER_NAMED;
+}
+
+/// A message with gaps, or in another order than memory, as blocks of bytes.  Packing bytes that say where
+/// they are tells where each byte of the message lies in a contiguous array.
+Type scattered(const CFI_cdesc_t& buffer, std::int64_t count, MPI_Datatype datatype,
+               MPI_Count size) noexcept {
+  const std::size_t bytes = std::size_t(elements_of(buffer)) * buffer.elem_len;
+  const std::size_t packed_bytes = std::size_t(count * size);
+  std::vector<unsigned char> places(bytes), packed(packed_bytes);
+  std::vector<std::int64_t> found(packed_bytes, 0);
+  for (int shift = 0; shift == 0 || (bytes - 1) >> shift > 0; shift += 8) {  // a byte of all places at a time
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<unsigned char>(i >> shift);
+    MPI_Count position = 0;
+    PMPI_Pack_c(places.data(), count, datatype, packed.data(), MPI_Count(packed_bytes), &position,
+                MPI_COMM_SELF);
+    for (std::size_t i = 0; i < packed.size(); ++i) found[i] |= std::int64_t(packed[i]) << shift;
+  }
+  std::vector<MPI_Count> lengths, displacements;
+  for (const std::int64_t place : found) {
+    const auto length = std::int64_t(buffer.elem_len);
+    const MPI_Count at = offset_of(buffer, place / length) + place % length;
+    if (lengths.empty() || displacements.back() + lengths.back() != at) {
+      lengths.push_back(0);
+      displacements.push_back(at);
+    }
+    ++lengths.back();
+  }
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  PMPI_Type_create_hindexed_c(MPI_Count(lengths.size()), lengths.data(), displacements.data(), MPI_BYTE,
+                              &made);
+  return Type(made);
+}
+
 }  // namespace
 
-/// The datatype is taken as a sequence of bytes that fills the elements of the array one after the other, as
-/// it fills a contiguous array.  A datatype with gaps has no such sequence: MPI_ERR_TYPE follows from the
-/// null handle.
+/// The datatype fills the elements of the array one after the other, as it fills a contiguous array.  One
+/// that leaves this array has no description: MPI_ERR_TYPE follows from the null handle.
 void Message::describe(const CFI_cdesc_t& buffer) noexcept {
   MPI_Count size = 0, lower = 0, extent = 0;
   if (PMPI_Type_size_c(datatype_, &size) != MPI_SUCCESS || size <= 0 || count_ <= 0) return;
+  if (elements_of(buffer) == 0) return;
   PMPI_Type_get_true_extent_c(datatype_, &lower, &extent);
   MPI_Count bounds_lower = 0, bounds_extent = 0;
   PMPI_Type_get_extent_c(datatype_, &bounds_lower, &bounds_extent);
-  if (size != extent || size != bounds_extent || lower != 0) {
-    datatype_ = MPI_DATATYPE_NULL;
-    return;
-  }
   const auto element_bytes = MPI_Count(buffer.elem_len);
   const bool fits = element_bytes % size == 0;  // whole datatypes in an element; else in bytes
+  is_described_ = true;
+  if (size != extent || size != bounds_extent || lower != 0 || !(fits || is_named(datatype_))) {
+    const MPI_Count last = (count_ - 1) * bounds_extent;
+    const MPI_Count end = elements_of(buffer) * element_bytes;
+    is_described_ =
+        lower + std::min<MPI_Count>(last, 0) >= 0 && lower + extent + std::max<MPI_Count>(last, 0) <= end;
+    datatype_ = is_described_ ? scattered(buffer, count_, datatype_, size).take() : MPI_DATATYPE_NULL;
+    if (is_described_) PMPI_Type_commit(&datatype_);
+    count_ = 1;
+    return;
+  }
   const MPI_Datatype unit = fits ? datatype_ : MPI_BYTE;
   const MPI_Count unit_bytes = fits ? size : 1, bytes = count_ * size;
   const Type element = contiguous(element_bytes / unit_bytes, unit);
@@ -104,19 +149,19 @@ void Message::describe(const CFI_cdesc_t& buffer) noexcept {
                                : whole.take();
   PMPI_Type_commit(&datatype_);
   count_ = 1;
-  is_described_ = true;
 }
 
 // --- copies
 // ---------------------------------------------------------------------------------------------------------
 
-/// A contiguous copy of a buffer, in a list with the others of its call.
+/// A contiguous copy of a buffer, in a list with the others of its call.  Written back is only what the call
+/// has changed: the rest of the array stays the program's while a nonblocking call is active.
 struct Copy {
   Copy(const CFI_cdesc_t& buffer, bool is_written, Copy* next) noexcept
       : is_written(is_written), next(next), bytes(std::size_t(elements_of(buffer)) * buffer.elem_len) {
     std::memcpy(&descriptor, &buffer,
                 offsetof(CFI_cdesc_t, dim) + std::size_t(buffer.rank) * sizeof(CFI_dim_t));
-    memory = static_cast<char*>(std::malloc(std::max<std::size_t>(bytes, 1)));
+    memory = static_cast<char*>(std::malloc(std::max<std::size_t>(is_written ? 2 * bytes : bytes, 1)));
     if (!memory) {
       std::fprintf(stderr, "Dunlin: out of memory for a copy of a subarray of %zu bytes\n", bytes);
       std::abort();
@@ -130,16 +175,20 @@ struct Copy {
 
   void read() noexcept {
     for_each([](char* element, char* copied, std::size_t length) { std::memcpy(copied, element, length); });
+    if (is_written) std::memcpy(memory + bytes, memory, bytes);
   }
   void write_back() noexcept {
-    if (is_written)
-      for_each([](char* element, char* copied, std::size_t length) { std::memcpy(element, copied, length); });
+    if (!is_written) return;
+    for_each([this](char* element, char* copied, std::size_t length) {
+      for (std::size_t i = 0; i < length; ++i)
+        if (copied[i] != copied[bytes + i]) element[i] = copied[i];
+    });
   }
 
   const bool is_written;
   Copy* const next;
   const std::size_t bytes;
-  char* memory;
+  char* memory;  // and behind it, where it is written, what it was before
 
  private:
   template <class Function>

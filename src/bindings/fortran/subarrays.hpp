@@ -26,9 +26,10 @@ inline bool is_contiguous(const CFI_cdesc_t& buffer) noexcept {
   return true;
 }
 
-/// Whether a look or two tell that the buffer is contiguous: scalars and most vectors.
+/// Whether a look or two tell that the buffer is contiguous: most vectors, and scalars.
 inline bool is_plain(const CFI_cdesc_t& buffer) noexcept {
-  return buffer.rank == 0 || (buffer.rank == 1 && buffer.dim[0].sm == CFI_index_t(buffer.elem_len));
+  if (buffer.rank == 1) return buffer.dim[0].sm == CFI_index_t(buffer.elem_len);
+  return buffer.rank == 0;
 }
 
 /// A buffer of `count` elements of a datatype, for calls that send or receive it as one message.
