@@ -20,6 +20,11 @@ WordVariable emulated_nodes{"NODES", "", "",
                             "of nodes, which get equal "
                             "blocks of ranks, or the node of each rank (0,1,1,2), repeated to the last rank"};
 
+WordVariable engine{
+    "P2P", "matching", "matching|offload",
+    "who matches messages with receives: this library, or the network, which then carries all "
+    "messages, also on one machine"};
+
 /// Equal blocks, the first ones with a rank more.
 std::vector<int> in_blocks(int nodes, int ranks) {
   std::vector<int> node_of_rank;
@@ -58,12 +63,7 @@ void Place::set_map(NodeMap nodes) {
   DUNLIN_ASSERT(node_peers[std::size_t(node_rank)] == rank);
 }
 
-std::vector<int> Boot::machine_peers() const {
-  if (!has_emulated_nodes_) return place_.node_peers;
-  std::vector<int> all(static_cast<std::size_t>(size()));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
+bool Boot::matches_in_network() const noexcept { return engine.index() == 1 && size() > 1; }
 
 Err Boot::publish(std::span<const std::byte> address) noexcept {
   return put(kAddressKey, {reinterpret_cast<const char*>(address.data()), address.size()});
@@ -85,6 +85,16 @@ Err Boot::find_nodes_by_host() noexcept {
   return Err::ok;
 }
 
+Err Boot::redraw_nodes() noexcept {
+  machine_peers_ = place_.node_peers;
+  if (const Err error = emulate_nodes(); error != Err::ok) return error;
+  if (!matches_in_network()) return Err::ok;
+  std::vector<int> node_of_rank(static_cast<std::size_t>(size()));
+  std::iota(node_of_rank.begin(), node_of_rank.end(), 0);
+  place_.set_map(NodeMap(node_of_rank));
+  return Err::ok;
+}
+
 Err Boot::emulate_nodes() noexcept {
   if (!*emulated_nodes.get() || size() == 1) return Err::ok;
   if (nodes() > 1)
@@ -95,9 +105,7 @@ Err Boot::emulate_nodes() noexcept {
     return fail(Err::other,
                 "DUNLIN_NODES=%s is neither a number of nodes nor the node of each rank, such as 0,0,1,1",
                 emulated_nodes.get());
-  NodeMap map(node_of_rank);
-  has_emulated_nodes_ = map.nodes() > 1;
-  place_.set_map(std::move(map));
+  place_.set_map(NodeMap(node_of_rank));
   return Err::ok;
 }
 

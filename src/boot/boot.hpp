@@ -51,9 +51,8 @@ class Boot {
   int node_rank() const noexcept { return place_.node_rank; }
   int node_size() const noexcept { return int(place_.node_peers.size()); }
   std::span<const int> node_peers() const noexcept { return place_.node_peers; }
-  /// With whom this rank shares processors: the ranks of its node, or all where DUNLIN_NODES makes nodes of
-  /// one machine.
-  std::vector<int> machine_peers() const;
+  /// With whom this rank shares processors: the ranks of its node, before `redraw_nodes`.
+  std::span<const int> machine_peers() const noexcept { return machine_peers_; }
   int app_number() const noexcept { return place_.app_number; }
   int universe_size() const noexcept { return place_.universe_size; }
 
@@ -95,8 +94,11 @@ class Boot {
   /// ends.
   virtual Err restart() noexcept { return Err::ok; }
 
-  /// Obeys DUNLIN_NODES: nodes are what it says, although all ranks run on this machine.
-  Err emulate_nodes() noexcept;
+  /// Obeys DUNLIN_NODES: nodes are what it says, although all ranks run on this machine; and DUNLIN_P2P:
+  /// where the network matches, nothing else carries messages, and every rank is a node of its own.
+  Err redraw_nodes() noexcept;
+  /// DUNLIN_P2P=offload, in a job of several ranks.
+  bool matches_in_network() const noexcept;
 
  protected:
   Boot() = default;
@@ -106,7 +108,8 @@ class Boot {
   Place place_;
 
  private:
-  bool has_emulated_nodes_ = false;
+  Err emulate_nodes() noexcept;
+  std::vector<int> machine_peers_;
 };
 
 /// Finds the launcher of this process: our mpirun, a PMI-1 launcher (Hydra, Slurm), a PMIx launcher (PRRTE,

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Boot>> find_launcher() noexcept {
 Result<std::unique_ptr<Boot>> open() noexcept {
   Result<std::unique_ptr<Boot>> boot = find_launcher();
   if (!boot) return boot;
-  if (const Err error = boot.value()->emulate_nodes(); error != Err::ok) return error;
+  if (const Err error = boot.value()->redraw_nodes(); error != Err::ok) return error;
   return boot;
 }
 

@@ -27,9 +27,10 @@ struct Process {
   int job = 0;  // which job of those that met by spawn or connect; 0 for the first
   int me = 0;   // world rank, which is also the peer index
   int world_size = 1;
-  boot::NodeMap node_map;             // of world ranks; the same in all processes
-  std::vector<int> node_peers = {0};  // world ranks of this node, ascending, this process included
-  std::uint32_t contexts_taken = 2;   // of the counter; 0: world (of rank 0), 1: self
+  boot::NodeMap node_map;                 // of world ranks; the same in all processes
+  std::vector<int> node_peers = {0};      // world ranks of this node, ascending, this process included
+  std::uint32_t contexts_taken = 2;       // of the counter; 0: world (of rank 0), 1: self
+  std::uint32_t contexts_max = 1u << 29;  // fewer where a network matches (protocol/match_bits.hpp)
 
   Ref<Comm> world;  // set by create_world
   Ref<Comm> self;
@@ -55,9 +56,8 @@ struct Process {
 
  private:
   std::uint32_t take_number(std::uint32_t count) noexcept {
-    constexpr std::uint32_t kNumbers = 1u << 29;
-    if (contexts_taken > kNumbers - count)
-      log::die("rank %d has led 536 870 910 communicators; there are no more contexts", me);
+    if (contexts_taken + count > contexts_max)
+      log::die("rank %d has led %u communicators; there are no more contexts", me, contexts_taken - 2);
     return std::exchange(contexts_taken, contexts_taken + count);
   }
   static inline Process* of_process_ = nullptr;

@@ -21,21 +21,28 @@ namespace dunlin::match {
 struct Unexpected : Entry {
   Unexpected* next_arrived = nullptr;
   Unexpected* previous_arrived = nullptr;
-  std::int32_t peer = 0;              // peer index of the sender
-  std::uint32_t bytes = 0;            // of payload stored here
+  std::int32_t peer = 0;    // peer index of the sender
+  std::uint32_t bytes = 0;  // of payload stored here
   transport::MessageKind kind = transport::MessageKind::eager;
-  bool is_extracted = false;          // taken out of matching by MPI_Mprobe
+  bool is_extracted = false;  // taken out of matching by MPI_Mprobe
 
   std::span<std::byte> payload() noexcept { return {reinterpret_cast<std::byte*>(this + 1), bytes}; }
 };
 
 /// Base of a posted receive.
 struct Posted : Entry {
-  std::uint64_t sequence = 0;         // order of posting
+  std::uint64_t sequence = 0;  // order of posting; where the network matches, what Offload calls it
 };
 
 class Matcher {
  public:
+  /// Nothing is matched here, as the network does it: from now on shortcuts find a message that nobody wants,
+  /// and decline.
+  void close() noexcept {
+    ++busy_;
+    unexpected_.push(closed_);
+  }
+
   // --- posted receives
   void post(Posted& receive) noexcept {
     receive.sequence = ++sequence_;
@@ -70,13 +77,17 @@ class Matcher {
   }
   /// Takes a receive back that is queued or awaited.
   void withdraw_any(Posted& receive) noexcept {
-    if (awaited_ == &receive) stop_awaiting(); else withdraw(receive);
+    if (awaited_ == &receive)
+      stop_awaiting();
+    else
+      withdraw(receive);
   }
 
   /// hot path: takes out the oldest receive that wants this message, or answers nullptr.
   Posted* take(const Key& message) noexcept {
     Posted* oldest = nullptr;
-    if (awaited_ && accepts(awaited_->key, message)) [[likely]] oldest = awaited_;
+    if (awaited_ && accepts(awaited_->key, message)) [[likely]]
+      oldest = awaited_;
     if (posted_.is_empty()) [[likely]] {
       if (oldest) stop_awaiting();
       return oldest;
@@ -87,7 +98,8 @@ class Matcher {
   /// hot path: what `take` would answer where that needs no search, because all posted receives have one key
   /// without wildcards; nullptr says nothing.
   Posted* first_of_run(const Key& message) const noexcept {
-    if (awaited_ || count_[0] != posted_.size()) [[unlikely]] return nullptr;
+    if (awaited_ || count_[0] != posted_.size()) [[unlikely]]
+      return nullptr;
     return static_cast<Posted*>(posted_.first_of_run(message));
   }
   /// Takes out what first_of_run has just answered.
@@ -106,7 +118,8 @@ class Matcher {
   /// Whether the next message of this key would go to a receive posted now: none posted before wants it, none
   /// like it waits.  About 40 instructions at any depth; with wildcards about the answer is no.
   bool is_free(const Key& key) const noexcept {
-    if (busy_ == 0) [[likely]] return true;
+    if (busy_ == 0) [[likely]]
+      return true;
     if (awaited_ || count_[0] != posted_.size()) return false;
     return !unexpected_.find(key) && !posted_.find(key);
   }
@@ -139,14 +152,15 @@ class Matcher {
     awaited_ = nullptr;
   }
 
-  std::size_t busy_ = 0;                // receives and messages that wait here, of every sort
+  std::size_t busy_ = 0;  // receives and messages that wait here, of every sort
   Posted* awaited_ = nullptr;
   Queue posted_;
-  std::uint32_t count_[4] = {};         // posted receives by kind of wildcard (bit 0 source, bit 1 tag)
+  std::uint32_t count_[4] = {};  // posted receives by kind of wildcard (bit 0 source, bit 1 tag)
   std::uint64_t sequence_ = 0;
   Queue unexpected_;
   Unexpected* first_arrived_ = nullptr;
   Unexpected* last_arrived_ = nullptr;
+  Entry closed_{.key = {.context = ~std::uint64_t(0)}};  // of no communicator
 };
 
 }  // namespace dunlin::match

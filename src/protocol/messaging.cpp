@@ -1,14 +1,32 @@
 #include "protocol/messaging.hpp"
 
 #include "base/assert.hpp"
+#include "protocol/offload.hpp"
 
 namespace dunlin::protocol {
+
+void Messaging::hand_over_to(Offload& offload) noexcept {
+  offload_ = &offload;
+  peers.carry_control_only();
+  Sender::hand_over_to(offload);
+  Receiver::hand_over_to(offload);
+}
+
+bool Messaging::advance_offload() noexcept { return offload_->advance(); }
+
+void Messaging::sent(transport::Operation& send, bool is_ok) noexcept { offload_->sent(send, is_ok); }
+
+void Messaging::received(transport::Operation& receive, const transport::Arrival& message,
+                         transport::Received how) noexcept {
+  offload_->received(receive, message, how);
+}
 
 void Messaging::control_arrived(Peer& peer, const transport::Envelope& envelope,
                                 const transport::Payload& payload) noexcept {
   DUNLIN_ASSERT(envelope.bytes >= sizeof(Control));
   Control control;
   payload.copy_to(reinterpret_cast<std::byte*>(&control), 0, sizeof control);
+  if (offload_ && offload_->try_hear(peer, control)) return;
   auto* const send = reinterpret_cast<SendRequest*>(control.a);
   switch (control.kind) {
     case ControlKind::matched:

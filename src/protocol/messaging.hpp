@@ -5,6 +5,9 @@
 //   offered      the envelope offers the data; the matching receiver takes it (choose.hpp, rendezvous.hpp)
 //   held back    a receiver that holds too much unexpected data has its senders offer instead of pushing
 //
+// Where the network matches (`hand_over_to`), the halves hand what they would match to Offload (offload.hpp),
+// and only control messages go by channel.
+//
 // Called by pt2pt, coll and comm (down), by transports through `Inbox` (up), by the engine between them.
 // Documents: Nemesis (N6-N8), OB1 (M2).  Thread safety: all calls under base/big_lock.hpp.
 #pragma once
@@ -40,6 +43,8 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
   }
   /// In order of preference; the first that can reach a peer carries its messages.  Not owned.
   void add(transport::Transport& transport) noexcept { peers.add(transport); }
+  /// The second engine, before the first message.  Not owned.
+  void hand_over_to(Offload& offload) noexcept;
   using Receiver::cancel;
   using Sender::cancel;
 
@@ -47,7 +52,8 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
   /// Answers whether anything moved.
   bool advance() noexcept {
     const bool has_copied = rendezvous.advance(matcher().has_receives());
-    return peers.flush() || has_copied;
+    const bool has_posted = offload_ && advance_offload();
+    return peers.flush() || has_copied || has_posted;
   }
   /// Whether everything handed over has left this process (finalize waits for it).
   bool is_idle() const noexcept { return peers.is_idle(); }
@@ -63,6 +69,9 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
   void moved(transport::Moved what, std::uint64_t token, bool is_ok) noexcept override {
     rendezvous.moved(what, token, is_ok);
   }
+  void sent(transport::Operation& send, bool is_ok) noexcept override;
+  void received(transport::Operation& receive, const transport::Arrival& message,
+                transport::Received how) noexcept override;
   bool try_arrive_short(std::uint64_t context, std::uint64_t source_and_tag, const std::byte* payload,
                         std::size_t bytes) noexcept override {
     return short_message_arrived(context, source_and_tag, payload, bytes);
@@ -71,6 +80,8 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
  private:
   void control_arrived(Peer& peer, const transport::Envelope& envelope,
                        const transport::Payload& payload) noexcept;
+  bool advance_offload() noexcept;
+  Offload* offload_ = nullptr;                                      // where the network matches
   ControlHandler handlers_[std::size_t(ControlKind::count_)] = {};  // of kinds that layers above use
 };
 

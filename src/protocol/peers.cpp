@@ -80,8 +80,8 @@ Peer& Peers::make(int index) noexcept {
         index, me_);
   DUNLIN_ASSERT(peer->channel->bytes_max() >= sizeof(Control) + 8);
   peer->remote = peer->channel->remote_access();
-  peer->eager_bytes_max =
-      std::min(eager_bytes.get(), std::int64_t(peer->channel->bytes_max() - sizeof(std::uint64_t)));
+  const auto most = std::int64_t(peer->channel->bytes_max() - sizeof(std::uint64_t));
+  peer->eager_bytes_max = carries_messages_ ? std::min(eager_bytes.get(), most) : -1;
   peer->update_eager_bytes_max_now();
   return *peer;
 }

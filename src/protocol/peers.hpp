@@ -27,7 +27,7 @@ struct Peer {
   transport::shm::Channel* shm = nullptr;          // the same as `channel`
   transport::shm::RingReader* incoming = nullptr;  // nullptr until it has sent enough to have a ring
   std::uint64_t short_bytes_end_now = 0;  // hot path: messages below this may go by `shm`; 0 as -1 below
-  std::int64_t eager_bytes_max = 0;       // whole through the channel
+  std::int64_t eager_bytes_max = 0;       // whole through the channel; -1: none is
   std::int64_t eager_bytes_max_now = 0;   // hot path: certainly eager; -1 while sends wait or are held back
   bool is_held_back = false;              // it holds too much of ours unexpected: offer, do not push
   bool has_told_hold = false;             // we told it to hold back
@@ -81,6 +81,8 @@ class Peers {
     memories_ = &memories;
   }
   transport::shm::Transport* shared_memory() const noexcept { return shm_; }
+  /// Channels carry control messages only.  Before the first contact.
+  void carry_control_only() noexcept { carries_messages_ = false; }
 
   Peer& of(int index) noexcept {
     Peer* const peer = table_[std::size_t(index)];
@@ -120,6 +122,7 @@ class Peers {
   std::vector<transport::Transport*> transports_;
   transport::shm::Transport* shm_ = nullptr;
   peer::Memories* memories_ = nullptr;
+  bool carries_messages_ = true;
   Peer* busy_ = nullptr;  // with something that waits
 };
 

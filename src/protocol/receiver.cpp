@@ -5,6 +5,7 @@
 #include "base/copy_short.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
+#include "protocol/offload.hpp"
 
 namespace dunlin::protocol {
 namespace {
@@ -52,6 +53,8 @@ void Receiver::begin(ReceiveRequest& request, Comm& comm, Plane plane, const Tar
 void Receiver::receive(ReceiveRequest& request, Comm& comm, Plane plane, const Target& data, int source,
                        int tag) noexcept {
   begin(request, comm, plane, data, source, tag);
+  if (offload_) [[unlikely]]
+    return offload_->post(request);
   if (!try_deliver_unexpected(request)) matcher_.post(request);
 }
 
@@ -59,6 +62,8 @@ int Receiver::receive_next(ReceiveRequest& request, Comm& comm, Plane plane, con
                            int tag) noexcept {
   begin(request, comm, plane, data, source, tag);
   const int from = source == match::kAny ? -1 : comm.target_members[source];
+  if (offload_) [[unlikely]]
+    return offload_->post(request), from;
   transport::shm::Transport* const shm = peers_.shared_memory();
   if (shm && from >= 0) {
     Peer& peer = peers_.of(from);
@@ -93,16 +98,23 @@ bool Receiver::try_receive_now(Comm& comm, Plane plane, const Target& data, int 
 }
 
 match::Unexpected* Receiver::probe(Comm& comm, Plane plane, int source, int tag) noexcept {
-  return matcher_.has_unexpected() ? matcher_.find({comm.context_of(plane), source, tag}) : nullptr;
+  const match::Key wanted{comm.context_of(plane), source, tag};
+  if (offload_) return offload_->find(wanted);
+  return matcher_.has_unexpected() ? matcher_.find(wanted) : nullptr;
 }
 
-void Receiver::extract(match::Unexpected& message) noexcept { matcher_.remove(message); }
+match::Unexpected& Receiver::extract(match::Unexpected& message) noexcept {
+  if (offload_) return offload_->extract(message);
+  matcher_.remove(message);
+  return message;
+}
 
 void Receiver::receive_matched(ReceiveRequest& request, Comm& comm, match::Unexpected& message,
                                const Target& data) noexcept {
   request.comm = &comm;
   request.key = message.key;
   request.data = data;
+  if (offload_) return offload_->deliver(request, message);
   deliver_kept(request, message);
 }
 
@@ -226,6 +238,7 @@ void Receiver::resume_senders() noexcept {
 
 void Receiver::cancel(ReceiveRequest& request) noexcept {
   if (request.is_complete || request.is_matched) return;
+  if (offload_) return offload_->cancel(request);
   matcher_.withdraw_any(request);
   request.completion.is_cancelled = true;
   request.finish();

@@ -19,6 +19,8 @@
 
 namespace dunlin::protocol {
 
+class Offload;
+
 class Receiver {
  public:
   Receiver(Peers& peers, Rendezvous& rendezvous) noexcept : peers_(peers), rendezvous_(rendezvous) {}
@@ -41,8 +43,8 @@ class Receiver {
 
   /// The oldest unexpected message that a receive would match, or nullptr; polls nothing.
   match::Unexpected* probe(Comm& comm, Plane plane, int source, int tag) noexcept;
-  /// Takes it out of matching (MPI_Mprobe); `receive_matched` delivers it later.
-  void extract(match::Unexpected& message) noexcept;
+  /// Takes it out of matching (MPI_Mprobe); `receive_matched` delivers what this answers later.
+  match::Unexpected& extract(match::Unexpected& message) noexcept;
   void receive_matched(ReceiveRequest& request, Comm& comm, match::Unexpected& message,
                        const Target& data) noexcept;
   /// Bytes of the message that a probe found.
@@ -57,6 +59,12 @@ class Receiver {
                        const transport::Payload& payload) noexcept;
   bool short_message_arrived(std::uint64_t context, std::uint64_t source_and_tag, const std::byte* payload,
                              std::size_t bytes) noexcept;
+
+  /// The network matches from now on.
+  void hand_over_to(Offload& offload) noexcept {
+    offload_ = &offload;
+    matcher_.close();
+  }
 
   match::Matcher& matcher() noexcept { return matcher_; }
   NamedReceives named_receives;
@@ -77,6 +85,7 @@ class Receiver {
 
   Peers& peers_;
   Rendezvous& rendezvous_;
+  Offload* offload_ = nullptr;  // the other engine, where it is the job's
   match::Matcher matcher_;
   int polls_direct_ = 1;
   std::vector<Peer*> told_to_hold_;     // senders that offer instead of pushing because of us

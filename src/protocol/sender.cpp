@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/offload.hpp"
 
 namespace dunlin::protocol {
 
@@ -36,6 +37,8 @@ void Sender::send(SendRequest& request, Comm& comm, Plane plane, const Source& d
 }
 
 transport::Sent Sender::try_start(SendRequest& request) noexcept {
+  if (offload_) [[unlikely]]
+    return offload_->try_start(request);
   Peer& peer = *request.peer;
   Facts facts{.bytes = request.data.bytes,
               .eager_bytes = std::size_t(peer.eager_bytes_max),
@@ -80,6 +83,7 @@ void Sender::cancel(SendRequest& request) noexcept {
   Peer& peer = *request.peer;
   if (request.stage == SendRequest::Stage::offered && !request.is_cancel_asked) {
     request.is_cancel_asked = true;
+    if (offload_) return offload_->cancel(request);
     return peers_.send_control(peer,
                                {.kind = ControlKind::cancel, .a = reinterpret_cast<std::uint64_t>(&request)});
   }

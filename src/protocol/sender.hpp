@@ -10,6 +10,8 @@
 
 namespace dunlin::protocol {
 
+class Offload;
+
 class Sender {
  public:
   Sender(Peers& peers, Rendezvous& rendezvous) noexcept : peers_(peers), rendezvous_(rendezvous) {}
@@ -24,12 +26,15 @@ class Sender {
   /// channel to oneself the receiver's answer comes before try_send returns.
   transport::Sent try_start(SendRequest& request) noexcept;
   void cancel(SendRequest& request) noexcept;
+  /// The network matches from now on.
+  void hand_over_to(Offload& offload) noexcept { offload_ = &offload; }
 
  private:
   transport::Sent try_send_whole(SendRequest& request) noexcept;
 
   Peers& peers_;
   Rendezvous& rendezvous_;
+  Offload* offload_ = nullptr;  // the other engine, where it is the job's
 };
 
 }  // namespace dunlin::protocol

@@ -48,8 +48,7 @@ match::Unexpected* look_for(const Wanted& wanted) noexcept {
 }
 
 void extract(match::Unexpected& found, Comm& comm, MPI_Message* message) noexcept {
-  comm.messaging->extract(found);
-  *message = to_handle<MPI_Message>(*new Message(found, comm));
+  *message = to_handle<MPI_Message>(*new Message(comm.messaging->extract(found), comm));
 }
 
 /// The message of a handle, whose handle becomes null.

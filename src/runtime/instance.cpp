@@ -14,12 +14,14 @@
 #include "datatype/datatype.hpp"
 #include "heap/heap.hpp"
 #include "mpi.h"
+#include "object/attributes.hpp"
 #include "object/errhandler.hpp"
 #include "object/functions.hpp"
 #include "object/life.hpp"
 #include "op/op.hpp"
 #include "os/cpus.hpp"
 #include "progress/helper.hpp"
+#include "protocol/match_bits.hpp"
 #include "runtime/crash_report.hpp"
 #include "runtime/job_facts.hpp"
 
@@ -114,8 +116,11 @@ Err Instance::start() noexcept {
     if (Err error = start_node(); error != Err::ok) return error;
   if (boot_->nodes() > 1)
     if (Err error = start_network(); error != Err::ok) return error;
-  const auto facts = agree_on_facts(*boot_, engine_->is_oversubscribed());
+  transport::Tagged* const tagged = network_ ? network_->tagged() : nullptr;
+  const auto facts = agree_on_facts(*boot_, engine_->is_oversubscribed(), tagged ? tagged->bits() : 0);
   if (!facts) return facts.error();
+  if (tagged)
+    if (Err error = let_network_match(facts.value().match_bits); error != Err::ok) return error;
   engine_->set_job_shares_cores(facts.value().shares_cores);
   if (network_) network_->set_secret(facts.value().secret_word());
   add(*self_);
@@ -169,12 +174,32 @@ Err Instance::join_node(int fd) noexcept {
 
 /// What joins the nodes.  The fence of `agree_on_facts` makes our address known.
 Err Instance::start_network() noexcept {
-  auto opened = transport::ofi::Transport::open(
-      {.me = boot_->rank(), .peers = boot_->size(), .node_peers = boot_->node_peers(), .directory = this});
+  const bool matches = boot_->matches_in_network();  // then it carries everything, also to this rank
+  auto opened =
+      transport::ofi::Transport::open({.me = boot_->rank(),
+                                       .peers = boot_->size(),
+                                       .node_peers = matches ? std::span<const int>() : boot_->node_peers(),
+                                       .directory = this,
+                                       .matches = matches});
   if (!opened) return opened.error();
   network_ = std::move(opened.value());
   add(*network_);
   return boot_->publish(std::as_bytes(std::span(network_->address())));
+}
+
+/// The second engine; `bits` as all ranks have agreed.
+Err Instance::let_network_match(unsigned bits) noexcept {
+  if (!protocol::MatchBits::is_enough(bits, boot_->size()))
+    return fail(Err::other,
+                "DUNLIN_P2P=offload: the network matches by %u bits, too few for a job of %d ranks; "
+                "DUNLIN_P2P=matching needs none",
+                bits, boot_->size());
+  const protocol::MatchBits layout(bits, boot_->size());
+  offload_ = std::make_unique<protocol::Offload>(messaging_->peers, *network_->tagged(), layout);
+  messaging_->hand_over_to(*offload_);
+  process_.contexts_max = layout.numbers();
+  predefined_attributes.tag_max = layout.tag_max();
+  return Err::ok;
 }
 
 Result<std::string> Instance::address_of(int peer) noexcept { return boot_->lookup(peer); }

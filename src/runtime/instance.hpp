@@ -10,6 +10,7 @@
 #include "comm/process.hpp"
 #include "peer/peer_memory.hpp"
 #include "progress/engine.hpp"
+#include "protocol/offload.hpp"
 #include "runtime/address_board.hpp"
 #include "transport/ofi/transport.hpp"
 #include "transport/self/transport.hpp"
@@ -40,6 +41,7 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   Err start_node() noexcept;
   Err join_node(int fd) noexcept;
   Err start_network() noexcept;
+  Err let_network_match(unsigned bits) noexcept;
   void add(transport::Transport& transport) noexcept;
   Err stop() noexcept;
   void note_unreceived() noexcept;
@@ -58,6 +60,7 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   std::unique_ptr<transport::self::Transport> self_;
   std::unique_ptr<transport::shm::Transport> shm_;
   std::unique_ptr<transport::ofi::Transport> network_;  // only where the job has several nodes
+  std::unique_ptr<protocol::Offload> offload_;          // only where the network matches
   AddressBoard board_;
   comm::Process process_;
 };

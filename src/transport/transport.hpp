@@ -16,6 +16,7 @@
 
 #include "base/err.hpp"
 #include "datatype/data.hpp"
+#include "transport/tagged.hpp"
 
 namespace dunlin::transport {
 
@@ -85,6 +86,9 @@ class Inbox {
   }
   /// False: the peer was lost, and the bytes with it.
   virtual void moved(Moved /*what*/, std::uint64_t /*token*/, bool /*is_ok*/) noexcept {}
+  /// Of transport::Tagged.  False: the peer was lost.
+  virtual void sent(Operation& /*send*/, bool /*is_ok*/) noexcept {}
+  virtual void received(Operation& /*receive*/, const Arrival& /*message*/, Received /*how*/) noexcept {}
 
  protected:
   ~Inbox() = default;

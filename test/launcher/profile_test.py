@@ -1,4 +1,5 @@
 # DUNLIN_PROFILE: what is counted, the table, the files, and a tool that wraps functions itself.  Run by ctest.
+import ctypes.util
 import json
 import os
 import re
@@ -19,6 +20,7 @@ class Profile(LauncherTest):
             r"profile of (\d+) ranks, [\d.]+ s:\n"
             r"  share of run time in MPI +([\d.]+) % to ([\d.]+) %\n"
             r"  messages +(\d+) short \(up to 16384 bytes\), (\d+) long, (\S+) bytes\n"
+            r"  dropped and fetched later +50\.0 % of long ones\n"
             r"  most time +(MPI_\w+) ([\d.]+) % (MPI_\w+) ([\d.]+) % (MPI_\w+) ([\d.]+) %\n",
             err,
         )
@@ -39,6 +41,14 @@ class Profile(LauncherTest):
             self.assertEqual((code, out), (0, ""), err)
             self.check(err, ranks)
 
+    @unittest.skipUnless(ctypes.util.find_library("fabric"), "no libfabric")
+    def test_the_same_where_the_network_matches(self):
+        for ranks in (2, 3):
+            environment = dict(os.environ, DUNLIN_PROFILE="1", DUNLIN_P2P="offload", DUNLIN_OFI_PROVIDER="tcp")
+            code, out, err = self.run_job("-n", str(ranks), PROFILED, env=environment)
+            self.assertEqual((code, out), (0, ""), err)
+            self.check(err, ranks)
+
     def test_nothing_without_the_setting(self):
         for setting in ({}, {"DUNLIN_PROFILE": "0"}):
             code, out, err = self.run_job("-n", "2", PROFILED, env={**os.environ, **setting})
@@ -52,7 +62,7 @@ class Profile(LauncherTest):
             for rank in range(3):
                 with open(os.path.join(folder, "profile.%d.json" % rank)) as file:
                     told = json.load(file)
-                self.assertEqual((told["rank"], told["long_messages"]), (rank, 2))
+                self.assertEqual((told["rank"], told["long_messages"], told["fetched_messages"]), (rank, 2, 1))
                 self.assertEqual(told["short_messages"], 1 if rank == 0 else 3)
                 self.assertEqual(told["calls"]["MPI_Isend"]["calls"], 2)
                 self.assertEqual(told["calls"]["MPI_Send"]["calls"], 2)

@@ -1,5 +1,6 @@
-// What profile_test.py counts: every rank sends two long messages to the next and a short one, and all but
-// rank 0 send two short ones to rank 0; rank 0 sends to nobody meanwhile.
+// What profile_test.py counts: every rank sends two long messages to the next, one to a receive that is posted
+// and one that comes before its receive, and a short one; all but rank 0 send two short ones to rank 0, which
+// sends to nobody meanwhile.
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -12,14 +13,16 @@ int main(int argc, char** argv) {
   const int next = (rank + 1) % size, last = (rank + size - 1) % size;
   char* const out = calloc(1, LONG_BYTES);
   char* const in = calloc(1, LONG_BYTES);
-  for (int i = 0; i < 2; ++i) {
-    MPI_Request request;
-    MPI_Isend(out, LONG_BYTES / 4, MPI_INT32_T, next, 1, MPI_COMM_WORLD, &request);
-    MPI_Recv(in, LONG_BYTES, MPI_BYTE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
+  MPI_Request requests[2];
+  MPI_Irecv(in, LONG_BYTES, MPI_BYTE, last, 1, MPI_COMM_WORLD, &requests[0]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Isend(out, LONG_BYTES / 4, MPI_INT32_T, next, 1, MPI_COMM_WORLD, &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Isend(out, LONG_BYTES / 4, MPI_INT32_T, next, 1, MPI_COMM_WORLD, &requests[1]);
   MPI_Sendrecv(out, SHORT_BYTES, MPI_BYTE, next, 2, in, SHORT_BYTES, MPI_BYTE, last, 2, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+               MPI_STATUS_IGNORE);  // behind the long one
+  MPI_Recv(in, LONG_BYTES, MPI_BYTE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
   for (int i = 0; i < 2; ++i) {
     MPI_Send(out, SHORT_BYTES, MPI_BYTE, rank == 0 ? MPI_PROC_NULL : 0, 3, MPI_COMM_WORLD);
   }

@@ -35,6 +35,15 @@ def message(name, arguments):
     return "  note_message(%s, %s, dest);\n" % (count, datatype) if count in arguments else ""
 
 
+def receive(name, arguments):
+    """What a function receives itself, by name or by wildcard."""
+    if "source" not in arguments or name.endswith(("_init", "_init_c")):
+        return ""
+    count, datatype = ("recvcount", "recvtype") if "recvcount" in arguments else ("count", "datatype")
+    tag = "recvtag" if "recvtag" in arguments else "tag"
+    return "  note_receive(%s, %s, source, %s, comm);\n" % (count, datatype, tag) if count in arguments else ""
+
+
 def main():
     with open(sys.argv[1]) as file:
         header = file.read()
@@ -44,7 +53,7 @@ def main():
         if LEFT_OUT.fullmatch(name) or name in names:
             continue
         arguments = [] if parameters == "void" else [argument(each) for each in parameters.split(",")]
-        before = message(name, arguments)
+        before = receive(name, arguments) + message(name, arguments)
         if name == "Finalize":
             before = "  report();\n"
         wrappers.append(WRAPPER % {"name": name, "parameters": parameters, "arguments": ", ".join(arguments),

@@ -14,12 +14,12 @@ static const long long kShortBytesMax =
 // Of this process; written by all threads.
 static long long ns_of[CALLS_MAX], calls_of[CALLS_MAX];
 static long long begin_ns;  // end of the first MPI call, which starts the library
-static long long short_messages, long_messages, sent_bytes;
+static long long short_messages, long_messages, fetched_messages, sent_bytes;
 static __thread int depth;
 
 /// What a rank tells rank 0.
 struct Summary {
-  double run_s, mpi_s, short_messages, long_messages, sent_bytes;
+  double run_s, mpi_s, short_messages, long_messages, fetched_messages, sent_bytes;
 };
 enum { SUMMARY_NUMBERS = sizeof(struct Summary) / sizeof(double) };
 
@@ -54,20 +54,41 @@ void leave_call(int call, long long start_ns) {
   __atomic_fetch_add(&calls_of[call], 1, __ATOMIC_RELAXED);
 }
 
-void note_message(MPI_Count count, MPI_Datatype datatype, int dest) {
+/// -1 where nothing is to be counted.
+static MPI_Count bytes_of(MPI_Count count, MPI_Datatype datatype, int partner) {
   static int (*type_size)(MPI_Datatype, MPI_Count*);
-  if (depth > 1 || dest == MPI_PROC_NULL || count < 0) return;
+  if (depth > 1 || partner == MPI_PROC_NULL || count < 0) return -1;
   if (!type_size) type_size = (int (*)(MPI_Datatype, MPI_Count*))find("PMPI_Type_size_c");
   MPI_Count bytes = 0;
-  if (type_size(datatype, &bytes) != MPI_SUCCESS) return;
-  bytes *= count;
+  return type_size(datatype, &bytes) == MPI_SUCCESS ? bytes * count : -1;
+}
+
+void note_message(MPI_Count count, MPI_Datatype datatype, int dest) {
+  const MPI_Count bytes = bytes_of(count, datatype, dest);
+  if (bytes < 0) return;
   __atomic_fetch_add(bytes <= kShortBytesMax ? &short_messages : &long_messages, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&sent_bytes, bytes, __ATOMIC_RELAXED);
 }
 
+// A long message that comes before its receive is dropped but for its first words, and fetched after the match.
+void note_receive(MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) {
+  static int (*probe)(int, int, MPI_Comm, int*, MPI_Status*);
+  static int (*get_count)(const MPI_Status*, MPI_Datatype, MPI_Count*);
+  if (bytes_of(count, datatype, source) <= kShortBytesMax) return;
+  if (!probe) probe = (int (*)(int, int, MPI_Comm, int*, MPI_Status*))find("PMPI_Iprobe");
+  if (!get_count)
+    get_count = (int (*)(const MPI_Status*, MPI_Datatype, MPI_Count*))find("PMPI_Get_count_c");
+  int has_come = 0;
+  MPI_Status status;
+  MPI_Count bytes = 0;
+  if (probe(source, tag, comm, &has_come, &status) != MPI_SUCCESS || !has_come) return;
+  if (get_count(&status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > kShortBytesMax)
+    __atomic_fetch_add(&fetched_messages, 1, __ATOMIC_RELAXED);
+}
+
 static struct Summary summary_of_rank(void) {
   struct Summary mine = {(double)(now_ns() - begin_ns) * 1e-9, 0, (double)short_messages,
-                         (double)long_messages, (double)sent_bytes};
+                         (double)long_messages, (double)fetched_messages, (double)sent_bytes};
   for (int i = 0; i < call_count; ++i) mine.mpi_s += (double)ns_of[i] * 1e-9;
   return mine;
 }
@@ -84,8 +105,9 @@ static void write_rank(int rank, const struct Summary* mine) {
     return;
   }
   fprintf(file, "{\"rank\": %d, \"run_s\": %.9f, \"mpi_s\": %.9f, ", rank, mine->run_s, mine->mpi_s);
-  fprintf(file, "\"short_messages\": %.0f, \"long_messages\": %.0f, \"sent_bytes\": %.0f, \"calls\": {",
-          mine->short_messages, mine->long_messages, mine->sent_bytes);
+  fprintf(file, "\"short_messages\": %.0f, \"long_messages\": %.0f, \"fetched_messages\": %.0f, ",
+          mine->short_messages, mine->long_messages, mine->fetched_messages);
+  fprintf(file, "\"sent_bytes\": %.0f, \"calls\": {", mine->sent_bytes);
   const char* between = "";
   for (int i = 0; i < call_count; ++i) {
     if (calls_of[i] == 0) continue;
@@ -102,7 +124,7 @@ static double percent(double part, double whole) { return whole > 0 ? 100 * part
 /// `all`: the summaries of the ranks; `seconds`: of each function, over all ranks.
 static void print_table(const struct Summary* all, int ranks, double* seconds) {
   double least = 100, most = 0, run_s = 0, longest_s = 0;
-  struct Summary sum = {0, 0, 0, 0, 0};
+  struct Summary sum = {0, 0, 0, 0, 0, 0};
   for (int i = 0; i < ranks; ++i) {
     const double share = percent(all[i].mpi_s, all[i].run_s);
     least = share < least ? share : least;
@@ -111,12 +133,15 @@ static void print_table(const struct Summary* all, int ranks, double* seconds) {
     longest_s = all[i].run_s > longest_s ? all[i].run_s : longest_s;
     sum.short_messages += all[i].short_messages;
     sum.long_messages += all[i].long_messages;
+    sum.fetched_messages += all[i].fetched_messages;
     sum.sent_bytes += all[i].sent_bytes;
   }
   fprintf(stderr, "profile of %d ranks, %.3f s:\n", ranks, longest_s);
   fprintf(stderr, "  share of run time in MPI    %.1f %% to %.1f %%\n", least, most);
   fprintf(stderr, "  messages                    %.0f short (up to %lld bytes), %.0f long, %.3g bytes\n",
           sum.short_messages, kShortBytesMax, sum.long_messages, sum.sent_bytes);
+  fprintf(stderr, "  dropped and fetched later   %.1f %% of long ones\n",
+          percent(sum.fetched_messages, sum.long_messages));
   fprintf(stderr, "  most time                  ");
   for (int place = 0; place < TOP_CALLS; ++place) {
     int top = 0;

@@ -25,5 +25,8 @@ void leave_call(int call, long long start_ns);
 /// Before a message leaves.
 void note_message(MPI_Count count, MPI_Datatype datatype, int dest);
 
+/// Before a receive is posted: looks whether its message has come and is long.
+void note_receive(MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm);
+
 /// Before MPI_Finalize: collective over MPI_COMM_WORLD.
 void report(void);

@@ -82,6 +82,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
     is_debtor_ = false;
     pay_debts();
   }
+  /// Where libfabric has the peer's address.
+  std::uint64_t target() const noexcept { return target_; }
   bool is_broken() const noexcept { return is_broken_; }
   /// The network has given this peer up.
   void broke(const char* why) noexcept;

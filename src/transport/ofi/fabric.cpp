@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -122,11 +123,14 @@ void* Region::descriptor() const noexcept { return registration_ ? ::fi_mr_desc(
 
 std::uint64_t Region::key() const noexcept { return ::fi_mr_key(registration_); }
 
-Result<std::unique_ptr<Fabric>> Fabric::open(int peers) noexcept {
+Result<std::unique_ptr<Fabric>> Fabric::open(int peers, bool matches) noexcept {
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
+  // rxm over TCP (libfabric 1.17) places data into the buffer of a posted receive, and gives the connection
+  // up where that is too short, which MPI only calls an error of that receive.
+  if (matches) ::setenv("FI_OFI_RXM_ENABLE_DYN_RBUF", "0", 0);
   auto fabric = std::unique_ptr<Fabric>(new Fabric(*library.value()));
-  if (const Err error = fabric->choose(); error != Err::ok) return error;
+  if (const Err error = fabric->choose(matches); error != Err::ok) return error;
   if (const Err error = fabric->open_endpoint(peers); error != Err::ok) return error;
   return fabric;
 }
@@ -142,7 +146,7 @@ Fabric::~Fabric() {
   if (info_) library_.freeinfo(info_);
 }
 
-Err Fabric::choose() noexcept {
+Err Fabric::choose(bool matches) noexcept {
   fi_info* const hints = library_.dupinfo(nullptr);
   if (!hints) return fail(Err::no_mem, "out of memory for libfabric");
   hints->caps = FI_MSG | FI_RMA;
@@ -150,6 +154,10 @@ Err Fabric::choose() noexcept {
   hints->ep_attr->type = FI_EP_RDM;
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  if (matches) {  // from and into any memory of the program: the provider sees to what its device needs
+    hints->caps |= FI_TAGGED;
+    hints->domain_attr->mr_mode &= ~FI_MR_LOCAL;
+  }
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->domain_attr->cq_data_size = 4;
@@ -191,7 +199,7 @@ Err Fabric::open_endpoint(int peers) noexcept {
   if (const int code = ::fi_av_open(domain_, &table, &addresses_, nullptr))
     return failed("a table of addresses", code);
   fi_cq_attr queue = {};
-  queue.format = FI_CQ_FORMAT_DATA;
+  queue.format = FI_CQ_FORMAT_TAGGED;
   queue.wait_obj = FI_WAIT_FD;
   if (::fi_cq_open(domain_, &queue, &completions_, nullptr) == 0) {
     if (::fi_control(&completions_->fid, FI_GETWAIT, &wait_fd_) != 0) wait_fd_ = -1;
@@ -224,6 +232,10 @@ bool Fabric::may_wait() const noexcept {
 std::size_t Fabric::inject_bytes_max() const noexcept { return info_->tx_attr->inject_size; }
 
 std::size_t Fabric::message_bytes_max() const noexcept { return info_->ep_attr->max_msg_size; }
+
+std::size_t Fabric::data_bytes() const noexcept { return info_->domain_attr->cq_data_size; }
+
+std::uint64_t Fabric::tag_format() const noexcept { return info_->ep_attr->mem_tag_format; }
 
 bool Fabric::is_rma_offloaded() const noexcept {
   return info_->domain_attr->data_progress == FI_PROGRESS_AUTO;

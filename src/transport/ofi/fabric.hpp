@@ -52,8 +52,8 @@ class Region {
 
 class Fabric {
  public:
-  /// Opens the endpoint; `peers` of the job may be talked to.
-  static Result<std::unique_ptr<Fabric>> open(int peers) noexcept;
+  /// Opens the endpoint; `peers` of the job may be talked to.  `matches`: the provider has to match messages.
+  static Result<std::unique_ptr<Fabric>> open(int peers, bool matches) noexcept;
   ~Fabric();
   /// Nothing arrives any more, and nothing touches memory that was handed over.
   void close_endpoint() noexcept;
@@ -76,6 +76,10 @@ class Fabric {
   /// Short messages may be sent from memory that is used again at once.
   std::size_t inject_bytes_max() const noexcept;
   std::size_t message_bytes_max() const noexcept;
+  /// Of the word that may come with a message.
+  std::size_t data_bytes() const noexcept;
+  /// Which bits matching looks at, as libfabric says it (mem_tag_format).
+  std::uint64_t tag_format() const noexcept;
   /// Whether RDMA goes on while the target's process does something else.
   bool is_rma_offloaded() const noexcept;
   /// Whether RDMA writes land in the order in which they were posted.
@@ -87,7 +91,7 @@ class Fabric {
 
  private:
   explicit Fabric(const Library& library) noexcept : library_(library) {}
-  Err choose() noexcept;
+  Err choose(bool matches) noexcept;
   Err open_endpoint(int peers) noexcept;
 
   const Library& library_;

@@ -11,17 +11,11 @@
 #include <vector>
 
 #include "transport/ofi/fabric.hpp"
+#include "transport/tagged.hpp"
 
 namespace dunlin::transport::ofi {
 
 class Channel;
-
-/// One thing that the network does for us; libfabric hands its address back with the completion.
-struct Operation {
-  enum class Kind : std::uint8_t { receive, send, transfer };
-  alignas(8) std::byte scratch[64];  // libfabric's while the operation is under way (fi_context2)
-  Kind kind = Kind::send;
-};
 
 struct Frame : Operation {
   std::byte* bytes = nullptr;

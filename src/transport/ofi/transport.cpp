@@ -18,6 +18,7 @@
 #include "os/clock.hpp"
 #include "transport/ofi/channel.hpp"
 #include "transport/ofi/sleeper.hpp"
+#include "transport/ofi/tagged.hpp"
 
 namespace dunlin::transport::ofi {
 namespace {
@@ -35,7 +36,7 @@ std::string host_name() noexcept {
   return name;
 }
 
-class Network final : public Transport {
+class Network final : public Transport, private Peers {
  public:
   Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept;
   ~Network() override { fabric_->close_endpoint(); }
@@ -45,6 +46,7 @@ class Network final : public Transport {
   void set_secret(std::uint64_t secret) noexcept override { sender_.secret = secret; }
   std::string describe() const noexcept override;
   std::uint64_t strangers() const noexcept override { return strangers_; }
+  transport::Tagged* tagged() noexcept override { return matches_ ? &tagged_ : nullptr; }
   transport::Channel* connect(int peer) noexcept override;
   int poll(Inbox& inbox) noexcept override;
 
@@ -56,22 +58,24 @@ class Network final : public Transport {
   void wake() noexcept override { sleeper_.wake(); }
 
  private:
-  Channel* channel_of(int peer) noexcept;
+  Channel* channel_of(int peer) noexcept override;
   Channel* meet(int peer) noexcept;
-  int complete(const fi_cq_data_entry& entry, Inbox& inbox) noexcept;
+  int complete(const fi_cq_tagged_entry& entry, Inbox& inbox) noexcept;
+  int complete_passed_by(Inbox& inbox) noexcept;
   int notice_arrived(const Notice& notice, Inbox& inbox) noexcept;
   int message_arrived(const Frame& frame, std::size_t bytes, Inbox& inbox) noexcept;
-  void operation_failed(Inbox& inbox) noexcept;
+  void operation_failed(const fi_cq_err_entry& error, Inbox& inbox) noexcept;
   void post_receives() noexcept;
   void settle_debts() noexcept;
 
-  const int me_;
   Directory& directory_;
   const std::vector<int> node_peers_;
   const std::unique_ptr<Fabric> fabric_;
   const Stage stage_;
   Frames receives_;
   Sender sender_;
+  const bool matches_;
+  Tagged tagged_;
   Sleeper sleeper_;
   Address mine_;
   std::string published_;
@@ -82,8 +86,7 @@ class Network final : public Transport {
 };
 
 Network::Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept
-    : me_(setup.me),
-      directory_(*setup.directory),
+    : directory_(*setup.directory),
       node_peers_(setup.node_peers.begin(), setup.node_peers.end()),
       fabric_(std::move(fabric)),
       stage_(Stage::of(*fabric_)),
@@ -94,6 +97,8 @@ Network::Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept
               Transfers(*fabric_),
               setup.me,
               int(rings.get())},
+      matches_(setup.matches),
+      tagged_(*fabric_, *this, sender_.secret),
       sleeper_(fabric_->wait_fd()),
       channels_(std::size_t(setup.peers)) {
   mine_.provider = fabric_->provider();
@@ -116,7 +121,7 @@ std::string Network::describe() const noexcept {
 }
 
 transport::Channel* Network::connect(int peer) noexcept {
-  if (peer < 0 || peer == me_ || std::size_t(peer) >= channels_.size()) return nullptr;
+  if (peer < 0 || std::size_t(peer) >= channels_.size()) return nullptr;
   if (std::binary_search(node_peers_.begin(), node_peers_.end(), peer)) return nullptr;
   return channel_of(peer);
 }
@@ -154,12 +159,13 @@ Channel* Network::meet(int peer) noexcept {
 
 int Network::poll(Inbox& inbox) noexcept {
   constexpr std::size_t kEntries = 16;
-  fi_cq_data_entry entries[kEntries];
-  int delivered = 0;
+  fi_cq_tagged_entry entries[kEntries];
+  int delivered = tagged_.passed_by.empty() ? 0 : complete_passed_by(inbox);
   for (;;) {
     const ssize_t count = ::fi_cq_read(fabric_->completions(), entries, kEntries);
     if (count == -FI_EAVAIL) {
-      operation_failed(inbox);
+      fi_cq_err_entry error = {};
+      if (::fi_cq_readerr(fabric_->completions(), &error, 0) == 1) operation_failed(error, inbox);
       continue;
     }
     if (count <= 0) break;
@@ -172,9 +178,11 @@ int Network::poll(Inbox& inbox) noexcept {
   return delivered;
 }
 
-int Network::complete(const fi_cq_data_entry& entry, Inbox& inbox) noexcept {
+int Network::complete(const fi_cq_tagged_entry& entry, Inbox& inbox) noexcept {
   if (entry.flags & FI_REMOTE_WRITE) return notice_arrived(Notice::of(entry.data), inbox);
   auto& operation = *static_cast<Operation*>(entry.op_context);
+  if (operation.kind == Operation::Kind::tagged_receive) return tagged_.received(entry, inbox), 1;
+  if (operation.kind == Operation::Kind::tagged_send) return inbox.sent(operation, true), 1;
   if (operation.kind == Operation::Kind::transfer)
     return sender_.transfers.complete(static_cast<Transfer&>(operation), true, inbox), 1;
   auto& frame = static_cast<Frame&>(operation);
@@ -185,6 +193,18 @@ int Network::complete(const fi_cq_data_entry& entry, Inbox& inbox) noexcept {
   const int delivered = message_arrived(frame, entry.len, inbox);
   receives_.give_back(frame);
   post_receives();
+  return delivered;
+}
+
+int Network::complete_passed_by(Inbox& inbox) noexcept {
+  int delivered = 0;
+  may_sleep_ = false;
+  for (const fi_cq_err_entry& each : std::exchange(tagged_.passed_by, {})) {
+    if (each.err != 0)
+      operation_failed(each, inbox);
+    else
+      delivered += complete({each.op_context, each.flags, each.len, nullptr, each.data, each.tag}, inbox);
+  }
   return delivered;
 }
 
@@ -217,10 +237,11 @@ int Network::message_arrived(const Frame& frame, std::size_t bytes, Inbox& inbox
 }
 
 /// Of a send: its peer is lost.  Of a receive: somebody has sent what fits no frame.
-void Network::operation_failed(Inbox& inbox) noexcept {
-  fi_cq_err_entry error = {};
-  if (::fi_cq_readerr(fabric_->completions(), &error, 0) != 1 || !error.op_context) return;
+void Network::operation_failed(const fi_cq_err_entry& error, Inbox& inbox) noexcept {
+  if (!error.op_context) return;
   auto& operation = *static_cast<Operation*>(error.op_context);
+  if (operation.kind == Operation::Kind::tagged_receive || operation.kind == Operation::Kind::tagged_send)
+    return tagged_.failed(error, inbox);
   if (operation.kind == Operation::Kind::transfer) {
     auto& transfer = static_cast<Transfer&>(operation);
     transfer.channel->broke(fabric_->text_of(error.err));
@@ -258,7 +279,7 @@ bool Network::announce_sleep_in(transport::Transport& place) noexcept {
 }
 
 void Network::sleep(std::int64_t timeout_ns) noexcept {
-  if (may_sleep_) sleeper_.sleep(timeout_ns);
+  if (may_sleep_ && tagged_.passed_by.empty()) sleeper_.sleep(timeout_ns);
 }
 
 }  // namespace
@@ -266,7 +287,7 @@ void Network::sleep(std::int64_t timeout_ns) noexcept {
 Result<std::unique_ptr<Transport>> Transport::open(const Setup& setup) noexcept {
   DUNLIN_ASSERT(setup.directory != nullptr);
   DUNLIN_ASSERT(setup.me >= 0 && setup.me < setup.peers);
-  Result<std::unique_ptr<Fabric>> fabric = Fabric::open(setup.peers);
+  Result<std::unique_ptr<Fabric>> fabric = Fabric::open(setup.peers, setup.matches);
   if (!fabric) return fabric.error();
   auto network = std::make_unique<Network>(setup, std::move(*fabric));
   if (const Err error = network->start(); error != Err::ok) return error;

@@ -29,8 +29,9 @@ class Channel;
 struct Setup {
   int me = 0;                       // peer index
   int peers = 1;                    // of the job; indices below this
-  std::span<const int> node_peers;  // ascending; those that something else reaches, this process included
+  std::span<const int> node_peers;  // ascending; those that something else reaches, perhaps this process, too
   Directory* directory = nullptr;   // asked when a peer is first talked to; not owned
+  bool matches = false;             // the network has to match messages: `tagged`
 };
 
 class Transport : public transport::Transport {
@@ -43,6 +44,8 @@ class Transport : public transport::Transport {
   virtual const std::string& address() const noexcept = 0;
   /// The job's, agreed before the first message; frames without it are dropped.
   virtual void set_secret(std::uint64_t secret) noexcept = 0;
+  /// Null unless `Setup::matches`.  Reaches all ranks, this one too.
+  virtual transport::Tagged* tagged() noexcept = 0;
   /// "tcp;ofi_rxm on eth0 10.1.0.1, messages".
   virtual std::string describe() const noexcept = 0;
   /// Frames that came without the secret.

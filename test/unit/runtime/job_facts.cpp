@@ -60,7 +60,7 @@ std::vector<int> agreed(int size, int ranks_per_node, int crowded) {
   for (int rank = 0; rank < size; ++rank)
     ranks.emplace_back([&, rank] {
       FakeBoot boot(board, rank, size, ranks_per_node);
-      const auto facts = runtime::agree_on_facts(boot, boot.node() == crowded);
+      const auto facts = runtime::agree_on_facts(boot, boot.node() == crowded, 64 - unsigned(boot.node()));
       if (!facts) return;
       answers[std::size_t(rank)] = facts.value().shares_cores;
       secrets[std::size_t(rank)] = facts.value().secret;

@@ -1,0 +1,95 @@
+// The second engine of point-to-point: the network matches (DUNLIN_P2P=offload).
+//
+// Every message of the job, also to a rank of the same machine and to oneself, is one tagged message of the
+// network from the sender's buffer into the receiver's (transport/tagged.hpp); context, source and tag are
+// bits of it (match_bits.hpp).  What both engines share is not here: requests and their completion, the queue
+// to a peer, control messages, buffered sends (Sender, Receiver and Peers); they hand over here what they
+// would match themselves.  Data with gaps is packed, and unpacked, in memory of its own.
+//
+// Control messages go by channel: that a synchronous message was matched (its note asks for it and names it),
+// and that a sender wants a message back.
+// Document: Portals matching (row M3 of docs/sources.md).  Thread safety: base/big_lock.hpp.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "match/matcher.hpp"
+#include "protocol/match_bits.hpp"
+#include "protocol/peers.hpp"
+#include "protocol/requests.hpp"
+#include "transport/tagged.hpp"
+#include "transport/transport.hpp"
+
+namespace dunlin::protocol {
+
+class Offload {
+ public:
+  /// `network` is not owned.
+  Offload(Peers& peers, transport::Tagged& network, const MatchBits& bits) noexcept
+      : peers_(peers), network_(network), bits_(bits) {}
+  ~Offload();
+  Offload(const Offload&) = delete;
+
+  /// Hands the message to the network.
+  transport::Sent try_start(SendRequest& request) noexcept;
+  /// Asks for it back; the receiver answers.
+  void cancel(SendRequest& request) noexcept;
+  void post(ReceiveRequest& request) noexcept;
+  void cancel(ReceiveRequest& request) noexcept;
+
+  /// The oldest message that has come and that nobody has asked for, or nullptr.  Good until the next call.
+  match::Unexpected* find(const match::Key& wanted) noexcept;
+  /// Takes it out of matching, for `deliver`.
+  match::Unexpected& extract(const match::Unexpected& found) noexcept;
+  void deliver(ReceiveRequest& request, match::Unexpected& message) noexcept;
+
+  // What comes from the network, and from the other side's Offload.
+  void sent(transport::Operation& operation, bool is_ok) noexcept;
+  void received(transport::Operation& operation, const transport::Arrival& arrival,
+                transport::Received how) noexcept;
+  /// False: not for us.
+  bool try_hear(Peer& peer, const Control& control) noexcept;
+
+  /// Receives that found no room in the network are tried again; answers whether one found it.
+  bool advance() noexcept { return !waiting_.empty() && post_waiting(); }
+
+ private:
+  /// One message under way, here the sender's or the receiver's.
+  struct Message : transport::Operation {
+    std::uint32_t number = 0;     // of this message among messages_
+    SendRequest* send = nullptr;  // the request of one side; none: the data is dropped
+    ReceiveRequest* receive = nullptr;
+    std::unique_ptr<std::byte[]> packed;
+    std::span<std::byte> room;  // of a receive: the program's buffer, or `packed`
+    bool is_taken = false;      // of a receive: the message was taken out of matching before
+    // Of a send, how many of these are still to come: it is out; where it is synchronous, it is matched;
+    // where it is wanted back, the answer.
+    int awaited = 0;
+  };
+
+  /// A message that a probe shows: as if it were offered, by its length and by what it is called here.
+  static match::Unexpected& show(const match::Key& key, std::uint64_t bytes, std::uint32_t number) noexcept;
+  Message& take(transport::Operation::Kind kind) noexcept;
+  void forget(Message& message) noexcept;
+  bool try_post(Message& message) noexcept;
+  bool post_waiting() noexcept;
+  void make_room(Message& message, std::uint64_t bytes) noexcept;
+  void receive_into(Message& message, ReceiveRequest& request) noexcept;
+  void complete(Message& message, const transport::Arrival& arrival) noexcept;
+  void end_one(Message& message) noexcept;
+  void cancel_wanted(Peer& peer, std::uint32_t number, std::uint64_t bits) noexcept;
+  bool is_tag_wrong(Request& request, const match::Key& key) noexcept;
+
+  Peers& peers_;
+  transport::Tagged& network_;
+  const MatchBits bits_;
+  std::deque<Message> messages_;  // those under way, and free ones; where they are they stay
+  std::vector<std::uint32_t> free_;
+  std::deque<Message*> waiting_;        // receives that found no room, in order
+  match::Unexpected* found_ = nullptr;  // what a probe has found; made at the first
+};
+
+}  // namespace dunlin::protocol
