@@ -1,6 +1,6 @@
-// What profile_test.py counts: every rank sends two long messages to the next, one to a receive that is posted
-// and one that comes before its receive, and a short one; all but rank 0 send two short ones to rank 0, which
-// sends to nobody meanwhile.
+// What profile_test.py counts: every rank sends two long messages to the next, one to a receive that is
+// posted and one that comes before its receive, and a short one; all but rank 0 send two short ones to rank
+// 0, which sends to nobody meanwhile.
 #include <mpi.h>
 #include <stdlib.h>
 

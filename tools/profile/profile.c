@@ -70,14 +70,14 @@ void note_message(MPI_Count count, MPI_Datatype datatype, int dest) {
   __atomic_fetch_add(&sent_bytes, bytes, __ATOMIC_RELAXED);
 }
 
-// A long message that comes before its receive is dropped but for its first words, and fetched after the match.
+// A long message that comes before its receive is dropped but for its first words, and fetched after the
+// match.
 void note_receive(MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) {
   static int (*probe)(int, int, MPI_Comm, int*, MPI_Status*);
   static int (*get_count)(const MPI_Status*, MPI_Datatype, MPI_Count*);
   if (bytes_of(count, datatype, source) <= kShortBytesMax) return;
   if (!probe) probe = (int (*)(int, int, MPI_Comm, int*, MPI_Status*))find("PMPI_Iprobe");
-  if (!get_count)
-    get_count = (int (*)(const MPI_Status*, MPI_Datatype, MPI_Count*))find("PMPI_Get_count_c");
+  if (!get_count) get_count = (int (*)(const MPI_Status*, MPI_Datatype, MPI_Count*))find("PMPI_Get_count_c");
   int has_come = 0;
   MPI_Status status;
   MPI_Count bytes = 0;
@@ -87,8 +87,12 @@ void note_receive(MPI_Count count, MPI_Datatype datatype, int source, int tag, M
 }
 
 static struct Summary summary_of_rank(void) {
-  struct Summary mine = {(double)(now_ns() - begin_ns) * 1e-9, 0, (double)short_messages,
-                         (double)long_messages, (double)fetched_messages, (double)sent_bytes};
+  struct Summary mine = {(double)(now_ns() - begin_ns) * 1e-9,
+                         0,
+                         (double)short_messages,
+                         (double)long_messages,
+                         (double)fetched_messages,
+                         (double)sent_bytes};
   for (int i = 0; i < call_count; ++i) mine.mpi_s += (double)ns_of[i] * 1e-9;
   return mine;
 }

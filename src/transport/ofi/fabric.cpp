@@ -106,6 +106,15 @@ void close(Fid*& each) noexcept {
   each = nullptr;
 }
 
+/// Receives that are too short for their messages, which MPI calls an error of that receive only, and rxm
+/// (of libfabric 1.17) answers by giving the connection up where it places data into the program's buffer,
+/// and by mixing up the parts of messages where it sends them in parts.  So it does neither, unless the user
+/// wants it.
+void avoid_faults_of_rxm() noexcept {
+  ::setenv("FI_OFI_RXM_ENABLE_DYN_RBUF", "0", 0);
+  ::setenv("FI_OFI_RXM_SAR_LIMIT", "0", 0);
+}
+
 }  // namespace
 
 Region::Region(Region&& other) noexcept
@@ -126,9 +135,7 @@ std::uint64_t Region::key() const noexcept { return ::fi_mr_key(registration_); 
 Result<std::unique_ptr<Fabric>> Fabric::open(int peers, bool matches) noexcept {
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
-  // rxm over TCP (libfabric 1.17) places data into the buffer of a posted receive, and gives the connection
-  // up where that is too short, which MPI only calls an error of that receive.
-  if (matches) ::setenv("FI_OFI_RXM_ENABLE_DYN_RBUF", "0", 0);
+  if (matches) avoid_faults_of_rxm();
   auto fabric = std::unique_ptr<Fabric>(new Fabric(*library.value()));
   if (const Err error = fabric->choose(matches); error != Err::ok) return error;
   if (const Err error = fabric->open_endpoint(peers); error != Err::ok) return error;
