@@ -33,7 +33,9 @@ TEST(MatchBits, SourcesAndTagsComeBackAtTheLimits) {
           EXPECT_EQ(layout.source(pattern.bits), source);
           EXPECT_EQ(layout.tag(pattern.bits), tag);
           EXPECT_EQ(pattern.ignored, 0u);
-          if (bits < 64) EXPECT_EQ(pattern.bits >> bits, 0u) << bits << " bits, " << ranks << " ranks";
+          if (bits < 64) {
+            EXPECT_EQ(pattern.bits >> bits, 0u) << bits << " bits, " << ranks << " ranks";
+          }
         }
     }
 }
