@@ -1,5 +1,5 @@
-// The choice of algorithms; see select.hpp.  Every algorithm can be forced by a setting, where it can do the
-// operation at hand.
+// The algorithms of each collective, and the choice among them: the one that the collective's setting forces,
+// where that can do the operation at hand, else the best by rule (rules.hpp).  See select.hpp.
 #include "coll/select.hpp"
 
 #include <algorithm>
@@ -11,46 +11,7 @@
 namespace dunlin::coll {
 namespace {
 
-// Between nodes: from the alpha-beta model of docs/decisions/0020.
-IntVariable bcast_long{"COLL_BCAST_LONG", 256 << 10, "bytes",
-                       "broadcasts by messages from this size on are scattered and gathered", 0};
-IntVariable gather_long{"COLL_GATHER_LONG", 4 << 10, "bytes",
-                        "gather and scatter blocks from this size on go straight between rank and root", 0};
-IntVariable allgather_long{"COLL_ALLGATHER_LONG", 64 << 10, "bytes",
-                           "allgathers from this size on (all blocks together) go round a ring", 0};
-IntVariable alltoall_short{"COLL_ALLTOALL_SHORT", 256, "bytes",
-                           "alltoall blocks up to this size travel together", 0};
-IntVariable allreduce_long{"COLL_ALLREDUCE_LONG", 8 << 10, "bytes",
-                           "allreduces from this size on are divided among the ranks", 0};
-IntVariable allreduce_ring_bytes{
-    "COLL_ALLREDUCE_RING", 4 << 20, "bytes",
-    "allreduces from this size on go round a ring when the ranks are no power of two", 0};
-IntVariable reduce_scatter_long{"COLL_REDUCE_SCATTER_LONG", 8 << 10, "bytes",
-                                "reduce-scatters from this size on exchange parts in pairs", 0};
-IntVariable leader_bytes{
-    "COLL_LEADER_BYTES", 16 << 10, "bytes",
-    "smallest part of a message that a leader passes on to other domains where a domain has several leaders",
-    1};
-// Inside a node.  On 2 cores of an AMD EPYC (Zen 4): allreduce of 4 KiB on 2 ranks 1.0 us, from buffer to
-// buffer .6 where they map and 1.0 where not; 8 ranks 22 us, through shared memory from and to all buffers
-// 29, at 32 KiB 53 and 55.
 constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
-IntVariable shared_bytes{
-    "COLL_SHARED_BYTES",
-    4 << 10,
-    "bytes",
-    "where ranks share memory: blocks up to this size are put there, longer ones go from "
-    "buffer to buffer",
-    0,
-    kRoomBytes};
-IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",        16 << 10, "bytes",
-                                 "the same where ranks share cores", 0,        kRoomBytes};
-
-bool is_short(const Facts& facts) noexcept {
-  const std::int64_t bytes_max = (facts.share_cores ? shared_bytes_crowded : shared_bytes).get();
-  return facts.bytes <= std::size_t(bytes_max) && facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
-}
-bool is_power_of_two(int n) noexcept { return (n & (n - 1)) == 0; }
 
 /// What an algorithm asks of the facts.
 enum class Needs : std::uint8_t { nothing, regular, domains, memory, room };
@@ -64,7 +25,7 @@ bool is_met(Needs needs, const Facts& facts) noexcept {
     case Needs::memory:
       return facts.share_memory;
     case Needs::room:
-      return facts.share_memory && facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
+      return facts.share_memory && facts.bytes <= kRoomBytes / std::size_t(facts.blocks);
     default:
       return true;
   }
@@ -77,31 +38,47 @@ struct Algorithm {
   Needs needs = Needs::nothing;
 };
 
-/// The algorithms of one collective.  `rule` answers the index of the best.
 template <class... Arguments>
 class Choice {
  public:
+  /// Of ranks that do not all share memory.
   using Rule = int (*)(const Facts&) noexcept;
+  /// First the algorithms by messages.
   Choice(const char* setting, const char* meaning, Rule rule,
          std::initializer_list<Algorithm<Arguments...>> algorithms)
       : algorithms_(algorithms),
         words_(words_of(algorithms_)),
         rule_(rule),
+        room_(find(Needs::room)),
+        memory_(find(Needs::memory)),
+        domains_(find(Needs::domains)),
         variable_(setting, "auto", words_.c_str(), meaning) {}
 
   Task start(const Facts& facts, const Cx& cx, Arguments... arguments) noexcept {
-    return best(facts).start(cx, arguments...);
+    return chosen(facts).start(cx, arguments...);
   }
-  const char* word(const Facts& facts) noexcept { return best(facts).word; }
+  const char* word(const Facts& facts) noexcept { return chosen(facts).word; }
 
  private:
-  const Algorithm<Arguments...>& best(const Facts& facts) noexcept {
+  const Algorithm<Arguments...>& chosen(const Facts& facts) noexcept {
     if (variable_.get() != seen_) [[unlikely]] {  // the setting's word is looked up once, not at every call
       seen_ = variable_.get();
       forced_ = variable_.index() - 1;
     }
-    const bool is_forced = forced_ >= 0 && is_met(algorithms_[std::size_t(forced_)].needs, facts);
-    return algorithms_[std::size_t(is_forced ? forced_ : rule_(facts))];
+    if (forced_ >= 0 && is_met(algorithms_[std::size_t(forced_)].needs, facts)) [[unlikely]]
+      return algorithms_[std::size_t(forced_)];
+    return algorithms_[std::size_t(best(facts))];
+  }
+  int best(const Facts& facts) const noexcept {
+    if (facts.share_memory) return is_short(facts) ? room_ : memory_;
+    const int answer = rule_(facts);
+    return answer == kByDomains ? domains_ : answer;
+  }
+  /// 0 where there is none: then no rule asks for it.
+  int find(Needs needs) const noexcept {
+    for (std::size_t i = 0; i < algorithms_.size(); ++i)
+      if (algorithms_[i].needs == needs) return int(i);
+    return 0;
   }
   static std::string words_of(const std::vector<Algorithm<Arguments...>>& algorithms) {
     std::string words = "auto";
@@ -112,27 +89,19 @@ class Choice {
   const std::vector<Algorithm<Arguments...>> algorithms_;
   const std::string words_;
   const Rule rule_;
+  const int room_, memory_, domains_;  // positions
   WordVariable variable_;
   const char* seen_ = nullptr;
   int forced_ = -1;
 };
 
-// Rules answer positions in the lists below them.
-
 Choice<> barrier{"COLL_BARRIER",
                  "algorithm of MPI_Barrier",
-                 [](const Facts& facts) noexcept {
-                   return facts.share_memory ? 2 : facts.has_domains ? 1 : 0;
-                 },
+                 by_domains_rule,
                  {{"dissemination", barrier_dissemination},
                   {"hierarchical", barrier_hierarchical, Needs::domains},
                   {"shared", barrier_shared, Needs::room}}};
 
-int bcast_rule(const Facts& facts) noexcept {
-  if (facts.share_memory) return is_short(facts) ? 3 : 4;
-  if (facts.has_domains) return 2;
-  return facts.bytes >= std::size_t(bcast_long.get()) && facts.ranks > 2 ? 1 : 0;
-}
 Choice<Block, int> bcast{"COLL_BCAST",
                          "algorithm of MPI_Bcast",
                          bcast_rule,
@@ -142,15 +111,12 @@ Choice<Block, int> bcast{"COLL_BCAST",
                           {"shared", bcast_shared, Needs::room},
                           {"direct", bcast_direct, Needs::memory}}};
 
-int gather_rule(const Facts& facts) noexcept {
-  if (facts.share_memory) return is_short(facts) ? 2 : 3;
-  return facts.bytes < std::size_t(gather_long.get()) && facts.ranks > 2 ? 0 : 1;
-}
 Choice<Block, Blocks, int, bool> gather{"COLL_GATHER",
                                         "algorithm of MPI_Gather",
                                         gather_rule,
                                         {{"binomial", gather_binomial},
                                          {"linear", gather_linear},
+                                         {"hierarchical", gather_hierarchical, Needs::domains},
                                          {"shared", gather_shared, Needs::room},
                                          {"direct", gather_direct, Needs::memory}}};
 Choice<Blocks, Block, int, bool> scatter{"COLL_SCATTER",
@@ -158,15 +124,10 @@ Choice<Blocks, Block, int, bool> scatter{"COLL_SCATTER",
                                          gather_rule,
                                          {{"binomial", scatter_binomial},
                                           {"linear", scatter_linear},
+                                          {"hierarchical", scatter_hierarchical, Needs::domains},
                                           {"shared", scatter_shared, Needs::room},
                                           {"direct", scatter_direct, Needs::memory}}};
 
-int allgather_rule(const Facts& facts) noexcept {
-  if (facts.share_memory) return is_short(facts) ? 3 : 4;
-  if (facts.has_domains) return 2;
-  const bool is_long = facts.bytes * std::size_t(facts.ranks) >= std::size_t(allgather_long.get());
-  return (is_long && facts.ranks > 2) || !facts.is_regular ? 1 : 0;
-}
 Choice<Block, Blocks> allgather{
     "COLL_ALLGATHER",
     "algorithm of MPI_Allgather and MPI_Allgatherv",
@@ -177,10 +138,6 @@ Choice<Block, Blocks> allgather{
      {"shared", [](Cx cx, Block, Blocks all) { return allgather_shared(cx, all); }, Needs::room},
      {"direct", allgather_direct, Needs::memory}}};
 
-int alltoall_rule(const Facts& facts) noexcept {
-  if (facts.share_memory) return is_short(facts) ? 2 : 3;
-  return facts.bytes <= std::size_t(alltoall_short.get()) && facts.ranks >= 8 ? 0 : 1;
-}
 Choice<Blocks, Blocks> alltoall{
     "COLL_ALLTOALL",
     "algorithm of MPI_Alltoall",
@@ -193,22 +150,12 @@ Choice<Blocks, Blocks> alltoall{
 
 Choice<Reduction, int> reduce{"COLL_REDUCE",
                               "algorithm of MPI_Reduce",
-                              [](const Facts& facts) noexcept {
-                                if (facts.share_memory) return is_short(facts) ? 2 : 3;
-                                return facts.has_domains ? 1 : 0;
-                              },
+                              by_domains_rule,
                               {{"binomial", reduce_binomial},
                                {"hierarchical", reduce_hierarchical, Needs::domains},
                                {"shared", reduce_shared, Needs::room},
                                {"direct", reduce_direct, Needs::memory}}};
 
-int allreduce_rule(const Facts& facts) noexcept {
-  if (facts.share_memory) return is_short(facts) ? 4 : 5;
-  if (facts.has_domains) return 3;
-  if (!facts.is_regular || facts.bytes < std::size_t(allreduce_long.get())) return 0;
-  const bool is_very_long = facts.bytes >= std::size_t(allreduce_ring_bytes.get());
-  return is_very_long && !is_power_of_two(facts.ranks) ? 2 : 1;
-}
 Choice<Reduction> allreduce{"COLL_ALLREDUCE",
                             "algorithm of MPI_Allreduce",
                             allreduce_rule,
@@ -224,19 +171,12 @@ Task scan_by_doubling(Cx cx, Reduction r, bool is_exclusive) {
 }
 Choice<Reduction, bool> scan{"COLL_SCAN",
                              "algorithm of MPI_Scan and MPI_Exscan",
-                             [](const Facts& facts) noexcept {
-                               return !facts.share_memory ? 0 : is_short(facts) ? 1 : 2;
-                             },
+                             by_domains_rule,
                              {{"recursive_doubling", scan_by_doubling},
+                              {"hierarchical", scan_hierarchical, Needs::domains},
                               {"shared", scan_shared, Needs::room},
                               {"direct", scan_direct, Needs::memory}}};
 
-int reduce_scatter_rule(const Facts& facts) noexcept {
-  if (facts.share_memory) return is_short(facts) ? 2 : 3;
-  // Up to four ranks, exchanging parts takes no more steps than a reduce and a scatter.
-  const std::int64_t pairwise_from = facts.ranks <= 4 ? 0 : reduce_scatter_long.get();
-  return facts.is_regular && facts.bytes >= std::size_t(pairwise_from) ? 1 : 0;
-}
 Choice<Reduction, Blocks> reduce_scatter{"COLL_REDUCE_SCATTER",
                                          "algorithm of MPI_Reduce_scatter and MPI_Reduce_scatter_block",
                                          reduce_scatter_rule,
@@ -262,12 +202,6 @@ Facts facts_of(const Cx& cx, const Reduction& r, std::int64_t count_min) noexcep
 }
 
 }  // namespace
-
-std::size_t shared_bytes_max(const Cx& cx) noexcept {
-  const bool is_crowded = cx.run->engine.does_job_share_cores();
-  return std::size_t((is_crowded ? shared_bytes_crowded : shared_bytes).get());
-}
-std::size_t leader_bytes_min() noexcept { return std::size_t(leader_bytes.get()); }
 
 Task start_barrier(const Cx& cx) noexcept { return barrier.start(facts_of(cx, 0), cx); }
 
@@ -297,8 +231,7 @@ Task start_allgather(const Cx& cx, Block mine, Blocks all) noexcept {
 Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
   const Facts facts = facts_of(cx, recv[cx.rank].bytes(), cx.size);
   if (!in_place) return alltoall.start(facts, cx, send, recv);
-  const bool is_shared = is_met(Needs::room, facts) && is_short(facts);
-  return is_shared ? alltoall_shared(cx, send, recv, true) : alltoall_in_place(cx, recv);
+  return is_short(facts) ? alltoall_shared(cx, send, recv, true) : alltoall_in_place(cx, recv);
 }
 
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
@@ -310,7 +243,9 @@ Task start_allreduce(const Cx& cx, Reduction r) noexcept {
 }
 
 Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept {
-  return scan.start(facts_of(cx, r, 0), cx, r, is_exclusive);
+  Facts facts = facts_of(cx, r, 0);
+  facts.has_domains = facts.has_domains && cx.hierarchy->is_in_order();
+  return scan.start(facts, cx, r, is_exclusive);
 }
 
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/rules.hpp"
 
 namespace dunlin::coll {
 
@@ -31,22 +32,6 @@ Task start_gatherv(const Cx& cx, Block mine, Blocks all, int root, bool in_place
 Task start_scatterv(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept;
 /// alltoallv and alltoallw.
 Task start_alltoallv(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept;
-
-/// Up to here a block is put into shared memory.
-std::size_t shared_bytes_max(const Cx& cx) noexcept;
-/// From here on a slice is worth a leader of its own.
-std::size_t leader_bytes_min() noexcept;
-
-/// What a choice depends on: the same on all ranks.
-struct Facts {
-  int ranks = 1;
-  std::size_t bytes = 0;      // of a block, or of the operand of a reduction
-  int blocks = 1;             // that some rank would put into shared memory
-  bool share_memory = false;  // all ranks, in a region
-  bool has_domains = false;   // several, of which some have several ranks; and the operator allows them
-  bool share_cores = false;   // on some node of the job
-  bool is_regular = true;     // equal blocks; an operator that commutes, and an element for every rank
-};
 
 /// What would be chosen, for dunlin-info.
 struct Decision {

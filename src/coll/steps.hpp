@@ -65,11 +65,14 @@ struct Cx {
     domain.number = turn.number();
     return domain;
   }
+  static constexpr int kLast = -1;
   /// One leader of each domain, among them this rank: its member at `place`; `root`, where it is one.
   Cx leaders(int place, int root) const noexcept {
     auto* const ranks = reinterpret_cast<int*>(take(std::size_t(hierarchy->domains()) * sizeof(int)));
-    for (int domain = 0; ranks && domain < hierarchy->domains(); ++domain)
-      ranks[domain] = hierarchy->members(domain)[std::size_t(place)];
+    for (int domain = 0; ranks && domain < hierarchy->domains(); ++domain) {
+      const std::span<const int> inside = hierarchy->members(domain);
+      ranks[domain] = place == kLast ? inside.back() : inside[std::size_t(place)];
+    }
     if (ranks && root >= 0) ranks[hierarchy->domain_of(root)] = root;
     Cx leaders = apart();
     leaders.members = ranks;

@@ -63,11 +63,13 @@ Task bcast_inter(Cx cx, Block block, int root);
 /// `mine` is ignored at the root where `in_place`; `all` counts at the root only.
 Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place);
+Task gather_hierarchical(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_inter(Cx cx, Block mine, Blocks all, int root);
 Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place);
+Task scatter_hierarchical(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_shared(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_inter(Cx cx, Blocks all, Block mine, int root);
@@ -125,6 +127,7 @@ Task reduce_scatter_inter(Cx cx, Reduction r, Blocks parts);
 
 Task scan_recursive_doubling(Cx cx, Reduction r);
 Task exscan_recursive_doubling(Cx cx, Reduction r);
+Task scan_hierarchical(Cx cx, Reduction r, bool is_exclusive);  // domains in the order of ranks
 Task scan_direct(Cx cx, Reduction r, bool is_exclusive);
 Task scan_shared(Cx cx, Reduction r, bool is_exclusive);
 

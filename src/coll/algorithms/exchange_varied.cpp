@@ -10,7 +10,8 @@
 #include <cstring>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/select.hpp"
+#include "coll/rules.hpp"
+#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -81,7 +82,7 @@ class ShortBlocks {
   bool is_short(int i) const noexcept {
     if (rank_at(to_, i, cx_) == kNobody) return false;
     const std::size_t bytes = send_[i].bytes();
-    return bytes <= shared_bytes_max(cx_) && bytes <= kRoomBytes - used_;
+    return bytes <= shared_bytes_max(cx_.run->engine.does_job_share_cores()) && bytes <= kRoomBytes - used_;
   }
 
   const Cx& cx_;

@@ -1,0 +1,91 @@
+// All rules by which algorithms are chosen, and the sizes at which they change their answer; see rules.hpp.
+#include "coll/rules.hpp"
+
+#include "base/variable.hpp"
+#include "transport/shm/commons.hpp"
+
+namespace dunlin::coll {
+namespace {
+
+// Between nodes: from the alpha-beta model of docs/decisions/0020.
+IntVariable bcast_long{"COLL_BCAST_LONG", 256 << 10, "bytes",
+                       "broadcasts by messages from this size on are scattered and gathered", 0};
+IntVariable gather_long{"COLL_GATHER_LONG", 4 << 10, "bytes",
+                        "gather and scatter blocks from this size on go straight between rank and root", 0};
+IntVariable allgather_long{"COLL_ALLGATHER_LONG", 64 << 10, "bytes",
+                           "allgathers from this size on (all blocks together) go round a ring", 0};
+IntVariable alltoall_short{"COLL_ALLTOALL_SHORT", 256, "bytes",
+                           "alltoall blocks up to this size travel together", 0};
+IntVariable allreduce_long{"COLL_ALLREDUCE_LONG", 8 << 10, "bytes",
+                           "allreduces from this size on are divided among the ranks", 0};
+IntVariable allreduce_ring_bytes{
+    "COLL_ALLREDUCE_RING", 4 << 20, "bytes",
+    "allreduces from this size on go round a ring when the ranks are no power of two", 0};
+IntVariable reduce_scatter_long{"COLL_REDUCE_SCATTER_LONG", 8 << 10, "bytes",
+                                "reduce-scatters from this size on exchange parts in pairs", 0};
+IntVariable leader_bytes{
+    "COLL_LEADER_BYTES", 16 << 10, "bytes",
+    "smallest part of a message that a leader passes on to other domains where a domain has several leaders",
+    1};
+// Inside a node.  On 2 cores of an AMD EPYC (Zen 4): allreduce of 4 KiB on 2 ranks 1.0 us, from buffer to
+// buffer .6 where they map and 1.0 where not; 8 ranks 22 us, through shared memory from and to all buffers
+// 29, at 32 KiB 53 and 55.
+constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
+IntVariable shared_bytes{
+    "COLL_SHARED_BYTES",
+    4 << 10,
+    "bytes",
+    "where ranks share memory: blocks up to this size are put there, longer ones go from "
+    "buffer to buffer",
+    0,
+    kRoomBytes};
+IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",        16 << 10, "bytes",
+                                 "the same where ranks share cores", 0,        kRoomBytes};
+
+}  // namespace
+
+bool is_short(const Facts& facts) noexcept {
+  return facts.share_memory && facts.bytes <= shared_bytes_max(facts.share_cores) &&
+         facts.bytes <= kRoomBytes / std::size_t(facts.blocks);
+}
+std::size_t shared_bytes_max(bool share_cores) noexcept {
+  return std::size_t((share_cores ? shared_bytes_crowded : shared_bytes).get());
+}
+std::size_t leader_bytes_min() noexcept { return std::size_t(leader_bytes.get()); }
+
+int by_domains_rule(const Facts& facts) noexcept { return facts.has_domains ? kByDomains : 0; }
+
+int bcast_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kByDomains;
+  return facts.bytes >= std::size_t(bcast_long.get()) && facts.ranks > 2 ? 1 : 0;
+}
+
+int gather_rule(const Facts& facts) noexcept {
+  if (facts.bytes >= std::size_t(gather_long.get()) || facts.ranks <= 2) return 1;
+  return by_domains_rule(facts);
+}
+
+int allgather_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kByDomains;
+  const bool is_long = facts.bytes * std::size_t(facts.ranks) >= std::size_t(allgather_long.get());
+  return (is_long && facts.ranks > 2) || !facts.is_regular ? 1 : 0;
+}
+
+int alltoall_rule(const Facts& facts) noexcept {
+  return facts.bytes <= std::size_t(alltoall_short.get()) && facts.ranks >= 8 ? 0 : 1;
+}
+
+int allreduce_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kByDomains;
+  if (!facts.is_regular || facts.bytes < std::size_t(allreduce_long.get())) return 0;
+  const bool is_power_of_two = (facts.ranks & (facts.ranks - 1)) == 0;
+  return facts.bytes < std::size_t(allreduce_ring_bytes.get()) || is_power_of_two ? 1 : 2;
+}
+
+int reduce_scatter_rule(const Facts& facts) noexcept {
+  // Up to four ranks, exchanging parts takes no more steps than a reduce and a scatter.
+  const std::int64_t pairwise_from = facts.ranks <= 4 ? 0 : reduce_scatter_long.get();
+  return facts.is_regular && facts.bytes >= std::size_t(pairwise_from) ? 1 : 0;
+}
+
+}  // namespace dunlin::coll
