@@ -3,7 +3,10 @@
 
 #include <cstdio>
 
+#include <bit>
+
 #include "base/variable.hpp"
+#include "coll/algorithms/algorithms.hpp"
 #include "datatype/signature.hpp"
 
 namespace dunlin::coll {
@@ -45,6 +48,12 @@ class SignatureHash {
   }
   int left_ = 256;                            // elements that are looked at
   std::uint64_t value_ = 0xcbf29ce484222325;  // FNV-1a
+};
+
+/// Which tracks are free for all members.
+struct FreeTracks {
+  Reduction sets;
+  Task start(const Cx& cx) const noexcept { return allreduce_shared(cx, sets); }
 };
 
 /// Predefined objects count references like others, so no case distinction.
@@ -108,6 +117,22 @@ Err compare(const Cx& cx, const Agreement& mine, const Agreement& theirs) noexce
                 static_cast<long long>(mine.bytes), where, left, static_cast<long long>(theirs.bytes));
   if (mine.signature != theirs.signature)
     return fail(Err::type, "rank %d gave other elements than rank %d to %s", cx.rank, left, where);
+  return Err::ok;
+}
+
+Err agree_on_track(Cx& cx) noexcept {
+  const std::uint64_t mine = cx.region->free_tracks();
+  std::uint64_t all = 0;
+  const FreeTracks sets{{reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(&all), 1,
+                         from_handle<Datatype>(MPI_UINT64_T), from_handle<Op>(MPI_BAND)}};
+  const Reservation turn = cx.reserve(cx.hierarchy != nullptr);
+  const Err error = run_steps(cx.hierarchy ? cx.domain(turn) : cx, sets);
+  if (error != Err::ok || all == 0) {
+    cx.region = nullptr;
+    return error;
+  }
+  cx.track = std::countr_zero(all);
+  cx.region->take_track(cx.track);
   return Err::ok;
 }
 

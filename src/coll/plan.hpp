@@ -83,8 +83,9 @@ Task checked(Cx cx, Arguments arguments) {
   co_return Err::ok;
 }
 
-/// Memory for frames and messages of the common short collectives; beyond it comes from the heap.
-inline constexpr std::size_t kPlanBytes = 1536;
+/// Memory for frames and messages, beyond which it comes from the heap: on the stack of a blocking call,
+/// enough for a short gatherv of 16 ranks; in a request, for the common short collectives.
+inline constexpr std::size_t kBlockingPlanBytes = 4096, kPlanBytes = 1536;
 
 /// Remembers the call for the report of ranks that call different collectives.
 template <class Arguments>
@@ -109,7 +110,7 @@ Task start(const Cx& cx, const Arguments& arguments) noexcept {
 
 template <class Arguments>
 Err run_steps(Cx cx, const Arguments& arguments) noexcept {
-  alignas(16) std::byte memory[kPlanBytes];
+  alignas(16) std::byte memory[kBlockingPlanBytes];
   Run run(*cx.comm->engine, true, memory, sizeof memory);
   cx.run = &run;
   (void)coll::start(cx, arguments);
@@ -139,7 +140,9 @@ class CollectiveRequest : public Request, public progress::Pollable {
 
  protected:
   CollectiveRequest(const Cx& cx, const char* name) noexcept;
-  ~CollectiveRequest() override = default;
+  ~CollectiveRequest() override {
+    if (cx_.region && cx_.track > 0) cx_.region->give_back_track(cx_.track);
+  }
   virtual void start_task(const Cx& cx) noexcept = 0;
 
  private:
@@ -173,12 +176,16 @@ Err begin(const Cx& cx, const Arguments& arguments, Request** request) noexcept 
   return made->start();
 }
 
+/// Gives a persistent operation a track of the region that no member uses; where there is none, takes the
+/// region away.  Waits for all that share it.
+Err agree_on_track(Cx& cx) noexcept;
+
 template <class Arguments>
 Err prepare(Cx cx, const Arguments& arguments, Request** request) noexcept {
   note_call(cx, arguments, true);
+  if (cx.region)
+    if (const Err error = agree_on_track(cx); error != Err::ok) return error;
   cx.tag |= kPersistent;
-  if (cx.region) cx.track = cx.region->take_track();
-  if (cx.track < 0) cx.region = nullptr;
   auto* made = new CollectiveRequestOf<Arguments>(cx, arguments);
   made->is_persistent = true;
   made->is_active = false;

@@ -10,8 +10,8 @@
 //   4. leaves: from now on it looks at nobody's data.
 //
 // A collective in which all wait for all needs no look at who has left: a member that has arrived later
-// tells. Persistent operations, which ranks may start in any order, have tracks of their own, as long as
-// there are some. Thread safety: under base/big_lock.hpp; what lies in shared memory:
+// tells. Persistent operations, which ranks may start in any order, have tracks of their own while they live,
+// as long as there are some. Thread safety: under base/big_lock.hpp; what lies in shared memory:
 // transport/shm/commons.hpp.
 #pragma once
 
@@ -55,8 +55,11 @@ class Region {
   Region& operator=(const Region&) = delete;
 
   int size() const noexcept { return int(channels_.size()); }
-  /// For one more persistent operation; -1 when there is none left.
-  int take_track() noexcept { return next_track_ < transport::shm::Commons::kTracks ? next_track_++ : -1; }
+  /// Tracks without a persistent operation of this process, one bit each.  Members free operations in any
+  /// order, so a track can be taken when it is free for all (agree_on_track in plan.hpp).
+  std::uint64_t free_tracks() const noexcept { return free_tracks_; }
+  void take_track(int track) noexcept { free_tracks_ &= ~(std::uint64_t{1} << track); }
+  void give_back_track(int track) noexcept { free_tracks_ |= std::uint64_t{1} << track; }
 
  private:
   friend class Turn;
@@ -85,7 +88,7 @@ class Region {
   const int me_;
   const std::vector<transport::shm::Channel*> channels_;
   Track tracks_[transport::shm::Commons::kTracks];
-  int next_track_ = 1;
+  std::uint64_t free_tracks_ = (std::uint64_t{1} << transport::shm::Commons::kTracks) - 2;
 };
 
 /// One operation's part of a region.

@@ -50,7 +50,7 @@ struct alignas(64) ShareLine {
 
 class Commons {
  public:
-  static constexpr int kTracks = 4;
+  static constexpr int kTracks = 8;
   static constexpr int kTurns = 2;
   /// For an operand and a result that are blocks of the C library, below 64 KiB, and their description.
   static constexpr std::size_t kRoomBytes = 144 << 10;
