@@ -416,12 +416,17 @@ def windows():
 
 
 def files():
-    for ranks in (2, 4):
+    for name, where, ranks, options in (
+        ("files2", "in memory", 2, ()),
+        ("files4", "in memory", 4, ()),
+        ("files8", "in memory", 8, ("--mb=2",)),
+        ("files_disk2", "on a disk", 2, ("--file=/var/tmp/dunlin-bench-file",)),
+    ):
         yield Experiment(
-            f"files{ranks}",
-            f"One file in memory, written and read by {ranks} ranks",
+            name,
+            f"One file {where}, written and read by {ranks} ranks",
             "files",
-            ("--sizes=8,64,4096", "--ms=60"),
+            ("--sizes=8,64,4096", "--ms=60", *options),
             ranks=ranks,
             is_curve=False,
             timeout_s=60,
