@@ -348,8 +348,9 @@ class Call:
         if self.descriptors:
             plain = ["buf->base_addr" if name == "buf" else name for name in arguments]
             general = f"{symbol[4:]}_general"
-            return [wrap(f"[[gnu::noipa]] static void {general}({self.declared()}) noexcept {{"), *self.body(expression),
-                    "}", head, "  if (is_plain(*buf)) [[likely]]", wrap(f"    return {usual}({', '.join(plain)});"),
+            return [wrap(f"[[gnu::noinline, gnu::used]] static void {general}({self.declared()}) noexcept {{"),
+                    *self.body(expression), "}", head,
+                    "  if (is_plain(*buf)) [[likely]]", wrap(f"    return {usual}({', '.join(plain)});"),
                     wrap(f"  {general}({', '.join(arguments)});"), "}"]
         general = Call(self.procedure, by_value=True)
         made = general.expression()

@@ -48,8 +48,9 @@ extern "C" void pmpi_recv_(void* buf, const Fint* count, const Fint* datatype, c
   recv_usual(buf, count, datatype, source, tag, comm, status, ierror);
 }
 #pragma weak mpi_recv_ = pmpi_recv_
-[[gnu::noipa]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
-    const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
+[[gnu::noinline, gnu::used]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+    const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, Fint* status,
+    Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Recv(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Status(fortran::address(status))));
@@ -108,8 +109,8 @@ extern "C" void pmpi_send_(const void* buf, const Fint* count, const Fint* datat
   send_usual(buf, count, datatype, dest, tag, comm, ierror);
 }
 #pragma weak mpi_send_ = pmpi_send_
-[[gnu::noipa]] static void send_f08ts_general(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
-    const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
+[[gnu::noinline, gnu::used]] static void send_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+    const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Send(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));

@@ -47,7 +47,7 @@ extern "C" void pmpi_irecv_(void* buf, const Fint* count, const Fint* datatype, 
   irecv_usual(buf, count, datatype, source, tag, comm, request, ierror);
 }
 #pragma weak mpi_irecv_ = pmpi_irecv_
-[[gnu::noipa]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+[[gnu::noinline, gnu::used]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
@@ -110,7 +110,7 @@ extern "C" void pmpi_isend_(const void* buf, const Fint* count, const Fint* data
   isend_usual(buf, count, datatype, dest, tag, comm, request, ierror);
 }
 #pragma weak mpi_isend_ = pmpi_isend_
-[[gnu::noipa]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
+[[gnu::noinline, gnu::used]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
