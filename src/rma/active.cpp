@@ -87,9 +87,11 @@ void await(Window& window, std::vector<Request*>& words, const char* what) noexc
 }  // namespace
 
 Err win_fence(int assertions, Win& win) noexcept {
+  if (const Err e = check_assertions(assertions); e != Err::ok) return e;
   Window& window = window_of(win);
   if (window.epoch != Epoch::none && window.epoch != Epoch::fence)
     return fail(Err::rma_sync, "an epoch of MPI_Win_start or MPI_Win_lock is open");
+  if (window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was not followed by MPI_Win_wait");
   const Err error = window.complete_all();
   order_memory();
   if (const Err e = coll::barrier(*window.comm); e != Err::ok) return e;
@@ -104,6 +106,7 @@ Err win_fence(int assertions, Win& win) noexcept {
 }
 
 Err win_start(Group& group, int assertions, Win& win) noexcept {
+  if (const Err e = check_assertions(assertions); e != Err::ok) return e;
   Window& window = window_of(win);
   if (window.epoch != Epoch::none && window.epoch != Epoch::fence)
     return fail(Err::rma_sync, "another epoch is open already");
@@ -136,6 +139,7 @@ Err win_complete(Win& win) noexcept {
 }
 
 Err win_post(Group& group, int assertions, Win& win) noexcept {
+  if (const Err e = check_assertions(assertions); e != Err::ok) return e;
   Window& window = window_of(win);
   if (window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was called before without MPI_Win_wait");
   std::vector<int> ranks;

@@ -36,6 +36,12 @@ Result<const Datatype*> element_of(const Datatype& type, const Op& op) noexcept 
   return element;
 }
 
+/// Whether the origin's data are elements of the same kind (MPI 5.0, 12.3.4).
+bool has_elements(const Datatype& type, const Datatype& element) noexcept {
+  const Datatype* const own = type.basic() != Basic::none ? &type : type.element();
+  return own && own->basic() == element.basic();
+}
+
 /// Both sides in terms of bytes.
 struct Sides {
   const void* origin;
@@ -91,11 +97,16 @@ Err do_accumulate(const Sides& sides, const Target* result, const Op& op, Win& w
                   Request** request) noexcept {
   if (is_to_nobody(sides.target_rank, request)) return Err::ok;
   const bool is_given = op.operation() != op::Operator::no_op;
+  if (!is_given && !result)
+    return fail(Err::op, "argument op is MPI_NO_OP, which is for MPI_Get_accumulate and MPI_Fetch_and_op");
   if (const Err e = check_bytes(sides.target_type, sides.target_count); e != Err::ok) return e;
   if (const Err e = is_given ? check_bytes(sides.type, sides.count) : Err::ok; e != Err::ok) return e;
   const bool is_empty = sides.target_type.size() * sides.target_count == 0;
   const Result<const Datatype*> element = is_empty ? &sides.target_type : element_of(sides.target_type, op);
   if (!element) return element.error();
+  if (is_given && !is_empty && !has_elements(sides.type, *element.value()))
+    return fail(Err::type, "argument origin_datatype has other elements than target_datatype, which has %s",
+                element.value()->name());
   Operation operation = begin(OperationKind::accumulate, sides);
   operation.op = &op;
   operation.element = element.value();
@@ -182,6 +193,7 @@ Err rget_accumulate(const void* origin_addr, std::int64_t origin_count, const Da
 }
 Err fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& datatype, int target_rank,
                  MPI_Aint target_disp, Op& op, Win& win) noexcept {
+  if (datatype.basic() == Basic::none) return fail(Err::type, "argument datatype is no predefined type");
   const Target result = target_of(datatype, result_addr, 1);
   return do_accumulate({origin_addr, 1, datatype, target_rank, target_disp, 1, datatype}, &result, op, win,
                        nullptr);
@@ -192,7 +204,7 @@ Err compare_and_swap(const void* origin_addr, const void* compare_addr, void* re
   if (is_to_nobody(target_rank, nullptr)) return Err::ok;
   if (!can_compare_and_swap(datatype))
     return fail(Err::type, "argument datatype is %s; it must be a predefined integer, logical or byte type",
-                datatype.name());
+                datatype.basic() == Basic::none ? "a derived type" : datatype.name());
   Operation operation{.kind = OperationKind::compare_and_swap, .target = target_rank};
   operation.given = source_of(datatype, origin_addr, 1);
   operation.wanted = target_of(datatype, result_addr, 1);

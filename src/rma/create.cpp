@@ -1,12 +1,14 @@
 // Making and freeing windows (MPI 5.0, 12.2).
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/assert.hpp"
 #include "coll/agree.hpp"
 #include "coll/functions.hpp"
 #include "comm/functions.hpp"
+#include "comm/process.hpp"
 #include "os/membarrier.hpp"
 #include "progress/helper.hpp"
 #include "protocol/messaging.hpp"
@@ -63,11 +65,49 @@ Err check(const Wanted& wanted, const Comm& comm) noexcept {
   return Err::ok;
 }
 
+/// The ranks of the window on this node.
+Err find_node(Window& window) noexcept {
+  const boot::NodeMap& nodes = window.comm->process->node_map;
+  const int* const members = window.comm->target_members;
+  const auto is_here = [&](int member) noexcept {
+    return nodes.node_of(member) == nodes.node_of(members[0]);
+  };
+  window.node = window.comm;
+  if (std::all_of(members, members + window.size, is_here)) return Err::ok;
+  Comm* node = nullptr;
+  if (const Err e = comm::comm_split_type(*window.comm, MPI_COMM_TYPE_SHARED, 0, nullptr, &node);
+      e != Err::ok)
+    return e;
+  window.node = Ref<Comm>::adopt(node);
+  return Err::ok;
+}
+
+/// Collective: what the ranks of a node share.
+Err open_segment(Window& window, std::int64_t own_bytes, bool is_packed) noexcept {
+  Err error = window.segment.open(*window.node, own_bytes, is_packed);
+  if (window.has_other_nodes()) error = coll::agree(*window.comm, error, "making the window");
+  if (error != Err::ok) return error;
+  for (int rank = 0; rank < window.node->size; ++rank) {
+    const int member = window.node->target_members[rank];
+    Part& part = window.part(window.comm->group->rank_of(member));
+    part.block = &window.segment.block(rank);
+    std::byte* const memory = window.segment.memory_of(rank);
+    if (is_in_segment(window.flavor)) part.fixed = memory;
+    if (window.is_dynamic()) part.attached = reinterpret_cast<Attachments*>(memory);
+  }
+  return Err::ok;
+}
+
 void tell_each_other(Window& window) noexcept {
+  Part& own = window.part(window.comm->rank);
+  own.address = reinterpret_cast<std::uintptr_t>(window.base);
+  own.bytes = window.is_dynamic() ? UINT64_MAX : std::uint64_t(window.bytes);
+  own.fixed = static_cast<std::byte*>(window.base);
   Told mine{window.exposed.exposure(), std::uint64_t(window.displacement_unit),
             reinterpret_cast<std::uintptr_t>(&window), os::register_for_global_barrier()};
-  mine.exposure.at = reinterpret_cast<std::uintptr_t>(window.base);
-  mine.exposure.bytes = window.is_dynamic() ? UINT64_MAX : std::uint64_t(window.bytes);
+  mine.exposure.at = own.address;
+  mine.exposure.bytes = own.bytes;
+  // From here on operations of ranks that are further may come, and wait for nothing else.
   const std::vector<Told> all = coll::gather_all(*window.comm, mine);
   window.can_barrier = window.sees_processes = true;
   for (int rank = 0; rank < window.size; ++rank) {
@@ -78,12 +118,10 @@ void tell_each_other(Window& window) noexcept {
     part.bytes = told.exposure.bytes;
     part.unit = told.unit;
     part.cookie = told.cookie;
-    if (rank == window.comm->rank) part.fixed = static_cast<std::byte*>(window.base);
-    if (is_in_segment(window.flavor)) part.fixed = window.segment.memory_of(rank);
     if (may_use_mappings() || rank == window.comm->rank) part.at = part.fixed;
+    if (!part.block) continue;
     window.can_barrier = window.can_barrier && told.can_barrier;
-    const pid_t process =
-        window.segment.block(rank).process.load(std::memory_order_relaxed);  // written before
+    const pid_t process = part.block->process.load(std::memory_order_relaxed);  // written before
     window.sees_processes = window.sees_processes && kill(process, 0) == 0;
   }
 }
@@ -107,9 +145,14 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
   const std::int64_t own_bytes = is_own                 ? wanted.bytes
                                  : window->is_dynamic() ? std::int64_t(sizeof(Attachments))
                                                         : 0;
-  if (const Err e = window->segment.open(*comm, own_bytes, is_packed); e != Err::ok) return e;
+  if (const Err e = find_node(*window); e != Err::ok) return e;
+  if (wanted.flavor == MPI_WIN_FLAVOR_SHARED && window->has_other_nodes())
+    return fail(Err::rma_shared,
+                "the ranks of the communicator are on several nodes; MPI_Comm_split_type with "
+                "MPI_COMM_TYPE_SHARED finds those that share memory");
+  if (const Err e = open_segment(*window, own_bytes, is_packed); e != Err::ok) return e;
   if (is_own)
-    window->base = window->segment.memory_of(comm->rank);
+    window->base = window->part(comm->rank).fixed;
   else if (!window->is_dynamic())
     window->exposed = peer::Exposed(wanted.base, std::size_t(wanted.bytes));
   hear_requests(*comm->messaging);
@@ -128,7 +171,7 @@ std::uint8_t bytes_of_handle[kTypeHandlesEnd] = {};
 
 bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept {
   if (window.size == 1 || bytes == 0 || has_hint(window, "no_locks")) return false;
-  if (!may_use_mappings()) return true;
+  if (!may_use_mappings() || window.has_other_nodes()) return true;
   const Source all{static_cast<const std::byte*>(base), std::size_t(bytes)};
   return !is_in_segment(window.flavor) && !window.comm->messaging->peers.is_mappable(all);
 }
@@ -175,6 +218,19 @@ Err Window::await(int rank) noexcept {
   return error();
 }
 
+void Window::wake(int rank) const noexcept {
+  const int first = rank == FairLock::kEverybody ? 0 : rank;
+  const int last = rank == FairLock::kEverybody ? size - 1 : rank;
+  protocol::Peers& peers = comm->messaging->peers;
+  for (int each = first; each <= last; ++each) {
+    if (!part(each).block) continue;
+    protocol::Peer& peer = peers.of(comm->target_members[each]);
+    if (peer.shm) peer.shm->wake();
+    // It may have asked for a rank of another node (messages.hpp) and compute now.
+    if (has_other_nodes() && peers.shared_memory()) peers.shared_memory()->bell(peer.index).ring();
+  }
+}
+
 void Window::explain(WaitReason& reason) const noexcept {
   comm->explain(reason);
   if (name[0]) std::snprintf(reason.comm, sizeof reason.comm, "%.63s", name);
@@ -194,6 +250,8 @@ void Window::poll() noexcept {
 Err win_create(void* base, MPI_Aint size, std::int64_t disp_unit, Info* info, Comm& comm,
                Win** win) noexcept {
   if (!base && size > 0) return fail(Err::arg, "argument base is a null pointer, but size is not 0");
+  if (size > 0 && reinterpret_cast<std::uintptr_t>(base) + std::uint64_t(size) < std::uint64_t(size))
+    return fail(Err::base, "argument base is %p; no %lld bytes lie there", base, (long long)size);
   return make({MPI_WIN_FLAVOR_CREATE, base, size, disp_unit}, info, comm, win);
 }
 

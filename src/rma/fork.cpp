@@ -30,15 +30,15 @@ Watched& watched() noexcept {
 constexpr std::int64_t kInsideNsMax = 10'000'000'000;
 
 void close_gate(Window& window) noexcept {
-  RankBlock& mine = window.segment.block(window.comm->rank);
+  RankBlock& mine = window.own_block();
   mine.era.fetch_add(1, std::memory_order_seq_cst);
   // G6 (pairs with G5 in gate.hpp): the store above comes before the loads below, and so it does for those
   // that enter.
   if (!window.can_barrier || !os::global_barrier()) std::atomic_thread_fence(std::memory_order_seq_cst);
   const std::int64_t end_ns = os::now_ns() + kInsideNsMax;
-  for (int rank = 0; rank < window.size; ++rank)
+  for (const Part& each : window.parts)
     // G3 (pairs with G4 in gate.hpp).
-    while (window.segment.block(rank).is_inside.load(std::memory_order_acquire) && os::now_ns() < end_ns)
+    while (each.block && each.block->is_inside.load(std::memory_order_acquire) && os::now_ns() < end_ns)
       sched_yield();
 }
 
@@ -50,7 +50,7 @@ void before_fork() noexcept {
 void after_fork_in_parent() noexcept {
   for (Window* each : watched().windows)
     // G8 (pairs with G7 in gate.hpp): the heap's new generation comes before.
-    each->segment.block(each->comm->rank).era.fetch_add(1, std::memory_order_release);
+    each->own_block().era.fetch_add(1, std::memory_order_release);
   watched().mutex.unlock();
 }
 

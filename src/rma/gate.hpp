@@ -23,13 +23,12 @@ namespace dunlin::rma {
 class Inside {
  public:
   /// Enters only in this era.  Only where all take part in barriers.
-  Inside(Window& window, int target, std::uint32_t era) noexcept
-      : mine_(window.segment.block(window.comm->rank)) {
-    is_entered_ = enter(window.segment.block(target), true) == era;
+  Inside(const Window& window, const Part& target, std::uint32_t era) noexcept : mine_(window.own_block()) {
+    is_entered_ = enter(*target.block, true) == era;
   }
   /// Waits while the gate is closed.
-  Inside(Window& window, int target) noexcept : mine_(window.segment.block(window.comm->rank)) {
-    const RankBlock& theirs = window.segment.block(target);
+  Inside(const Window& window, const Part& target) noexcept : mine_(window.own_block()) {
+    const RankBlock& theirs = *target.block;
     while ((era_ = enter(theirs, window.can_barrier)) % 2 != 0) {
       leave();
       // A fork takes 0.1 to 3 ms (heap/arena_fork.cpp).  Relaxed: `enter` looks again.

@@ -68,7 +68,7 @@ Err win_attach(Win& win, void* base, MPI_Aint size) noexcept {
   if (size == 0) return window.attached_nothing.push_back(begin), Err::ok;
   if (!base || begin + std::uintptr_t(size) < begin)
     return fail(Err::base, "argument base is %p; no %lld bytes lie there", base, (long long)size);
-  Attachments& mine = window.attachments(window.comm->rank);
+  Attachments& mine = *window.part(window.comm->rank).attached;
   if (mine.is_full())
     return fail(Err::rma_attach, "%u blocks are attached to the window, and there is no room for more",
                 unsigned(Attachments::kMost));
@@ -83,9 +83,9 @@ Err win_detach(Win& win, const void* base) noexcept {
   if (!window.is_dynamic())
     return fail(Err::rma_flavor, "memory is detached from windows of MPI_Win_create_dynamic only");
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  if (window.attachments(window.comm->rank).try_remove(begin)) {
+  if (window.part(window.comm->rank).attached->try_remove(begin)) {
     // D1: what others have looked up is void; who uses the memory while it is detached errs.
-    window.segment.block(window.comm->rank).era.fetch_add(2, std::memory_order_release);
+    window.own_block().era.fetch_add(2, std::memory_order_release);
     return Err::ok;
   }
   const auto nothing = std::find(window.attached_nothing.begin(), window.attached_nothing.end(), begin);

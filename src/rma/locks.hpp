@@ -37,10 +37,10 @@ struct FairLock {
     // L1 (pairs with L2): what those before did to the window is seen.
     return (is_shared ? readers : served).load(std::memory_order_acquire) == ticket;
   }
-  /// To be called once after `may_enter`.  `wake(rank)` as below.
+  /// To be called once after `may_enter`, for this rank.  `wake(rank)` as below.
   template <class Wake>
-  void enter(std::uint32_t ticket, bool is_shared, const Wake& wake) noexcept {
-    if (!is_shared) return;
+  void enter(std::uint32_t ticket, bool is_shared, int rank, const Wake& wake) noexcept {
+    if (!is_shared) return holder.store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
     // Only who has this ticket writes now.  Release: the reader behind also sees what this one saw.
     readers.store(ticket + 1, std::memory_order_release);
     // Relaxed: a reader that is about to sleep has all processors pass a barrier before its last look
@@ -51,9 +51,12 @@ struct FairLock {
   /// `wake(rank)` wakes one who may go in now; `wake(kEverybody)` where it is not known who that is.
   template <class Wake>
   void leave(bool is_shared, const Wake& wake) noexcept {
-    // Only the one exclusive holder writes `readers` now.
-    if (!is_shared) readers.fetch_add(1, std::memory_order_release);  // L2 (pairs with L1)
-    served.fetch_add(1, std::memory_order_seq_cst);                   // L2 (pairs with L1), and S1
+    if (!is_shared) {
+      holder.store(0, std::memory_order_relaxed);
+      // Only the one exclusive holder writes `readers` now.
+      readers.fetch_add(1, std::memory_order_release);  // L2 (pairs with L1)
+    }
+    served.fetch_add(1, std::memory_order_seq_cst);  // L2 (pairs with L1), and S1
     // S1 (pairs with S2): either this sees who waits, or that one sees that it need not.
     if (waiting.load(std::memory_order_seq_cst)) [[unlikely]]
       wake_next(wake);

@@ -108,7 +108,7 @@ std::vector<std::byte> written(const Operation& operation) {
 bool has(const Window& window, const Piece& run) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(run.address);
   const int me = window.comm->rank;
-  if (window.is_dynamic()) return window.attachments(me).find(address, run.bytes).bytes > 0;
+  if (window.is_dynamic()) return window.part(me).attached->find(address, run.bytes).bytes > 0;
   const std::uint64_t offset = address - window.part(me).address;
   return offset <= window.part(me).bytes && run.bytes <= window.part(me).bytes - offset;
 }
@@ -129,10 +129,15 @@ Request* receive_bytes(Comm& comm, std::vector<std::byte>& bytes, int rank, int 
   return request;
 }
 
-/// Carries out one request in this process's memory.
-void carry_out(Window& window, std::span<const std::byte> request, std::vector<std::byte>& answer) {
+Head head_of(std::span<const std::byte> request) noexcept {
   Head head;
   std::memcpy(&head, request.data(), sizeof head);
+  return head;
+}
+
+/// Carries out one request in this process's memory.
+void carry_out(Window& window, std::span<const std::byte> request, std::vector<std::byte>& answer) {
+  const Head head = head_of(request);
   std::vector<Piece> runs(head.runs);
   std::memcpy(runs.data(), &request[sizeof head], head.runs * sizeof(Piece));
   const std::byte* rest = request.data() + sizeof head + head.runs * sizeof(Piece);
@@ -157,7 +162,7 @@ void carry_out(Window& window, std::span<const std::byte> request, std::vector<s
   const auto* const type = static_cast<const Datatype*>(Object::from_int(head.element));
   DUNLIN_ASSERT(type != nullptr);
   const int me = window.comm->rank;
-  const Elements elements{runs, *type, window.segment.block(me).elements, window.part(me).address};
+  const Elements elements{runs, *type, window.own_block().elements, window.part(me).address};
   if (head.kind == OperationKind::compare_and_swap)
     elements.compare_and_swap(rest, rest + head.bytes, result);
   else
@@ -206,7 +211,8 @@ void Outgoing::end(int rank, One& one) noexcept {
   AnswerHead answer;
   std::memcpy(&answer, one.answer.data(), sizeof answer);
   if (answer.error != Err::ok) {
-    const Err error = fail(answer.error, "rank %d has detached memory that an operation was to use", rank);
+    const Err error = fail(
+        answer.error, "rank %d has not attached, or has detached, memory that an operation was to use", rank);
     if (one.waiting)
       one.waiting->completion.error = error;
     else if (window_.first_error == Err::ok)
@@ -251,14 +257,44 @@ void Incoming::announced(int rank, std::size_t bytes) noexcept {
 /// Whether `one`, the first of its origin, is done.
 bool Incoming::try_carry_out(int rank, One& one) noexcept {
   Comm& comm = *window_.comm;
-  if (!one.in) one.in = receive_bytes(comm, one.request, rank, kRequestTag);
-  if (!one.in->is_complete) return false;
-  forget(one.in);
+  if (!one.has_come) {
+    if (!one.in) one.in = receive_bytes(comm, one.request, rank, kRequestTag);
+    if (!one.in->is_complete) return false;
+    forget(one.in);
+    one.has_come = true;
+  }
+  const OperationKind kind = head_of(one.request).kind;
+  const bool is_lock = kind == OperationKind::lock_shared || kind == OperationKind::lock_exclusive;
+  if (is_lock && !try_let_in(rank, kind == OperationKind::lock_shared)) return false;
+  if (kind == OperationKind::unlock) let_out(rank);
   Answer& answer = answers_.emplace_back();
-  carry_out(window_, one.request, answer.bytes);
+  if (is_lock || kind == OperationKind::unlock)
+    answer.bytes.resize(sizeof(AnswerHead));
+  else
+    carry_out(window_, one.request, answer.bytes);
   answer.out = send_bytes(comm, answer.bytes, rank, kAnswerTag);
   comm.engine->expect_help(-1);
   return true;
+}
+
+/// Whether the origin has our lock now.  While it waits, whoever lets it in wakes this process.
+bool Incoming::try_let_in(int rank, bool is_shared) noexcept {
+  FairLock& lock = window_.own_block().lock;
+  Guest& guest = guests_[rank];
+  if (!guest.has_ticket) {
+    guest = {.ticket = lock.draw(), .is_shared = is_shared, .has_ticket = true};
+    lock.announce(guest.ticket, window_.comm->rank);
+  }
+  if (!lock.may_enter(guest.ticket, is_shared)) return false;
+  lock.withdraw();
+  lock.enter(guest.ticket, is_shared, rank, [this](int each) noexcept { window_.wake(each); });
+  return true;
+}
+
+void Incoming::let_out(int rank) noexcept {
+  Guest& guest = guests_[rank];
+  guest.has_ticket = false;
+  window_.own_block().lock.leave(guest.is_shared, [this](int each) noexcept { window_.wake(each); });
 }
 
 bool Incoming::try_forget_answers() noexcept {

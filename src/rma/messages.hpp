@@ -4,8 +4,9 @@
 // The origin sends a control message (protocol/wire.hpp), which any wait of the target hears, and behind it
 // the request as an ordinary message of the window's communicator: a head, the runs at the target, the data.
 // The target applies it and answers with an error class and what was asked for.  Requests of one origin are
-// done in order, those of different origins do not wait for each other.  While the target computes and calls
-// no MPI, its helper thread does them (progress/helper.hpp).
+// done in order, those of different origins do not wait for each other.  The lock of a target on another node
+// is such a request, too: the target draws a ticket for the origin, whose further requests wait behind it.
+// While the target computes and calls no MPI, its helper thread does them (progress/helper.hpp).
 //
 // Cost: two messages and one copy of the data on each side; a poll looks at the oldest of each rank only.
 // Used by operation.cpp (Outgoing) and through the control handler (Incoming).  Thread safety:
@@ -71,17 +72,27 @@ class Incoming final : public progress::Pollable {
   struct One {
     std::vector<std::byte> request;
     Request* in = nullptr;  // of the request, from its turn on
+    bool has_come = false;  // the request, completely
+  };
+  /// An origin on another node at our lock.
+  struct Guest {
+    std::uint32_t ticket = 0;
+    bool is_shared = false;
+    bool has_ticket = false;
   };
   struct Answer {
     std::vector<std::byte> bytes;
     Request* out = nullptr;
   };
   bool try_carry_out(int rank, One& one) noexcept;
+  bool try_let_in(int rank, bool is_shared) noexcept;
+  void let_out(int rank) noexcept;
   bool try_forget_answers() noexcept;
 
   Window& window_;
   std::map<int, std::deque<One>> each_;  // by origin; in order
   std::list<Answer> answers_;            // that have not left
+  std::map<int, Guest> guests_;          // by origin
   bool is_parked_ = false;
 };
 

@@ -104,7 +104,7 @@ void look_up(const Window& window, Part& part, const Operation& operation, std::
       all.size() <= part.reach - (at - part.mapped_first))
     return;
   // What lies between two attachments is mapped as well, but for this operation only.
-  const Attachments::Range attached = window.attachments(operation.target).find(at, all.size());
+  const Attachments::Range attached = part.attached->find(at, all.size());
   const Attachments::Range range = attached.bytes ? attached : Attachments::Range{at, all.size()};
   part.mapping = {*part.memory, {range.begin, range.bytes, 0}};
   part.mapped_first = range.begin;
@@ -118,7 +118,7 @@ void look_up(const Window& window, Part& part, const Operation& operation, std::
 
 bool try_mapped(Window& window, const Operation& operation) noexcept {
   Part& part = window.part(operation.target);
-  ElementLocks& locks = window.segment.block(operation.target).elements;
+  ElementLocks& locks = part.block->elements;
   if (operation.target == window.comm->rank) {
     apply(operation, reinterpret_cast<std::byte*>(operation.address), locks, part.address);
     return true;
@@ -130,7 +130,7 @@ bool try_mapped(Window& window, const Operation& operation) noexcept {
   }
   find_memory(window, part, operation.target);
   if (!part.memory || !part.memory->can_map()) return false;
-  const Inside inside(window, operation.target);
+  const Inside inside(window, part);
   part.reach = window.is_dynamic() ? part.reach : part.bytes;
   if (window.is_dynamic()) look_up(window, part, operation, inside.era());
   std::byte* const first = part.mapping.at();
@@ -180,9 +180,8 @@ bool try_copied(Window& window, const Operation& operation) noexcept {
   return true;
 }
 
-/// Whether the target has attached all bytes of the operation.
-Err check_attached(const Window& window, const Operation& operation) noexcept {
-  const Attachments& attached = window.attachments(operation.target);
+/// Whether the target, on this node, has attached all bytes of the operation.
+Err check_attached(const Attachments& attached, const Operation& operation) noexcept {
   Cursor there(*operation.type, operation.count, reinterpret_cast<void*>(operation.address));
   while (there.position() < operation.bytes) {
     Piece runs[kRunsMax];
@@ -195,26 +194,39 @@ Err check_attached(const Window& window, const Operation& operation) noexcept {
   return Err::ok;
 }
 
+/// The bytes from the first to the last of `count` elements, from where their buffer begins.  False: further
+/// apart than a process can address.
+bool try_find_ends(const Datatype& type, std::int64_t count, std::int64_t& begin,
+                   std::int64_t& end) noexcept {
+  std::int64_t last;  // where the last element begins
+  if (__builtin_mul_overflow(count - 1, type.extent(), &last)) return false;
+  return !__builtin_add_overflow(std::min<std::int64_t>(last, 0), type.true_lower_bound(), &begin) &&
+         !__builtin_add_overflow(std::max<std::int64_t>(last, 0), type.true_lower_bound(), &end) &&
+         !__builtin_add_overflow(end, type.true_extent(), &end);
+}
+
 /// Where the operation lies in the target, or why it may not lie there.
 Err find_place(const Window& window, Operation& operation, const Part& part,
                std::int64_t displacement) noexcept {
-  std::int64_t offset;
-  if (__builtin_mul_overflow(displacement, std::int64_t(part.unit), &offset))
-    return fail(Err::rma_range, "displacement %lld of rank %d's window is more bytes than a process can have",
-                (long long)displacement, operation.target);
-  operation.address = part.address + std::uint64_t(offset);
   const std::uint64_t room = std::uint64_t(operation.type->size()) * std::uint64_t(operation.count);
   if (room < operation.bytes)
     return fail(Err::truncate, "%zu bytes are given or wanted, but only %zu are described at the target",
                 operation.bytes, std::size_t(room));
   if (operation.bytes == 0) return Err::ok;
-  if (window.is_dynamic()) return check_attached(window, operation);
-  const std::span<const std::byte> all = extent_of(operation, room);
-  const std::uint64_t first = reinterpret_cast<std::uintptr_t>(all.data()) - part.address;
-  if (first <= part.bytes && all.size() <= part.bytes - first) return Err::ok;
-  return fail(
-      Err::rma_range, "the operation reaches the bytes %lld to %lld of the window of rank %d, which has %llu",
-      (long long)first, (long long)(first + all.size()), operation.target, (unsigned long long)part.bytes);
+  std::int64_t offset, begin, end;
+  if (__builtin_mul_overflow(displacement, std::int64_t(part.unit), &offset) ||
+      !try_find_ends(*operation.type, operation.count, begin, end) ||
+      __builtin_add_overflow(begin, offset, &begin) || __builtin_add_overflow(end, offset, &end))
+    return fail(
+        Err::rma_range,
+        "displacement %lld and %lld elements reach further in rank %d's window than a process can address",
+        (long long)displacement, (long long)operation.count, operation.target);
+  operation.address = part.address + std::uint64_t(offset);
+  if (window.is_dynamic()) return part.attached ? check_attached(*part.attached, operation) : Err::ok;
+  if (begin >= 0 && std::uint64_t(end) <= part.bytes) return Err::ok;
+  return fail(Err::rma_range,
+              "the operation reaches the bytes %lld to %lld of the window of rank %d, which has %llu",
+              (long long)begin, (long long)end, operation.target, (unsigned long long)part.bytes);
 }
 
 }  // namespace
@@ -234,9 +246,11 @@ void apply(const Operation& operation, std::byte* buffer, ElementLocks& locks,
       return apply_accumulate(operation, buffer, locks, first);
     case OperationKind::compare_and_swap: {
       const Piece run{buffer, operation.bytes};
-      Elements{{&run, 1}, *operation.element, locks, first}.compare_and_swap(
+      return Elements{{&run, 1}, *operation.element, locks, first}.compare_and_swap(
           operation.expected, operation.given.address, operation.wanted.address);
     }
+    default:
+      DUNLIN_ASSERT(false);  // locks are no matter of memory
   }
 }
 
@@ -246,13 +260,16 @@ Err perform(Window& window, Operation& operation, std::int64_t displacement, Req
     return fail(Err::rma_sync,
                 "no epoch is open towards rank %d: call MPI_Win_fence, start, lock or lock_all",
                 operation.target);
+  if (request && part.hold == Part::Hold::none)  // MPI 5.0, 12.3.5
+    return fail(Err::rma_sync, "operations with a request need an epoch of MPI_Win_lock or MPI_Win_lock_all");
   if (const Err e = find_place(window, operation, part, displacement); e != Err::ok) return e;
   // Accumulates of one origin are in order (MPI 5.0, 12.7.2): behind one by message all go by message.
   const bool is_ordered =
       operation.kind == OperationKind::accumulate || operation.kind == OperationKind::compare_and_swap;
   const bool must_follow = is_ordered && part.under_way > 0;
+  const bool must_be_sent = must_follow || !part.block;
   if (operation.bytes > 0 &&
-      (must_follow || (!try_mapped(window, operation) && !try_copied(window, operation))))
+      (must_be_sent || (!try_mapped(window, operation) && !try_copied(window, operation))))
     return window.outgoing.send(operation, request), Err::ok;
   if (request) *request = &CompletedRequest::of_sends();
   return Err::ok;

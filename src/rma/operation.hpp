@@ -18,7 +18,16 @@
 
 namespace dunlin::rma {
 
-enum class OperationKind : std::uint32_t { put, get, accumulate, compare_and_swap };
+/// The last three concern the lock of a target on another node; they have no data.
+enum class OperationKind : std::uint32_t {
+  put,
+  get,
+  accumulate,
+  compare_and_swap,
+  lock_shared,
+  lock_exclusive,
+  unlock,
+};
 
 struct Operation {
   OperationKind kind;

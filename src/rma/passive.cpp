@@ -1,9 +1,10 @@
 // Epochs in which the target takes no part (MPI 5.0, 12.5.3 and 12.5.4): locks in shared memory, flushes.
 //
 // Who waits for a lock waits as everywhere (progress/engine.hpp): it does what others want of it, sleeps, and
-// is woken by messages and by whoever lets it in.
-// Cost: a lock that is free and its unlock, one atomic instruction each; lock_all, one for each rank; a
-// flush, one fence.
+// is woken by messages and by whoever lets it in.  The lock of a rank on another node is taken by that rank
+// for us (messages.hpp).
+// Cost: a lock that is free and its unlock, one atomic instruction each, or to another node a message and its
+// answer; lock_all, that for each rank; a flush, one fence.
 #include <signal.h>
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include "progress/engine.hpp"
 #include "protocol/messaging.hpp"
 #include "rma/functions.hpp"
+#include "rma/operation.hpp"
 #include "rma/window.hpp"
 
 namespace dunlin::rma {
@@ -27,10 +29,10 @@ constexpr std::int64_t kLookNs = 1'000'000'000;
 /// Ends the job with a sentence where a rank is dead that may hold the lock.
 void look_for_the_dead(const Window& window, int target) noexcept {
   if (!window.sees_processes) return;
-  const auto holder = window.segment.block(target).lock.holder.load(std::memory_order_relaxed);  // a hint
+  const auto holder = window.part(target).block->lock.holder.load(std::memory_order_relaxed);  // a hint
   for (int rank = 0; rank < window.size; ++rank) {
-    const pid_t process =
-        window.segment.block(rank).process.load(std::memory_order_relaxed);  // never changes
+    if (!window.part(rank).block) continue;  // its node's launcher ends the job
+    const pid_t process = window.part(rank).block->process.load(std::memory_order_relaxed);  // never changes
     if (kill(process, 0) == 0 || errno != ESRCH) continue;
     if (holder && int(holder) - 1 != rank) continue;
     log::die("rank %d has ended while it held or awaited the lock of rank %d's window%s%s", rank, target,
@@ -46,7 +48,7 @@ struct Turn {
   const bool is_shared;
   mutable std::int64_t looked_ns = os::now_ns();  // for the dead
 
-  FairLock& lock() const noexcept { return window.segment.block(target).lock; }
+  FairLock& lock() const noexcept { return window.part(target).block->lock; }
 
   static bool has_come(const void* self) noexcept {
     const auto& turn = *static_cast<const Turn*>(self);
@@ -68,19 +70,6 @@ struct Turn {
   }
 };
 
-/// Lets one or all of those who wait look again.
-auto waker(const Window& window) noexcept {
-  return [&window](int rank) noexcept {
-    const Comm& comm = *window.comm;
-    const int first = rank == FairLock::kEverybody ? 0 : rank;
-    const int last = rank == FairLock::kEverybody ? comm.size - 1 : rank;
-    for (int each = first; each <= last; ++each) {
-      protocol::Peer& peer = comm.messaging->peers.of(comm.target_members[each]);
-      if (peer.shm) peer.shm->wake();
-    }
-  };
-}
-
 /// Where this process waits for a lock.
 [[gnu::noinline]] void await(const Turn& turn) noexcept {
   turn.lock().announce(turn.ticket, turn.window.comm->rank);
@@ -88,17 +77,28 @@ auto waker(const Window& window) noexcept {
   turn.lock().withdraw();
 }
 
+/// The lock of a target on another node: a request like others, which the target answers when it lets this
+/// process in, and behind which all operations wait.  Nobody waits for the answer alone.
+void ask(Window& window, int target, OperationKind kind) noexcept {
+  Operation operation{.kind = kind, .target = target};
+  operation.type = from_handle<Datatype>(MPI_BYTE);
+  window.outgoing.send(operation, nullptr);
+}
+
+void take(Window& window, int target, bool is_shared) noexcept {
+  const Part& part = window.part(target);
+  if (!part.block)
+    return ask(window, target, is_shared ? OperationKind::lock_shared : OperationKind::lock_exclusive);
+  FairLock& lock = part.block->lock;
+  const std::uint32_t ticket = lock.draw();
+  if (!lock.may_enter(ticket, is_shared)) await({window, target, ticket, is_shared});
+  lock.enter(ticket, is_shared, window.comm->rank, [&](int rank) noexcept { window.wake(rank); });
+}
+
 void acquire(Window& window, int target, Part::Hold hold) noexcept {
   Part& part = window.part(target);
   part.hold = hold;
-  if (hold != Part::Hold::unchecked) {
-    FairLock& lock = window.segment.block(target).lock;
-    const bool is_shared = hold == Part::Hold::shared;
-    const std::uint32_t ticket = lock.draw();
-    if (!lock.may_enter(ticket, is_shared)) await({window, target, ticket, is_shared});
-    lock.enter(ticket, is_shared, waker(window));
-    if (!is_shared) lock.holder.store(std::uint32_t(window.comm->rank) + 1, std::memory_order_relaxed);
-  }
+  if (hold != Part::Hold::unchecked) take(window, target, hold == Part::Hold::shared);
   window.open(part);
 }
 
@@ -110,9 +110,8 @@ void release(Window& window, int target) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return;
   }
-  FairLock& lock = window.segment.block(target).lock;
-  if (hold == Part::Hold::exclusive) lock.holder.store(0, std::memory_order_relaxed);
-  lock.leave(hold == Part::Hold::shared, waker(window));
+  if (!part.block) return ask(window, target, OperationKind::unlock);
+  part.block->lock.leave(hold == Part::Hold::shared, [&](int rank) noexcept { window.wake(rank); });
 }
 
 /// What MPI_Win_flush and its kin are allowed in.
@@ -126,6 +125,7 @@ Err check_passive(const Window& window, int rank) noexcept {
 }  // namespace
 
 Err win_lock(int lock_type, int rank, int assertions, Win& win) noexcept {
+  if (const Err e = check_assertions(assertions); e != Err::ok) return e;
   Window& window = window_of(win);
   if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
     return fail(Err::locktype, "argument lock_type is %d; it must be MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE",
@@ -146,6 +146,7 @@ Err win_lock(int lock_type, int rank, int assertions, Win& win) noexcept {
 }
 
 Err win_lock_all(int assertions, Win& win) noexcept {
+  if (const Err e = check_assertions(assertions); e != Err::ok) return e;
   Window& window = window_of(win);
   if (window.epoch != Epoch::none && window.epoch != Epoch::fence)
     return fail(Err::rma_sync, "another epoch is open already");

@@ -67,7 +67,7 @@ template <Place kPlace, class Use>
   } else {
     const std::uint64_t mapped = offset - part.mapped_first;
     if (bytes - 1 >= part.gated_max || mapped > part.reach - bytes) return false;
-    const Inside inside(*window, target_rank, part.era);
+    const Inside inside(*window, part, part.era);
     std::byte* const first = inside.is_entered() ? part.mapping.at_if_unchanged() : nullptr;
     if (first) use(Piece{first + mapped, bytes}, offset);
     return first != nullptr;
@@ -116,7 +116,7 @@ template <Place kPlace, class Combine>
                                                    const Combine& combine) noexcept {
   return try_at_place<kPlace>(origin, data, target_rank, target_disp, win,
                               [&](const Piece& place, std::uint64_t offset) noexcept {
-                                ElementLocks& locks = window_behind(win)->segment.block(target_rank).elements;
+                                ElementLocks& locks = window_behind(win)->part(target_rank).block->elements;
                                 const auto address = reinterpret_cast<std::uintptr_t>(place.address);
                                 combine(Elements{{&place, 1}, type, locks, address - offset});
                               });

@@ -39,13 +39,15 @@ struct alignas(256) Part {
   std::uint64_t mapped_first = 0;  // displacement, in bytes, of the first byte of `mapping`
   std::uint32_t era = 0;           // the target's, when `mapping` was looked up
   int under_way = 0;               // operations by message that have not come back
+  RankBlock* block = nullptr;      // its locks and its gate; nullptr: it is on another node
 
   peer::LastingMapping mapping;  // of the target's window, or of memory that it has attached
 
-  std::uint64_t address = 0;   // of the first byte, in the target
-  std::uint64_t bytes = 0;     // of its window
-  std::uint64_t cookie = 0;    // its Window, for messages to it
-  std::byte* fixed = nullptr;  // as `at`, also where DUNLIN_RMA_WAY forbids its use
+  std::uint64_t address = 0;        // of the first byte, in the target
+  std::uint64_t bytes = 0;          // of its window
+  std::uint64_t cookie = 0;         // its Window, for messages to it
+  std::byte* fixed = nullptr;       // as `at`, also where DUNLIN_RMA_WAY forbids its use
+  Attachments* attached = nullptr;  // to a dynamic window; nullptr: it is on another node
 
   enum class Hold : std::uint8_t { none, shared, exclusive, unchecked };
   Hold hold = Hold::none;              // of its lock, by MPI_Win_lock or lock_all
@@ -66,10 +68,8 @@ class Window final : public Win {
   Part& part(int rank) noexcept { return parts[std::size_t(rank)]; }
   const Part& part(int rank) const noexcept { return parts[std::size_t(rank)]; }
   bool is_dynamic() const noexcept { return flavor == MPI_WIN_FLAVOR_DYNAMIC; }
-  /// What a rank has attached to a dynamic window.
-  Attachments& attachments(int rank) const noexcept {
-    return *reinterpret_cast<Attachments*>(segment.memory_of(rank));
-  }
+  /// Of this process.
+  RankBlock& own_block() const noexcept { return *part(comm->rank).block; }
 
   /// Operations towards this rank are allowed from now on, or not any more.
   void open(Part& part) noexcept {
@@ -118,10 +118,17 @@ class Window final : public Win {
     if (--calls_until_poll < 0) poll();
   }
 
+  /// Has a rank of this node look again at what it waits for, or all of them (FairLock::kEverybody).
+  void wake(int rank) const noexcept;
+
   /// For the report of a wait: which window.
   void explain(WaitReason& reason) const noexcept;
 
+  /// Whether some ranks reach others by messages only.
+  bool has_other_nodes() const noexcept { return node->size < size; }
+
   const Ref<Comm> comm;  // the window's own: its messages, its barriers
+  Ref<Comm> node;        // of its ranks, those on this node: the segment is theirs
 
   // hot path: read by every flush.
   unsigned flushable = 0;  // ranks that may be flushed by a fence of the processor: all or none
@@ -160,6 +167,16 @@ class Window final : public Win {
 
 /// The window behind a Win: there are no others.
 inline Window& window_of(Win& win) noexcept { return static_cast<Window&>(win); }
+
+/// Of the calls that open and close epochs (MPI 5.0, 12.5.5): any that the standard knows may be given to
+/// any.
+inline Err check_assertions(int assertions) noexcept {
+  constexpr int kAll =
+      MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+  if ((assertions & ~kAll) == 0) return Err::ok;
+  return fail(Err::assertion, "argument assert is 0x%x, which has bits that no MPI_MODE_ constant has",
+              unsigned(assertions));
+}
 
 /// Whether others may need this process for operations on these bytes of it while it computes.
 bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept;

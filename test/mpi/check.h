@@ -7,14 +7,14 @@
 
 static int check_rank, check_size;
 
-#define CHECK(condition, ...)                                                          \
-  do {                                                                                 \
-    if (!(condition)) {                                                                \
+#define CHECK(condition, ...)                                                                                \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
       fprintf(stderr, "rank %d of %d: %s:%d: %s: ", check_rank, check_size, __FILE__, __LINE__, #condition); \
-      fprintf(stderr, " " __VA_ARGS__);                                                \
-      fputc('\n', stderr);                                                             \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                    \
-    }                                                                                  \
+      fprintf(stderr, " " __VA_ARGS__);                                                                      \
+      fputc('\n', stderr);                                                                                   \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                                          \
+    }                                                                                                        \
   } while (0)
 
 static inline void check_start_threads(int* argc, char*** argv, int level) {
@@ -26,6 +26,16 @@ static inline void check_start_threads(int* argc, char*** argv, int level) {
 
 static inline void check_start(int* argc, char*** argv) {
   check_start_threads(argc, argv, MPI_THREAD_SINGLE);
+}
+
+/* Whether the ranks share memory: all are on one node. */
+static inline int check_is_one_node(void) {
+  MPI_Comm node;
+  int size;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &size);
+  MPI_Comm_free(&node);
+  return size == check_size;
 }
 
 static inline int check_end(void) {

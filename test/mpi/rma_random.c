@@ -11,6 +11,8 @@
 
 #include "check.h"
 
+static int is_one_node;
+
 enum {
   kRanksMax = 16,
   kSlots = 40,     /* elements that one origin may put into, in each rank */
@@ -89,6 +91,7 @@ static void make(struct window* w, const struct type* t) {
   const MPI_Aint bytes = elements() * (MPI_Aint)t->bytes;
   MPI_Aint mine = 0;
   w->flavor = (int)draw(4);
+  if (w->flavor == 2 && !is_one_node) w->flavor = 1;
   const int unit = draw(2) ? t->bytes : 1;
   w->unit = w->flavor == 3 ? 1 : unit;
   const unsigned place = draw(2); /* a block of the shared heap, or a small one that does not map */
@@ -298,6 +301,7 @@ int main(int argc, char** argv) {
   if (check_rank == 0) printf("seed %lu\n", seed);
   state = seed;
   MPI_Comm_group(MPI_COMM_WORLD, &all);
+  is_one_node = check_is_one_node();
   for (int round = 0; round < rounds; ++round) {
     const struct type* const t = &types[draw(6)];
     struct window w;

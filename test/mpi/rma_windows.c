@@ -254,7 +254,7 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   test_objects();
   test_mistakes();
-  test_shared();
+  if (check_is_one_node()) test_shared();
   test_empty_and_several();
   test_dynamic();
   return check_end();

@@ -92,11 +92,12 @@ std::int64_t combined(MPI_Op op, std::int64_t there, std::int64_t given) {
   return op == MPI_REPLACE ? given : there;
 }
 
-Step draw_step(Dice& dice, int origin, int ranks, bool is_integer, Values& memory,
+Step draw_step(Dice& dice, Kind epoch, int origin, int ranks, bool is_integer, Values& memory,
                std::vector<bool>& is_put) {
   const MPI_Op kOps[] = {MPI_SUM, MPI_MAX, MPI_MIN, MPI_REPLACE, MPI_NO_OP};
   Step step;
-  step.what = What(draw(dice, 9));
+  // The last two, with a request, are for passive epochs.
+  step.what = What(draw(dice, epoch == Kind::lock || epoch == Kind::lock_all ? 9 : 7));
   if (step.what == What::compare_and_swap && !is_integer) step.what = What::fetch_and_op;
   const bool is_put_step = step.what == What::put || step.what == What::rput;
   const bool is_get_step = step.what == What::get || step.what == What::rget;
@@ -146,7 +147,7 @@ Plan draw_plan(Dice& dice, int ranks) {
         const int target = draw(dice, ranks);
         const auto at = std::size_t(target);
         made.steps.back().push_back(
-            draw_step(dice, origin, ranks, plan.type != MPI_DOUBLE, memory[at], is_put[at]));
+            draw_step(dice, made.kind, origin, ranks, plan.type != MPI_DOUBLE, memory[at], is_put[at]));
         made.steps.back().back().target = target;
       }
     }

@@ -15,7 +15,7 @@ constexpr auto kNobody = [](int) {};
 void lock(FairLock& lock, bool is_shared) {
   const std::uint32_t ticket = lock.draw();
   while (!lock.may_enter(ticket, is_shared)) std::this_thread::yield();
-  lock.enter(ticket, is_shared, kNobody);
+  lock.enter(ticket, is_shared, 0, kNobody);
 }
 
 TEST(FairLock, IsFreeAgainAfterAnyOrder) {
@@ -77,7 +77,7 @@ TEST(FairLock, WhoMayEnterIsWoken) {
           }
           one.withdraw();
         }
-        one.enter(ticket, is_shared, wake);
+        one.enter(ticket, is_shared, 0, wake);
         if (!is_shared) ++count;
         one.leave(is_shared, wake);
       }
