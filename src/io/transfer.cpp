@@ -217,8 +217,8 @@ class FileRequest final : public Request, public progress::Pollable {
     if (poll() == Pollable::Outcome::finished) return Err::ok;
     comm->engine->add(*this);
     protocol::Messaging& messaging = *comm->messaging;
-    if (transport::shm::Transport* const shm = messaging.peers.shared_memory())
-      progress::Helper::want(*comm->engine, shm->bell(messaging.me()));
+    transport::shm::Transport* const shm = messaging.peers.shared_memory();
+    progress::Helper::want(*comm->engine, shm ? &shm->bell(messaging.me()) : nullptr);
     return Err::ok;
   }
   void end() noexcept {

@@ -26,43 +26,47 @@ IntVariable nap_us{"HELPER_NAP_US", 50, "us",
                    1};
 
 constexpr int kPollsMax = 200;  // in which nothing moves, before a sleep
+constexpr int kPollsFirst = 3;  // the same before anything has moved
 constexpr std::int64_t kNapsMost = 100;
-constexpr std::int64_t kSleepNsMost =
-    100'000'000;  // a net, as in progress/engine.cpp: nobody is late for longer
 
 /// Of this process, while the thread exists.
 struct Running {
+  Running(Engine& engine, transport::shm::Bell* bell) noexcept : engine(engine), bell(bell ? *bell : own) {}
   Engine& engine;
+  transport::shm::Bell own = {};
   transport::shm::Bell& bell;
   pthread_t thread = {};
   std::atomic<bool> has_to_end = false;
 };
 Running* running = nullptr;
 
-/// As long as something moves.  Answers whether there is work under way that does not.
-bool work(Running& self) noexcept {
-  for (int idle = 0; idle < kPollsMax; ++idle) {
+enum class Work : std::uint8_t { none, idle, moved };
+
+/// As long as something moves: whether anything has, and whether work is under way that does not.
+Work work(Running& self) noexcept {
+  bool has_moved = false;
+  for (int idle = 0; idle < (has_moved ? kPollsMax : kPollsFirst); ++idle) {
     BigLock::acquire();
     const Engine::Help help = self.engine.help();
     BigLock::release();
-    if (help == Engine::Help::none) return false;
-    if (help == Engine::Help::moved) idle = 0;
+    if (help == Engine::Help::none) return Work::none;
+    if (help == Engine::Help::moved) idle = 0, has_moved = true;
     os::pause();
   }
-  return true;
+  return has_moved ? Work::moved : Work::idle;
 }
 
 void* run(void* argument) noexcept {
   auto& self = *static_cast<Running*>(argument);
-  std::int64_t nap_ns = 0;
+  std::int64_t nap_ns = nap_us.get() * 1000;
   // Acquire: pairs with `stop`.
   while (!self.has_to_end.load(std::memory_order_acquire)) {
     self.bell.announce();
-    const bool has_more = work(self);
+    const Work done = work(self);
     const std::int64_t first_ns = nap_us.get() * 1000;
-    nap_ns = has_more ? std::clamp(2 * nap_ns, first_ns, kNapsMost * first_ns) : 0;
+    nap_ns = done == Work::idle ? std::min(2 * nap_ns, kNapsMost * first_ns) : first_ns;
     if (self.has_to_end.load(std::memory_order_acquire)) break;
-    self.bell.sleep(has_more ? nap_ns : kSleepNsMost);
+    self.bell.sleep(done == Work::none ? INT64_MAX : nap_ns);
   }
   self.bell.withdraw();
   return nullptr;
@@ -70,10 +74,11 @@ void* run(void* argument) noexcept {
 
 }  // namespace
 
-void Helper::want(Engine& engine, transport::shm::Bell& bell) noexcept {
+void Helper::want(Engine& engine, transport::shm::Bell* bell) noexcept {
+  if (running) return running->bell.ring();
   const bool is_allowed = mode.index() == kAlways || (mode.index() == kAuto && !engine.is_oversubscribed());
-  if (running || !is_allowed) return;
-  running = new Running{engine, bell};
+  if (!is_allowed) return;
+  running = new Running(engine, bell);
   BigLock::set_helped(true);
   const int error = os::start_thread(&running->thread, run, running);
   if (error == 0) return;

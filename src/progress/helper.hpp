@@ -2,9 +2,11 @@
 // one-sided operations that this process has to carry out (rma/messages.hpp).
 //
 //   want         whoever will need it makes it; not where ranks share cores, unless DUNLIN_HELPER says so
-//   ring         a peer rings behind a message that it is to see (transport/shm/bell.hpp); until then it
-//                sleeps, and looks ten times a second as a net
-//   expect_help  while work for it is under way (progress/engine.hpp) it polls, and then with patience
+//   ring         a peer of this node rings behind a message that it is to see (transport/shm/bell.hpp); until
+//                then it sleeps
+//   expect_help  while work for it is under way (progress/engine.hpp) it polls, and then with patience: a
+//                nap between looks, at most 5 ms.  So it does for a window over several nodes as long as
+//                that lives, because nobody rings from afar
 //
 // Until it exists nothing is slower: no lock is taken, no shortcut closed.  From then on base/big_lock.hpp is
 // needed.
@@ -20,9 +22,10 @@ namespace dunlin::progress {
 
 class Helper {
  public:
-  /// Makes it where it is allowed and not there yet; `bell` is this process's.  To be called last in a call
-  /// of the program: from then on it may poll, and that call does not hold the lock.
-  static void want(Engine& engine, transport::shm::Bell& bell) noexcept;
+  /// Has it look, or makes it where it is allowed; `bell` is this process's, or null where it is alone on
+  /// its node.  To be called last in a call of the program: from then on it may poll, and that call does not
+  /// hold the lock.
+  static void want(Engine& engine, transport::shm::Bell* bell) noexcept;
   /// Has it look, where there is one.
   static void ring() noexcept;
   /// Ends it, at finalize; gives the lock up meanwhile.

@@ -159,7 +159,8 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
   prepare_shortcuts();
   tell_each_other(*window);
   if (!is_own) watch_forks(*window);
-  const bool needs_help = !window->is_dynamic() && needs_help_for(*window, window->base, wanted.bytes);
+  const bool needs_help = needs_help_for(*window, window->base, wanted.bytes);  // of a dynamic one: 0 bytes
+  if (window->has_other_nodes()) comm->engine->expect_help(1);
   *win = window.detach();
   if (needs_help) want_help(window_of(**win));
   return Err::ok;
@@ -170,8 +171,10 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
 std::uint8_t bytes_of_handle[kTypeHandlesEnd] = {};
 
 bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept {
-  if (window.size == 1 || bytes == 0 || has_hint(window, "no_locks")) return false;
-  if (!may_use_mappings() || window.has_other_nodes()) return true;
+  if (window.size == 1 || has_hint(window, "no_locks")) return false;
+  if (window.has_other_nodes()) return true;  // for its lock at least
+  if (bytes == 0) return false;
+  if (!may_use_mappings()) return true;
   const Source all{static_cast<const std::byte*>(base), std::size_t(bytes)};
   return !is_in_segment(window.flavor) && !window.comm->messaging->peers.is_mappable(all);
 }
@@ -179,7 +182,7 @@ bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexce
 void want_help(const Window& window) noexcept {
   const protocol::Messaging& messaging = *window.comm->messaging;
   const transport::shm::Transport* const shm = messaging.peers.shared_memory();
-  if (shm) progress::Helper::want(*window.comm->engine, shm->bell(messaging.me()));
+  progress::Helper::want(*window.comm->engine, shm ? &shm->bell(messaging.me()) : nullptr);
 }
 
 Window::Window(Ref<Comm> members) noexcept : comm(std::move(members)), parts(std::size_t(comm->size)) {
@@ -284,6 +287,7 @@ Err win_free(Win& win) noexcept {
   // completely we may learn later.
   if (const Err e = coll::barrier(*window.comm); e != Err::ok) return e;
   window.incoming.finish();
+  if (window.has_other_nodes()) window.comm->engine->expect_help(-1);
   win.release();
   return error;
 }

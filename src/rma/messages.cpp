@@ -201,10 +201,21 @@ void Outgoing::send(const Operation& operation, Request** request) noexcept {
                             .b = one.request.size(),
                             .c = std::uint64_t(comm.rank)});
   one.out = send_bytes(comm, one.request, operation.target, kRequestTag);
-  if (peer.shm) peers.shared_memory()->bell(peer.index).ring();
+  one.must_ring = !try_ring(operation.target);
   if (is_parked_) return;
   is_parked_ = true;
   comm.engine->add(*this);
+}
+
+/// Has the target's helper thread look, where it is on this node.  False: not all has left yet that it is to
+/// see.
+bool Outgoing::try_ring(int rank) noexcept {
+  Comm& comm = *window_.comm;
+  protocol::Peers& peers = comm.messaging->peers;
+  protocol::Peer& peer = peers.of(comm.target_members[rank]);
+  if (!peer.shm) return true;
+  peers.shared_memory()->bell(peer.index).ring();
+  return !peer.has_pending();
 }
 
 void Outgoing::end(int rank, One& one) noexcept {
@@ -239,6 +250,7 @@ progress::Pollable::Outcome Outgoing::poll() noexcept {
       end(target->first, one);
       has_moved = true;
     }
+    if (!queue.empty() && queue.back().must_ring) queue.back().must_ring = !try_ring(target->first);
     target = queue.empty() ? each_.erase(target) : std::next(target);
   }
   if (!each_.empty()) return has_moved ? Outcome::advanced : Outcome::idle;

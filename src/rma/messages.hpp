@@ -51,8 +51,10 @@ class Outgoing final : public progress::Pollable {
     Request* waiting = nullptr;  // what the program waits for, where it asked
     Request* out = nullptr;      // of the request
     Request* in = nullptr;       // of the answer
+    bool must_ring = false;      // when all has left: the target was not rung behind it
   };
   void end(int rank, One& one) noexcept;
+  bool try_ring(int rank) noexcept;
 
   Window& window_;
   std::map<int, std::deque<One>> each_;  // by target; in order

@@ -1,8 +1,7 @@
 /* A target that computes and calls no MPI delays nobody: the last rank looks at its own memory until an
- * origin has written there, behind all sorts of operations that it has flushed.  Every flavour; memory that
- * maps and memory that does not.  Where the target is needed, its helper thread does it (DUNLIN_HELPER).
- * ranks: 2
- * variants: none */
+ * origin has written there, behind all sorts of operations that it has flushed, and behind messages that
+ * fill the rings.  Every flavour; memory that maps and memory that does not.  Where the target is needed, its
+ * helper thread does it (DUNLIN_HELPER). ranks: 2 variants: none */
 #include <string.h>
 #include <time.h>
 
@@ -14,6 +13,22 @@ static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Messages that nobody has asked for yet fill the way to the target. */
+enum { kMessages = 100, kMessageBytes = 1000 };
+static char texts[kMessages][kMessageBytes];
+static MPI_Request floods[kMessages];
+
+static void flood(void) {
+  for (int i = 0; i < kMessages; ++i)
+    MPI_Isend(texts[i], kMessageBytes, MPI_CHAR, check_size - 1, i, MPI_COMM_WORLD, &floods[i]);
+}
+
+static void drain(void) {
+  for (int origin = 0; origin < check_size - 1; ++origin)
+    for (int i = 0; i < kMessages; ++i)
+      MPI_Recv(texts[i], kMessageBytes, MPI_CHAR, origin, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* memory[0] is the flag, the others belong to one origin each. */
@@ -57,10 +72,14 @@ static void test_window(MPI_Win win, long* memory, int is_dynamic, const char* w
   if (is_dynamic) MPI_Get_address(memory, &at);
   MPI_Bcast(&at, 1, MPI_AINT, check_size - 1, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (check_rank == check_size - 1)
+  if (check_rank == check_size - 1) {
     compute(memory, what);
-  else
+    drain();
+  } else {
+    flood();
     operate(win, at, is_dynamic ? (MPI_Aint)sizeof(long) : 1);
+    MPI_Waitall(kMessages, floods, MPI_STATUSES_IGNORE);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   for (int origin = 0; origin < check_size - 1 && check_rank == check_size - 1; ++origin) {
     double halves;
