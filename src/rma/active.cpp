@@ -15,9 +15,9 @@
 namespace dunlin::rma {
 namespace {
 
-/// Operations that were done by loads and stores are over before anybody is told so: what follows is a
-/// message, but another process may look at memory that a third has written.
-void order_memory() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+/// Operations that were done by loads and stores come before what tells others that they are over, a message
+/// or a flag, and after what has told us.
+void order_memory() noexcept { std::atomic_thread_fence(std::memory_order_acq_rel); }
 
 void forget(Request* request) noexcept {
   if (!request->is_static) request->release();
