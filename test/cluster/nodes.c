@@ -1,6 +1,6 @@
-// Messages within hosts and between them: who shares memory, all to all, wildcards over both, sums.  Each
-// rank prints one line when it is content.  First argument: "abort" ends the job after that, "wait" waits for
-// a message that does not come.
+// Messages within hosts and between them: who shares memory, all to all, wildcards over both, sums, windows.
+// Each rank prints one line when it is content.  First argument: "abort" ends the job after that, "wait"
+// waits for a message that does not come.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +64,40 @@ static void check_sums(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// Everybody counts at everybody, under the lock of each, in memory of MPI_Win_allocate and of malloc.
+static void check_windows(void) {
+  enum { ROUNDS = 20 };
+  for (int is_own = 0; is_own < 2; ++is_own) {
+    long *memory, seen;
+    MPI_Win win;
+    const MPI_Aint bytes = 2 * sizeof *memory;
+    if (is_own) {
+      memory = malloc((size_t)bytes);
+      MPI_Win_create(memory, bytes, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    } else {
+      MPI_Win_allocate(bytes, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    }
+    memory[0] = memory[1] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < ROUNDS * size; ++i) {
+      const long one = 1;
+      const int target = (rank + i) % size;
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+      MPI_Get(&seen, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+      MPI_Win_flush(target, win);
+      ++seen;
+      MPI_Put(&seen, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+      MPI_Accumulate(&one, 1, MPI_LONG, target, 1, 1, MPI_LONG, MPI_SUM, win);
+      MPI_Win_unlock(target, win);
+    }
+    MPI_Win_fence(0, win);
+    must(memory[0] == ROUNDS * size, "two ranks held a window's lock at once");
+    must(memory[1] == ROUNDS * size, "an accumulate was lost");
+    MPI_Win_free(&win);
+    if (is_own) free(memory);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -72,6 +106,7 @@ int main(int argc, char** argv) {
   check_messages(1);
   check_messages(20000);
   check_sums();
+  check_windows();
   printf("fine: rank %d of %d, %d here\n", rank, size, here);
   fflush(stdout);
   if (argc > 1 && strcmp(argv[1], "abort") == 0 && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 21);
