@@ -4,7 +4,7 @@ import re
 import tomllib
 
 from bodies import HANDLES, RULES, Body, matches
-from header import wrap
+from header import weak_alias, wrap
 from interface import ALIASES_OF_STANDARD, HERE
 
 CHAPTERS = tomllib.loads((HERE / "chapters.toml").read_text())["file"]
@@ -73,7 +73,7 @@ class Bindings:
         return "\n".join(lines + [self.weak(f) for f in present] + self.extra_names(narrow))
 
     def weak(self, function):
-        return f"#pragma weak {function.name} = P{function.name}"
+        return weak_alias(function.name, f"P{function.name}")
 
     def extra_names(self, function):
         if not function or function.name not in ALIASES_OF_STANDARD:

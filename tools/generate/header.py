@@ -69,6 +69,14 @@ def wrap(text):
     return "\n".join(lines).replace("\0", " ")
 
 
+def weak_alias(name, target):
+    """A function that is weakly another name of `target`.  Not #pragma weak, for which Clang gives C++ names."""
+    declaration = f'extern "C" decltype({target}) {name}'
+    attribute = f'__attribute__((weak, alias("{target}")));'
+    one = f"{declaration} {attribute}"
+    return one if len(one) <= 110 else f"{declaration}\n    {attribute}"
+
+
 def define(name, value):
     return f"#define {name:<34} {value}"
 

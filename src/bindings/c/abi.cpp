@@ -16,7 +16,8 @@ extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_tru
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Abi_get_fortran_booleans = PMPI_Abi_get_fortran_booleans
+extern "C" decltype(PMPI_Abi_get_fortran_booleans) MPI_Abi_get_fortran_booleans
+    __attribute__((weak, alias("PMPI_Abi_get_fortran_booleans")));
 
 extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
   constexpr const char* call = "MPI_Abi_get_fortran_info";
@@ -28,7 +29,8 @@ extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
   set_handle(info, info_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Abi_get_fortran_info = PMPI_Abi_get_fortran_info
+extern "C" decltype(PMPI_Abi_get_fortran_info) MPI_Abi_get_fortran_info
+    __attribute__((weak, alias("PMPI_Abi_get_fortran_info")));
 
 extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
   constexpr const char* call = "MPI_Abi_get_info";
@@ -40,7 +42,7 @@ extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
   set_handle(info, info_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Abi_get_info = PMPI_Abi_get_info
+extern "C" decltype(PMPI_Abi_get_info) MPI_Abi_get_info __attribute__((weak, alias("PMPI_Abi_get_info")));
 
 extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
   constexpr const char* call = "MPI_Abi_get_version";
@@ -50,7 +52,8 @@ extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Abi_get_version = PMPI_Abi_get_version
+extern "C" decltype(PMPI_Abi_get_version) MPI_Abi_get_version
+    __attribute__((weak, alias("PMPI_Abi_get_version")));
 
 extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
   constexpr const char* call = "MPI_Abi_set_fortran_booleans";
@@ -58,7 +61,8 @@ extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_tru
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Abi_set_fortran_booleans = PMPI_Abi_set_fortran_booleans
+extern "C" decltype(PMPI_Abi_set_fortran_booleans) MPI_Abi_set_fortran_booleans
+    __attribute__((weak, alias("PMPI_Abi_set_fortran_booleans")));
 
 extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
   constexpr const char* call = "MPI_Abi_set_fortran_info";
@@ -69,114 +73,120 @@ extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Abi_set_fortran_info = PMPI_Abi_set_fortran_info
+extern "C" decltype(PMPI_Abi_set_fortran_info) MPI_Abi_set_fortran_info
+    __attribute__((weak, alias("PMPI_Abi_set_fortran_info")));
 
 extern "C" MPI_Comm PMPI_Comm_fromint(int comm) {
   return to_object_handle<MPI_Comm>(comm, MPI_COMM_NULL);
 }
-#pragma weak MPI_Comm_fromint = PMPI_Comm_fromint
+extern "C" decltype(PMPI_Comm_fromint) MPI_Comm_fromint __attribute__((weak, alias("PMPI_Comm_fromint")));
 
 extern "C" int PMPI_Comm_toint(MPI_Comm comm) {
   return to_integer(comm);
 }
-#pragma weak MPI_Comm_toint = PMPI_Comm_toint
+extern "C" decltype(PMPI_Comm_toint) MPI_Comm_toint __attribute__((weak, alias("PMPI_Comm_toint")));
 
 extern "C" MPI_Errhandler PMPI_Errhandler_fromint(int errhandler) {
   return to_object_handle<MPI_Errhandler>(errhandler, MPI_ERRHANDLER_NULL);
 }
-#pragma weak MPI_Errhandler_fromint = PMPI_Errhandler_fromint
+extern "C" decltype(PMPI_Errhandler_fromint) MPI_Errhandler_fromint
+    __attribute__((weak, alias("PMPI_Errhandler_fromint")));
 
 extern "C" int PMPI_Errhandler_toint(MPI_Errhandler errhandler) {
   return to_integer(errhandler);
 }
-#pragma weak MPI_Errhandler_toint = PMPI_Errhandler_toint
+extern "C" decltype(PMPI_Errhandler_toint) MPI_Errhandler_toint
+    __attribute__((weak, alias("PMPI_Errhandler_toint")));
 
 extern "C" MPI_File PMPI_File_fromint(int file) {
   return to_object_handle<MPI_File>(file, MPI_FILE_NULL);
 }
-#pragma weak MPI_File_fromint = PMPI_File_fromint
+extern "C" decltype(PMPI_File_fromint) MPI_File_fromint __attribute__((weak, alias("PMPI_File_fromint")));
 
 extern "C" int PMPI_File_toint(MPI_File file) {
   return to_integer(file);
 }
-#pragma weak MPI_File_toint = PMPI_File_toint
+extern "C" decltype(PMPI_File_toint) MPI_File_toint __attribute__((weak, alias("PMPI_File_toint")));
 
 extern "C" MPI_Group PMPI_Group_fromint(int group) {
   return to_object_handle<MPI_Group>(group, MPI_GROUP_NULL);
 }
-#pragma weak MPI_Group_fromint = PMPI_Group_fromint
+extern "C" decltype(PMPI_Group_fromint) MPI_Group_fromint __attribute__((weak, alias("PMPI_Group_fromint")));
 
 extern "C" int PMPI_Group_toint(MPI_Group group) {
   return to_integer(group);
 }
-#pragma weak MPI_Group_toint = PMPI_Group_toint
+extern "C" decltype(PMPI_Group_toint) MPI_Group_toint __attribute__((weak, alias("PMPI_Group_toint")));
 
 extern "C" MPI_Info PMPI_Info_fromint(int info) {
   return to_object_handle<MPI_Info>(info, MPI_INFO_NULL);
 }
-#pragma weak MPI_Info_fromint = PMPI_Info_fromint
+extern "C" decltype(PMPI_Info_fromint) MPI_Info_fromint __attribute__((weak, alias("PMPI_Info_fromint")));
 
 extern "C" int PMPI_Info_toint(MPI_Info info) {
   return to_integer(info);
 }
-#pragma weak MPI_Info_toint = PMPI_Info_toint
+extern "C" decltype(PMPI_Info_toint) MPI_Info_toint __attribute__((weak, alias("PMPI_Info_toint")));
 
 extern "C" MPI_Message PMPI_Message_fromint(int message) {
   return to_object_handle<MPI_Message>(message, MPI_MESSAGE_NULL);
 }
-#pragma weak MPI_Message_fromint = PMPI_Message_fromint
+extern "C" decltype(PMPI_Message_fromint) MPI_Message_fromint
+    __attribute__((weak, alias("PMPI_Message_fromint")));
 
 extern "C" int PMPI_Message_toint(MPI_Message message) {
   return to_integer(message);
 }
-#pragma weak MPI_Message_toint = PMPI_Message_toint
+extern "C" decltype(PMPI_Message_toint) MPI_Message_toint __attribute__((weak, alias("PMPI_Message_toint")));
 
 extern "C" MPI_Op PMPI_Op_fromint(int op) {
   return to_object_handle<MPI_Op>(op, MPI_OP_NULL);
 }
-#pragma weak MPI_Op_fromint = PMPI_Op_fromint
+extern "C" decltype(PMPI_Op_fromint) MPI_Op_fromint __attribute__((weak, alias("PMPI_Op_fromint")));
 
 extern "C" int PMPI_Op_toint(MPI_Op op) {
   return to_integer(op);
 }
-#pragma weak MPI_Op_toint = PMPI_Op_toint
+extern "C" decltype(PMPI_Op_toint) MPI_Op_toint __attribute__((weak, alias("PMPI_Op_toint")));
 
 extern "C" MPI_Request PMPI_Request_fromint(int request) {
   return to_object_handle<MPI_Request>(request, MPI_REQUEST_NULL);
 }
-#pragma weak MPI_Request_fromint = PMPI_Request_fromint
+extern "C" decltype(PMPI_Request_fromint) MPI_Request_fromint
+    __attribute__((weak, alias("PMPI_Request_fromint")));
 
 extern "C" int PMPI_Request_toint(MPI_Request request) {
   return to_integer(request);
 }
-#pragma weak MPI_Request_toint = PMPI_Request_toint
+extern "C" decltype(PMPI_Request_toint) MPI_Request_toint __attribute__((weak, alias("PMPI_Request_toint")));
 
 extern "C" MPI_Session PMPI_Session_fromint(int session) {
   return to_object_handle<MPI_Session>(session, MPI_SESSION_NULL);
 }
-#pragma weak MPI_Session_fromint = PMPI_Session_fromint
+extern "C" decltype(PMPI_Session_fromint) MPI_Session_fromint
+    __attribute__((weak, alias("PMPI_Session_fromint")));
 
 extern "C" int PMPI_Session_toint(MPI_Session session) {
   return to_integer(session);
 }
-#pragma weak MPI_Session_toint = PMPI_Session_toint
+extern "C" decltype(PMPI_Session_toint) MPI_Session_toint __attribute__((weak, alias("PMPI_Session_toint")));
 
 extern "C" MPI_Datatype PMPI_Type_fromint(int datatype) {
   return to_object_handle<MPI_Datatype>(datatype, MPI_DATATYPE_NULL);
 }
-#pragma weak MPI_Type_fromint = PMPI_Type_fromint
+extern "C" decltype(PMPI_Type_fromint) MPI_Type_fromint __attribute__((weak, alias("PMPI_Type_fromint")));
 
 extern "C" int PMPI_Type_toint(MPI_Datatype datatype) {
   return to_integer(datatype);
 }
-#pragma weak MPI_Type_toint = PMPI_Type_toint
+extern "C" decltype(PMPI_Type_toint) MPI_Type_toint __attribute__((weak, alias("PMPI_Type_toint")));
 
 extern "C" MPI_Win PMPI_Win_fromint(int win) {
   return to_object_handle<MPI_Win>(win, MPI_WIN_NULL);
 }
-#pragma weak MPI_Win_fromint = PMPI_Win_fromint
+extern "C" decltype(PMPI_Win_fromint) MPI_Win_fromint __attribute__((weak, alias("PMPI_Win_fromint")));
 
 extern "C" int PMPI_Win_toint(MPI_Win win) {
   return to_integer(win);
 }
-#pragma weak MPI_Win_toint = PMPI_Win_toint
+extern "C" decltype(PMPI_Win_toint) MPI_Win_toint __attribute__((weak, alias("PMPI_Win_toint")));

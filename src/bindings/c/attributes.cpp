@@ -18,7 +18,8 @@ extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_at
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_create_keyval = PMPI_Comm_create_keyval
+extern "C" decltype(PMPI_Comm_create_keyval) MPI_Comm_create_keyval
+    __attribute__((weak, alias("PMPI_Comm_create_keyval")));
 
 extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
   constexpr const char* call = "MPI_Comm_delete_attr";
@@ -30,7 +31,8 @@ extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_delete_attr = PMPI_Comm_delete_attr
+extern "C" decltype(PMPI_Comm_delete_attr) MPI_Comm_delete_attr
+    __attribute__((weak, alias("PMPI_Comm_delete_attr")));
 
 extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
   constexpr const char* call = "MPI_Comm_free_keyval";
@@ -40,7 +42,8 @@ extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_free_keyval = PMPI_Comm_free_keyval
+extern "C" decltype(PMPI_Comm_free_keyval) MPI_Comm_free_keyval
+    __attribute__((weak, alias("PMPI_Comm_free_keyval")));
 
 extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
   constexpr const char* call = "MPI_Comm_get_attr";
@@ -54,7 +57,7 @@ extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribut
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_get_attr = PMPI_Comm_get_attr
+extern "C" decltype(PMPI_Comm_get_attr) MPI_Comm_get_attr __attribute__((weak, alias("PMPI_Comm_get_attr")));
 
 extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
   constexpr const char* call = "MPI_Comm_set_attr";
@@ -66,7 +69,7 @@ extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribut
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_set_attr = PMPI_Comm_set_attr
+extern "C" decltype(PMPI_Comm_set_attr) MPI_Comm_set_attr __attribute__((weak, alias("PMPI_Comm_set_attr")));
 
 extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn,
     MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval, void* extra_state) {
@@ -78,7 +81,8 @@ extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_at
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_create_keyval = PMPI_Type_create_keyval
+extern "C" decltype(PMPI_Type_create_keyval) MPI_Type_create_keyval
+    __attribute__((weak, alias("PMPI_Type_create_keyval")));
 
 extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
   constexpr const char* call = "MPI_Type_delete_attr";
@@ -91,7 +95,8 @@ extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_delete_attr = PMPI_Type_delete_attr
+extern "C" decltype(PMPI_Type_delete_attr) MPI_Type_delete_attr
+    __attribute__((weak, alias("PMPI_Type_delete_attr")));
 
 extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
   constexpr const char* call = "MPI_Type_free_keyval";
@@ -101,7 +106,8 @@ extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_free_keyval = PMPI_Type_free_keyval
+extern "C" decltype(PMPI_Type_free_keyval) MPI_Type_free_keyval
+    __attribute__((weak, alias("PMPI_Type_free_keyval")));
 
 extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag) {
   constexpr const char* call = "MPI_Type_get_attr";
@@ -116,7 +122,7 @@ extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* 
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_get_attr = PMPI_Type_get_attr
+extern "C" decltype(PMPI_Type_get_attr) MPI_Type_get_attr __attribute__((weak, alias("PMPI_Type_get_attr")));
 
 extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) {
   constexpr const char* call = "MPI_Type_set_attr";
@@ -129,7 +135,7 @@ extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* 
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_set_attr = PMPI_Type_set_attr
+extern "C" decltype(PMPI_Type_set_attr) MPI_Type_set_attr __attribute__((weak, alias("PMPI_Type_set_attr")));
 
 extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn,
     MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval, void* extra_state) {
@@ -140,7 +146,8 @@ extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_create_keyval = PMPI_Win_create_keyval
+extern "C" decltype(PMPI_Win_create_keyval) MPI_Win_create_keyval
+    __attribute__((weak, alias("PMPI_Win_create_keyval")));
 
 extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
   constexpr const char* call = "MPI_Win_delete_attr";
@@ -152,7 +159,8 @@ extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_delete_attr = PMPI_Win_delete_attr
+extern "C" decltype(PMPI_Win_delete_attr) MPI_Win_delete_attr
+    __attribute__((weak, alias("PMPI_Win_delete_attr")));
 
 extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
   constexpr const char* call = "MPI_Win_free_keyval";
@@ -162,7 +170,8 @@ extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_free_keyval = PMPI_Win_free_keyval
+extern "C" decltype(PMPI_Win_free_keyval) MPI_Win_free_keyval
+    __attribute__((weak, alias("PMPI_Win_free_keyval")));
 
 extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) {
   constexpr const char* call = "MPI_Win_get_attr";
@@ -176,7 +185,7 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_get_attr = PMPI_Win_get_attr
+extern "C" decltype(PMPI_Win_get_attr) MPI_Win_get_attr __attribute__((weak, alias("PMPI_Win_get_attr")));
 
 extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) {
   constexpr const char* call = "MPI_Win_set_attr";
@@ -188,4 +197,4 @@ extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_va
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_set_attr = PMPI_Win_set_attr
+extern "C" decltype(PMPI_Win_set_attr) MPI_Win_set_attr __attribute__((weak, alias("PMPI_Win_set_attr")));

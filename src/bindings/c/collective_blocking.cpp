@@ -51,8 +51,8 @@ extern "C" int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return allgather_body("MPI_Allgather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
-#pragma weak MPI_Allgather = PMPI_Allgather
-#pragma weak MPI_Allgather_c = PMPI_Allgather_c
+extern "C" decltype(PMPI_Allgather) MPI_Allgather __attribute__((weak, alias("PMPI_Allgather")));
+extern "C" decltype(PMPI_Allgather_c) MPI_Allgather_c __attribute__((weak, alias("PMPI_Allgather_c")));
 
 static int allgatherv_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype,
@@ -98,8 +98,8 @@ extern "C" int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_D
   return allgatherv_body("MPI_Allgatherv_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts,
       true}, IntArray{displs, true}, recvtype, comm);
 }
-#pragma weak MPI_Allgatherv = PMPI_Allgatherv
-#pragma weak MPI_Allgatherv_c = PMPI_Allgatherv_c
+extern "C" decltype(PMPI_Allgatherv) MPI_Allgatherv __attribute__((weak, alias("PMPI_Allgatherv")));
+extern "C" decltype(PMPI_Allgatherv_c) MPI_Allgatherv_c __attribute__((weak, alias("PMPI_Allgatherv_c")));
 
 static int alltoall_body(const char* call, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
     void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, MPI_Comm comm) noexcept {
@@ -143,8 +143,8 @@ extern "C" int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return alltoall_body("MPI_Alltoall_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
-#pragma weak MPI_Alltoall = PMPI_Alltoall
-#pragma weak MPI_Alltoall_c = PMPI_Alltoall_c
+extern "C" decltype(PMPI_Alltoall) MPI_Alltoall __attribute__((weak, alias("PMPI_Alltoall")));
+extern "C" decltype(PMPI_Alltoall_c) MPI_Alltoall_c __attribute__((weak, alias("PMPI_Alltoall_c")));
 
 static int alltoallv_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray sdispls,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls, MPI_Datatype recvtype,
@@ -191,8 +191,8 @@ extern "C" int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[
   return alltoallv_body("MPI_Alltoallv_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls, true},
       sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtype, comm);
 }
-#pragma weak MPI_Alltoallv = PMPI_Alltoallv
-#pragma weak MPI_Alltoallv_c = PMPI_Alltoallv_c
+extern "C" decltype(PMPI_Alltoallv) MPI_Alltoallv __attribute__((weak, alias("PMPI_Alltoallv")));
+extern "C" decltype(PMPI_Alltoallv_c) MPI_Alltoallv_c __attribute__((weak, alias("PMPI_Alltoallv_c")));
 
 static int alltoallw_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray sdispls,
     const MPI_Datatype sendtypes[], void* recvbuf, IntArray recvcounts, IntArray rdispls,
@@ -227,8 +227,8 @@ extern "C" int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[
   return alltoallw_body("MPI_Alltoallw_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls, true},
       sendtypes, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtypes, comm);
 }
-#pragma weak MPI_Alltoallw = PMPI_Alltoallw
-#pragma weak MPI_Alltoallw_c = PMPI_Alltoallw_c
+extern "C" decltype(PMPI_Alltoallw) MPI_Alltoallw __attribute__((weak, alias("PMPI_Alltoallw")));
+extern "C" decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c __attribute__((weak, alias("PMPI_Alltoallw_c")));
 
 extern "C" int PMPI_Barrier(MPI_Comm comm) {
   constexpr const char* call = "MPI_Barrier";
@@ -241,7 +241,7 @@ extern "C" int PMPI_Barrier(MPI_Comm comm) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Barrier = PMPI_Barrier
+extern "C" decltype(PMPI_Barrier) MPI_Barrier __attribute__((weak, alias("PMPI_Barrier")));
 
 static int bcast_body(const char* call, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
     MPI_Comm comm) noexcept {
@@ -271,8 +271,8 @@ extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int ro
 extern "C" int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   return bcast_body("MPI_Bcast_c", buffer, count, datatype, root, comm);
 }
-#pragma weak MPI_Bcast = PMPI_Bcast
-#pragma weak MPI_Bcast_c = PMPI_Bcast_c
+extern "C" decltype(PMPI_Bcast) MPI_Bcast __attribute__((weak, alias("PMPI_Bcast")));
+extern "C" decltype(PMPI_Bcast_c) MPI_Bcast_c __attribute__((weak, alias("PMPI_Bcast_c")));
 
 static int gather_body(const char* call, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
     void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) noexcept {
@@ -321,8 +321,8 @@ extern "C" int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datat
     MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return gather_body("MPI_Gather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
-#pragma weak MPI_Gather = PMPI_Gather
-#pragma weak MPI_Gather_c = PMPI_Gather_c
+extern "C" decltype(PMPI_Gather) MPI_Gather __attribute__((weak, alias("PMPI_Gather")));
+extern "C" decltype(PMPI_Gather_c) MPI_Gather_c __attribute__((weak, alias("PMPI_Gather_c")));
 
 static int gatherv_body(const char* call, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
     void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype, int root,
@@ -370,8 +370,8 @@ extern "C" int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
   return gatherv_body("MPI_Gatherv_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts, true},
       IntArray{displs, true}, recvtype, root, comm);
 }
-#pragma weak MPI_Gatherv = PMPI_Gatherv
-#pragma weak MPI_Gatherv_c = PMPI_Gatherv_c
+extern "C" decltype(PMPI_Gatherv) MPI_Gatherv __attribute__((weak, alias("PMPI_Gatherv")));
+extern "C" decltype(PMPI_Gatherv_c) MPI_Gatherv_c __attribute__((weak, alias("PMPI_Gatherv_c")));
 
 static int scatter_body(const char* call, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
     void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) noexcept {
@@ -420,8 +420,8 @@ extern "C" int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
   return scatter_body("MPI_Scatter_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
       comm);
 }
-#pragma weak MPI_Scatter = PMPI_Scatter
-#pragma weak MPI_Scatter_c = PMPI_Scatter_c
+extern "C" decltype(PMPI_Scatter) MPI_Scatter __attribute__((weak, alias("PMPI_Scatter")));
+extern "C" decltype(PMPI_Scatter_c) MPI_Scatter_c __attribute__((weak, alias("PMPI_Scatter_c")));
 
 static int scatterv_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray displs,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
@@ -470,5 +470,5 @@ extern "C" int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[]
   return scatterv_body("MPI_Scatterv_c", sendbuf, IntArray{sendcounts, true}, IntArray{displs, true},
       sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
-#pragma weak MPI_Scatterv = PMPI_Scatterv
-#pragma weak MPI_Scatterv_c = PMPI_Scatterv_c
+extern "C" decltype(PMPI_Scatterv) MPI_Scatterv __attribute__((weak, alias("PMPI_Scatterv")));
+extern "C" decltype(PMPI_Scatterv_c) MPI_Scatterv_c __attribute__((weak, alias("PMPI_Scatterv_c")));

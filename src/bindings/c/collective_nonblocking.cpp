@@ -55,8 +55,8 @@ extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
   return iallgather_body("MPI_Iallgather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
       request);
 }
-#pragma weak MPI_Iallgather = PMPI_Iallgather
-#pragma weak MPI_Iallgather_c = PMPI_Iallgather_c
+extern "C" decltype(PMPI_Iallgather) MPI_Iallgather __attribute__((weak, alias("PMPI_Iallgather")));
+extern "C" decltype(PMPI_Iallgather_c) MPI_Iallgather_c __attribute__((weak, alias("PMPI_Iallgather_c")));
 
 static int iallgatherv_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype,
@@ -104,8 +104,8 @@ extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
   return iallgatherv_body("MPI_Iallgatherv_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts,
       true}, IntArray{displs, true}, recvtype, comm, request);
 }
-#pragma weak MPI_Iallgatherv = PMPI_Iallgatherv
-#pragma weak MPI_Iallgatherv_c = PMPI_Iallgatherv_c
+extern "C" decltype(PMPI_Iallgatherv) MPI_Iallgatherv __attribute__((weak, alias("PMPI_Iallgatherv")));
+extern "C" decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c __attribute__((weak, alias("PMPI_Iallgatherv_c")));
 
 static int ialltoall_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, MPI_Comm comm,
@@ -154,8 +154,8 @@ extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
   return ialltoall_body("MPI_Ialltoall_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
       request);
 }
-#pragma weak MPI_Ialltoall = PMPI_Ialltoall
-#pragma weak MPI_Ialltoall_c = PMPI_Ialltoall_c
+extern "C" decltype(PMPI_Ialltoall) MPI_Ialltoall __attribute__((weak, alias("PMPI_Ialltoall")));
+extern "C" decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c __attribute__((weak, alias("PMPI_Ialltoall_c")));
 
 static int ialltoallv_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray sdispls,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls, MPI_Datatype recvtype,
@@ -204,8 +204,8 @@ extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts
   return ialltoallv_body("MPI_Ialltoallv_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls, true},
       sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtype, comm, request);
 }
-#pragma weak MPI_Ialltoallv = PMPI_Ialltoallv
-#pragma weak MPI_Ialltoallv_c = PMPI_Ialltoallv_c
+extern "C" decltype(PMPI_Ialltoallv) MPI_Ialltoallv __attribute__((weak, alias("PMPI_Ialltoallv")));
+extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, alias("PMPI_Ialltoallv_c")));
 
 static int ialltoallw_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray sdispls,
     const MPI_Datatype sendtypes[], void* recvbuf, IntArray recvcounts, IntArray rdispls,
@@ -242,8 +242,8 @@ extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts
   return ialltoallw_body("MPI_Ialltoallw_c", sendbuf, IntArray{sendcounts, true}, IntArray{sdispls, true},
       sendtypes, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtypes, comm, request);
 }
-#pragma weak MPI_Ialltoallw = PMPI_Ialltoallw
-#pragma weak MPI_Ialltoallw_c = PMPI_Ialltoallw_c
+extern "C" decltype(PMPI_Ialltoallw) MPI_Ialltoallw __attribute__((weak, alias("PMPI_Ialltoallw")));
+extern "C" decltype(PMPI_Ialltoallw_c) MPI_Ialltoallw_c __attribute__((weak, alias("PMPI_Ialltoallw_c")));
 
 extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   constexpr const char* call = "MPI_Ibarrier";
@@ -258,7 +258,7 @@ extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Ibarrier = PMPI_Ibarrier
+extern "C" decltype(PMPI_Ibarrier) MPI_Ibarrier __attribute__((weak, alias("PMPI_Ibarrier")));
 
 static int ibcast_body(const char* call, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
     MPI_Comm comm, MPI_Request* request) noexcept {
@@ -292,8 +292,8 @@ extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatyp
     MPI_Request* request) {
   return ibcast_body("MPI_Ibcast_c", buffer, count, datatype, root, comm, request);
 }
-#pragma weak MPI_Ibcast = PMPI_Ibcast
-#pragma weak MPI_Ibcast_c = PMPI_Ibcast_c
+extern "C" decltype(PMPI_Ibcast) MPI_Ibcast __attribute__((weak, alias("PMPI_Ibcast")));
+extern "C" decltype(PMPI_Ibcast_c) MPI_Ibcast_c __attribute__((weak, alias("PMPI_Ibcast_c")));
 
 static int igather_body(const char* call, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
     void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
@@ -347,8 +347,8 @@ extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
   return igather_body("MPI_Igather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
       request);
 }
-#pragma weak MPI_Igather = PMPI_Igather
-#pragma weak MPI_Igather_c = PMPI_Igather_c
+extern "C" decltype(PMPI_Igather) MPI_Igather __attribute__((weak, alias("PMPI_Igather")));
+extern "C" decltype(PMPI_Igather_c) MPI_Igather_c __attribute__((weak, alias("PMPI_Igather_c")));
 
 static int igatherv_body(const char* call, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
     void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype, int root, MPI_Comm comm,
@@ -400,8 +400,8 @@ extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
   return igatherv_body("MPI_Igatherv_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts, true},
       IntArray{displs, true}, recvtype, root, comm, request);
 }
-#pragma weak MPI_Igatherv = PMPI_Igatherv
-#pragma weak MPI_Igatherv_c = PMPI_Igatherv_c
+extern "C" decltype(PMPI_Igatherv) MPI_Igatherv __attribute__((weak, alias("PMPI_Igatherv")));
+extern "C" decltype(PMPI_Igatherv_c) MPI_Igatherv_c __attribute__((weak, alias("PMPI_Igatherv_c")));
 
 static int iscatter_body(const char* call, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
     void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
@@ -454,8 +454,8 @@ extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
   return iscatter_body("MPI_Iscatter_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
       comm, request);
 }
-#pragma weak MPI_Iscatter = PMPI_Iscatter
-#pragma weak MPI_Iscatter_c = PMPI_Iscatter_c
+extern "C" decltype(PMPI_Iscatter) MPI_Iscatter __attribute__((weak, alias("PMPI_Iscatter")));
+extern "C" decltype(PMPI_Iscatter_c) MPI_Iscatter_c __attribute__((weak, alias("PMPI_Iscatter_c")));
 
 static int iscatterv_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray displs,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
@@ -507,5 +507,5 @@ extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[
   return iscatterv_body("MPI_Iscatterv_c", sendbuf, IntArray{sendcounts, true}, IntArray{displs, true},
       sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
-#pragma weak MPI_Iscatterv = PMPI_Iscatterv
-#pragma weak MPI_Iscatterv_c = PMPI_Iscatterv_c
+extern "C" decltype(PMPI_Iscatterv) MPI_Iscatterv __attribute__((weak, alias("PMPI_Iscatterv")));
+extern "C" decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c __attribute__((weak, alias("PMPI_Iscatterv_c")));

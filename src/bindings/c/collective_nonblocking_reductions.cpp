@@ -47,8 +47,8 @@ extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
     MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return iallreduce_body("MPI_Iallreduce_c", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
-#pragma weak MPI_Iallreduce = PMPI_Iallreduce
-#pragma weak MPI_Iallreduce_c = PMPI_Iallreduce_c
+extern "C" decltype(PMPI_Iallreduce) MPI_Iallreduce __attribute__((weak, alias("PMPI_Iallreduce")));
+extern "C" decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c __attribute__((weak, alias("PMPI_Iallreduce_c")));
 
 static int iexscan_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -86,8 +86,8 @@ extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count coun
     MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return iexscan_body("MPI_Iexscan_c", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
-#pragma weak MPI_Iexscan = PMPI_Iexscan
-#pragma weak MPI_Iexscan_c = PMPI_Iexscan_c
+extern "C" decltype(PMPI_Iexscan) MPI_Iexscan __attribute__((weak, alias("PMPI_Iexscan")));
+extern "C" decltype(PMPI_Iexscan_c) MPI_Iexscan_c __attribute__((weak, alias("PMPI_Iexscan_c")));
 
 static int ireduce_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -131,8 +131,8 @@ extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count coun
     MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
   return ireduce_body("MPI_Ireduce_c", sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
-#pragma weak MPI_Ireduce = PMPI_Ireduce
-#pragma weak MPI_Ireduce_c = PMPI_Ireduce_c
+extern "C" decltype(PMPI_Ireduce) MPI_Ireduce __attribute__((weak, alias("PMPI_Ireduce")));
+extern "C" decltype(PMPI_Ireduce_c) MPI_Ireduce_c __attribute__((weak, alias("PMPI_Ireduce_c")));
 
 static int ireduce_scatter_body(const char* call, const void* sendbuf, void* recvbuf, IntArray recvcounts,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -173,8 +173,10 @@ extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const 
   return ireduce_scatter_body("MPI_Ireduce_scatter_c", sendbuf, recvbuf, IntArray{recvcounts, true}, datatype,
       op, comm, request);
 }
-#pragma weak MPI_Ireduce_scatter = PMPI_Ireduce_scatter
-#pragma weak MPI_Ireduce_scatter_c = PMPI_Ireduce_scatter_c
+extern "C" decltype(PMPI_Ireduce_scatter) MPI_Ireduce_scatter
+    __attribute__((weak, alias("PMPI_Ireduce_scatter")));
+extern "C" decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c
+    __attribute__((weak, alias("PMPI_Ireduce_scatter_c")));
 
 static int ireduce_scatter_block_body(const char* call, const void* sendbuf, void* recvbuf,
     std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -217,8 +219,10 @@ extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, 
   return ireduce_scatter_block_body("MPI_Ireduce_scatter_block_c", sendbuf, recvbuf, recvcount, datatype, op,
       comm, request);
 }
-#pragma weak MPI_Ireduce_scatter_block = PMPI_Ireduce_scatter_block
-#pragma weak MPI_Ireduce_scatter_block_c = PMPI_Ireduce_scatter_block_c
+extern "C" decltype(PMPI_Ireduce_scatter_block) MPI_Ireduce_scatter_block
+    __attribute__((weak, alias("PMPI_Ireduce_scatter_block")));
+extern "C" decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c
+    __attribute__((weak, alias("PMPI_Ireduce_scatter_block_c")));
 
 static int iscan_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -259,5 +263,5 @@ extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
     MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return iscan_body("MPI_Iscan_c", sendbuf, recvbuf, count, datatype, op, comm, request);
 }
-#pragma weak MPI_Iscan = PMPI_Iscan
-#pragma weak MPI_Iscan_c = PMPI_Iscan_c
+extern "C" decltype(PMPI_Iscan) MPI_Iscan __attribute__((weak, alias("PMPI_Iscan")));
+extern "C" decltype(PMPI_Iscan_c) MPI_Iscan_c __attribute__((weak, alias("PMPI_Iscan_c")));

@@ -19,7 +19,8 @@ extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Op_commutative = PMPI_Op_commutative
+extern "C" decltype(PMPI_Op_commutative) MPI_Op_commutative
+    __attribute__((weak, alias("PMPI_Op_commutative")));
 
 extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
   constexpr const char* call = "MPI_Op_create";
@@ -45,8 +46,8 @@ extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_O
   set_handle(op, op_made, MPI_OP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Op_create = PMPI_Op_create
-#pragma weak MPI_Op_create_c = PMPI_Op_create_c
+extern "C" decltype(PMPI_Op_create) MPI_Op_create __attribute__((weak, alias("PMPI_Op_create")));
+extern "C" decltype(PMPI_Op_create_c) MPI_Op_create_c __attribute__((weak, alias("PMPI_Op_create_c")));
 
 extern "C" int PMPI_Op_free(MPI_Op* op) {
   constexpr const char* call = "MPI_Op_free";
@@ -60,7 +61,7 @@ extern "C" int PMPI_Op_free(MPI_Op* op) {
   *op = MPI_OP_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Op_free = PMPI_Op_free
+extern "C" decltype(PMPI_Op_free) MPI_Op_free __attribute__((weak, alias("PMPI_Op_free")));
 
 [[gnu::always_inline]] inline static int reduce_local_body(const char* call, const void* inbuf,
     void* inoutbuf, std::int64_t count, MPI_Datatype datatype, MPI_Op op) noexcept {
@@ -110,5 +111,6 @@ extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count 
       op)) [[likely]] return MPI_SUCCESS;
   return reduce_local_c_general(inbuf, inoutbuf, count, datatype, op);
 }
-#pragma weak MPI_Reduce_local = PMPI_Reduce_local
-#pragma weak MPI_Reduce_local_c = PMPI_Reduce_local_c
+extern "C" decltype(PMPI_Reduce_local) MPI_Reduce_local __attribute__((weak, alias("PMPI_Reduce_local")));
+extern "C" decltype(PMPI_Reduce_local_c) MPI_Reduce_local_c
+    __attribute__((weak, alias("PMPI_Reduce_local_c")));

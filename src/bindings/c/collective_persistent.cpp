@@ -59,8 +59,10 @@ extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, M
   return allgather_init_body("MPI_Allgather_init_c", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm, info, request);
 }
-#pragma weak MPI_Allgather_init = PMPI_Allgather_init
-#pragma weak MPI_Allgather_init_c = PMPI_Allgather_init_c
+extern "C" decltype(PMPI_Allgather_init) MPI_Allgather_init
+    __attribute__((weak, alias("PMPI_Allgather_init")));
+extern "C" decltype(PMPI_Allgather_init_c) MPI_Allgather_init_c
+    __attribute__((weak, alias("PMPI_Allgather_init_c")));
 
 static int allgatherv_init_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype,
@@ -112,8 +114,10 @@ extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, 
   return allgatherv_init_body("MPI_Allgatherv_init_c", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, true}, IntArray{displs, true}, recvtype, comm, info, request);
 }
-#pragma weak MPI_Allgatherv_init = PMPI_Allgatherv_init
-#pragma weak MPI_Allgatherv_init_c = PMPI_Allgatherv_init_c
+extern "C" decltype(PMPI_Allgatherv_init) MPI_Allgatherv_init
+    __attribute__((weak, alias("PMPI_Allgatherv_init")));
+extern "C" decltype(PMPI_Allgatherv_init_c) MPI_Allgatherv_init_c
+    __attribute__((weak, alias("PMPI_Allgatherv_init_c")));
 
 static int alltoall_init_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, MPI_Comm comm,
@@ -166,8 +170,9 @@ extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MP
   return alltoall_init_body("MPI_Alltoall_init_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       comm, info, request);
 }
-#pragma weak MPI_Alltoall_init = PMPI_Alltoall_init
-#pragma weak MPI_Alltoall_init_c = PMPI_Alltoall_init_c
+extern "C" decltype(PMPI_Alltoall_init) MPI_Alltoall_init __attribute__((weak, alias("PMPI_Alltoall_init")));
+extern "C" decltype(PMPI_Alltoall_init_c) MPI_Alltoall_init_c
+    __attribute__((weak, alias("PMPI_Alltoall_init_c")));
 
 static int alltoallv_init_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray sdispls,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls, MPI_Datatype recvtype,
@@ -221,8 +226,10 @@ extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendco
       true}, sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtype, comm, info,
       request);
 }
-#pragma weak MPI_Alltoallv_init = PMPI_Alltoallv_init
-#pragma weak MPI_Alltoallv_init_c = PMPI_Alltoallv_init_c
+extern "C" decltype(PMPI_Alltoallv_init) MPI_Alltoallv_init
+    __attribute__((weak, alias("PMPI_Alltoallv_init")));
+extern "C" decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c
+    __attribute__((weak, alias("PMPI_Alltoallv_init_c")));
 
 static int alltoallw_init_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray sdispls,
     const MPI_Datatype sendtypes[], void* recvbuf, IntArray recvcounts, IntArray rdispls,
@@ -265,8 +272,10 @@ extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendco
       true}, sendtypes, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true}, recvtypes, comm, info,
       request);
 }
-#pragma weak MPI_Alltoallw_init = PMPI_Alltoallw_init
-#pragma weak MPI_Alltoallw_init_c = PMPI_Alltoallw_init_c
+extern "C" decltype(PMPI_Alltoallw_init) MPI_Alltoallw_init
+    __attribute__((weak, alias("PMPI_Alltoallw_init")));
+extern "C" decltype(PMPI_Alltoallw_init_c) MPI_Alltoallw_init_c
+    __attribute__((weak, alias("PMPI_Alltoallw_init_c")));
 
 extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   constexpr const char* call = "MPI_Barrier_init";
@@ -284,7 +293,7 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* requ
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Barrier_init = PMPI_Barrier_init
+extern "C" decltype(PMPI_Barrier_init) MPI_Barrier_init __attribute__((weak, alias("PMPI_Barrier_init")));
 
 static int bcast_init_body(const char* call, void* buffer, std::int64_t count, MPI_Datatype datatype,
     int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
@@ -322,8 +331,8 @@ extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype dat
     MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return bcast_init_body("MPI_Bcast_init_c", buffer, count, datatype, root, comm, info, request);
 }
-#pragma weak MPI_Bcast_init = PMPI_Bcast_init
-#pragma weak MPI_Bcast_init_c = PMPI_Bcast_init_c
+extern "C" decltype(PMPI_Bcast_init) MPI_Bcast_init __attribute__((weak, alias("PMPI_Bcast_init")));
+extern "C" decltype(PMPI_Bcast_init_c) MPI_Bcast_init_c __attribute__((weak, alias("PMPI_Bcast_init_c")));
 
 static int gather_init_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
@@ -381,8 +390,8 @@ extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_
   return gather_init_body("MPI_Gather_init_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       root, comm, info, request);
 }
-#pragma weak MPI_Gather_init = PMPI_Gather_init
-#pragma weak MPI_Gather_init_c = PMPI_Gather_init_c
+extern "C" decltype(PMPI_Gather_init) MPI_Gather_init __attribute__((weak, alias("PMPI_Gather_init")));
+extern "C" decltype(PMPI_Gather_init_c) MPI_Gather_init_c __attribute__((weak, alias("PMPI_Gather_init_c")));
 
 static int gatherv_init_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype,
@@ -437,8 +446,9 @@ extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI
   return gatherv_init_body("MPI_Gatherv_init_c", sendbuf, sendcount, sendtype, recvbuf, IntArray{recvcounts,
       true}, IntArray{displs, true}, recvtype, root, comm, info, request);
 }
-#pragma weak MPI_Gatherv_init = PMPI_Gatherv_init
-#pragma weak MPI_Gatherv_init_c = PMPI_Gatherv_init_c
+extern "C" decltype(PMPI_Gatherv_init) MPI_Gatherv_init __attribute__((weak, alias("PMPI_Gatherv_init")));
+extern "C" decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c
+    __attribute__((weak, alias("PMPI_Gatherv_init_c")));
 
 static int scatter_init_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
@@ -495,8 +505,9 @@ extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI
   return scatter_init_body("MPI_Scatter_init_c", sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
       root, comm, info, request);
 }
-#pragma weak MPI_Scatter_init = PMPI_Scatter_init
-#pragma weak MPI_Scatter_init_c = PMPI_Scatter_init_c
+extern "C" decltype(PMPI_Scatter_init) MPI_Scatter_init __attribute__((weak, alias("PMPI_Scatter_init")));
+extern "C" decltype(PMPI_Scatter_init_c) MPI_Scatter_init_c
+    __attribute__((weak, alias("PMPI_Scatter_init_c")));
 
 static int scatterv_init_body(const char* call, const void* sendbuf, IntArray sendcounts, IntArray displs,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
@@ -551,5 +562,6 @@ extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcou
   return scatterv_init_body("MPI_Scatterv_init_c", sendbuf, IntArray{sendcounts, true}, IntArray{displs,
       true}, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
-#pragma weak MPI_Scatterv_init = PMPI_Scatterv_init
-#pragma weak MPI_Scatterv_init_c = PMPI_Scatterv_init_c
+extern "C" decltype(PMPI_Scatterv_init) MPI_Scatterv_init __attribute__((weak, alias("PMPI_Scatterv_init")));
+extern "C" decltype(PMPI_Scatterv_init_c) MPI_Scatterv_init_c
+    __attribute__((weak, alias("PMPI_Scatterv_init_c")));

@@ -52,8 +52,10 @@ extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Cou
   return allreduce_init_body("MPI_Allreduce_init_c", sendbuf, recvbuf, count, datatype, op, comm, info,
       request);
 }
-#pragma weak MPI_Allreduce_init = PMPI_Allreduce_init
-#pragma weak MPI_Allreduce_init_c = PMPI_Allreduce_init_c
+extern "C" decltype(PMPI_Allreduce_init) MPI_Allreduce_init
+    __attribute__((weak, alias("PMPI_Allreduce_init")));
+extern "C" decltype(PMPI_Allreduce_init_c) MPI_Allreduce_init_c
+    __attribute__((weak, alias("PMPI_Allreduce_init_c")));
 
 static int exscan_init_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
@@ -94,8 +96,8 @@ extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return exscan_init_body("MPI_Exscan_init_c", sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
-#pragma weak MPI_Exscan_init = PMPI_Exscan_init
-#pragma weak MPI_Exscan_init_c = PMPI_Exscan_init_c
+extern "C" decltype(PMPI_Exscan_init) MPI_Exscan_init __attribute__((weak, alias("PMPI_Exscan_init")));
+extern "C" decltype(PMPI_Exscan_init_c) MPI_Exscan_init_c __attribute__((weak, alias("PMPI_Exscan_init_c")));
 
 static int reduce_init_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
@@ -144,8 +146,8 @@ extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
   return reduce_init_body("MPI_Reduce_init_c", sendbuf, recvbuf, count, datatype, op, root, comm, info,
       request);
 }
-#pragma weak MPI_Reduce_init = PMPI_Reduce_init
-#pragma weak MPI_Reduce_init_c = PMPI_Reduce_init_c
+extern "C" decltype(PMPI_Reduce_init) MPI_Reduce_init __attribute__((weak, alias("PMPI_Reduce_init")));
+extern "C" decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c __attribute__((weak, alias("PMPI_Reduce_init_c")));
 
 static int reduce_scatter_block_init_body(const char* call, const void* sendbuf, void* recvbuf,
     std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
@@ -192,8 +194,10 @@ extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvb
   return reduce_scatter_block_init_body("MPI_Reduce_scatter_block_init_c", sendbuf, recvbuf, recvcount,
       datatype, op, comm, info, request);
 }
-#pragma weak MPI_Reduce_scatter_block_init = PMPI_Reduce_scatter_block_init
-#pragma weak MPI_Reduce_scatter_block_init_c = PMPI_Reduce_scatter_block_init_c
+extern "C" decltype(PMPI_Reduce_scatter_block_init) MPI_Reduce_scatter_block_init
+    __attribute__((weak, alias("PMPI_Reduce_scatter_block_init")));
+extern "C" decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_init_c
+    __attribute__((weak, alias("PMPI_Reduce_scatter_block_init_c")));
 
 static int reduce_scatter_init_body(const char* call, const void* sendbuf, void* recvbuf, IntArray recvcounts,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
@@ -237,8 +241,10 @@ extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, co
   return reduce_scatter_init_body("MPI_Reduce_scatter_init_c", sendbuf, recvbuf, IntArray{recvcounts, true},
       datatype, op, comm, info, request);
 }
-#pragma weak MPI_Reduce_scatter_init = PMPI_Reduce_scatter_init
-#pragma weak MPI_Reduce_scatter_init_c = PMPI_Reduce_scatter_init_c
+extern "C" decltype(PMPI_Reduce_scatter_init) MPI_Reduce_scatter_init
+    __attribute__((weak, alias("PMPI_Reduce_scatter_init")));
+extern "C" decltype(PMPI_Reduce_scatter_init_c) MPI_Reduce_scatter_init_c
+    __attribute__((weak, alias("PMPI_Reduce_scatter_init_c")));
 
 static int scan_init_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) noexcept {
@@ -282,5 +288,5 @@ extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count co
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return scan_init_body("MPI_Scan_init_c", sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
-#pragma weak MPI_Scan_init = PMPI_Scan_init
-#pragma weak MPI_Scan_init_c = PMPI_Scan_init_c
+extern "C" decltype(PMPI_Scan_init) MPI_Scan_init __attribute__((weak, alias("PMPI_Scan_init")));
+extern "C" decltype(PMPI_Scan_init_c) MPI_Scan_init_c __attribute__((weak, alias("PMPI_Scan_init_c")));

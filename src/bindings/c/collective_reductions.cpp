@@ -44,8 +44,8 @@ extern "C" int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count co
     MPI_Op op, MPI_Comm comm) {
   return allreduce_body("MPI_Allreduce_c", sendbuf, recvbuf, count, datatype, op, comm);
 }
-#pragma weak MPI_Allreduce = PMPI_Allreduce
-#pragma weak MPI_Allreduce_c = PMPI_Allreduce_c
+extern "C" decltype(PMPI_Allreduce) MPI_Allreduce __attribute__((weak, alias("PMPI_Allreduce")));
+extern "C" decltype(PMPI_Allreduce_c) MPI_Allreduce_c __attribute__((weak, alias("PMPI_Allreduce_c")));
 
 static int exscan_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) noexcept {
@@ -80,8 +80,8 @@ extern "C" int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count
     MPI_Op op, MPI_Comm comm) {
   return exscan_body("MPI_Exscan_c", sendbuf, recvbuf, count, datatype, op, comm);
 }
-#pragma weak MPI_Exscan = PMPI_Exscan
-#pragma weak MPI_Exscan_c = PMPI_Exscan_c
+extern "C" decltype(PMPI_Exscan) MPI_Exscan __attribute__((weak, alias("PMPI_Exscan")));
+extern "C" decltype(PMPI_Exscan_c) MPI_Exscan_c __attribute__((weak, alias("PMPI_Exscan_c")));
 
 static int reduce_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) noexcept {
@@ -122,8 +122,8 @@ extern "C" int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count
     MPI_Op op, int root, MPI_Comm comm) {
   return reduce_body("MPI_Reduce_c", sendbuf, recvbuf, count, datatype, op, root, comm);
 }
-#pragma weak MPI_Reduce = PMPI_Reduce
-#pragma weak MPI_Reduce_c = PMPI_Reduce_c
+extern "C" decltype(PMPI_Reduce) MPI_Reduce __attribute__((weak, alias("PMPI_Reduce")));
+extern "C" decltype(PMPI_Reduce_c) MPI_Reduce_c __attribute__((weak, alias("PMPI_Reduce_c")));
 
 static int reduce_scatter_body(const char* call, const void* sendbuf, void* recvbuf, IntArray recvcounts,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) noexcept {
@@ -162,8 +162,10 @@ extern "C" int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const M
   return reduce_scatter_body("MPI_Reduce_scatter_c", sendbuf, recvbuf, IntArray{recvcounts, true}, datatype,
       op, comm);
 }
-#pragma weak MPI_Reduce_scatter = PMPI_Reduce_scatter
-#pragma weak MPI_Reduce_scatter_c = PMPI_Reduce_scatter_c
+extern "C" decltype(PMPI_Reduce_scatter) MPI_Reduce_scatter
+    __attribute__((weak, alias("PMPI_Reduce_scatter")));
+extern "C" decltype(PMPI_Reduce_scatter_c) MPI_Reduce_scatter_c
+    __attribute__((weak, alias("PMPI_Reduce_scatter_c")));
 
 static int reduce_scatter_block_body(const char* call, const void* sendbuf, void* recvbuf,
     std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) noexcept {
@@ -204,8 +206,10 @@ extern "C" int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, M
   return reduce_scatter_block_body("MPI_Reduce_scatter_block_c", sendbuf, recvbuf, recvcount, datatype, op,
       comm);
 }
-#pragma weak MPI_Reduce_scatter_block = PMPI_Reduce_scatter_block
-#pragma weak MPI_Reduce_scatter_block_c = PMPI_Reduce_scatter_block_c
+extern "C" decltype(PMPI_Reduce_scatter_block) MPI_Reduce_scatter_block
+    __attribute__((weak, alias("PMPI_Reduce_scatter_block")));
+extern "C" decltype(PMPI_Reduce_scatter_block_c) MPI_Reduce_scatter_block_c
+    __attribute__((weak, alias("PMPI_Reduce_scatter_block_c")));
 
 static int scan_body(const char* call, const void* sendbuf, void* recvbuf, std::int64_t count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) noexcept {
@@ -243,5 +247,5 @@ extern "C" int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, 
     MPI_Op op, MPI_Comm comm) {
   return scan_body("MPI_Scan_c", sendbuf, recvbuf, count, datatype, op, comm);
 }
-#pragma weak MPI_Scan = PMPI_Scan
-#pragma weak MPI_Scan_c = PMPI_Scan_c
+extern "C" decltype(PMPI_Scan) MPI_Scan __attribute__((weak, alias("PMPI_Scan")));
+extern "C" decltype(PMPI_Scan_c) MPI_Scan_c __attribute__((weak, alias("PMPI_Scan_c")));

@@ -21,7 +21,7 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   if (error != Err::ok) [[unlikely]] return raise(comm1_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_compare = PMPI_Comm_compare
+extern "C" decltype(PMPI_Comm_compare) MPI_Comm_compare __attribute__((weak, alias("PMPI_Comm_compare")));
 
 extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_create";
@@ -39,7 +39,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_create = PMPI_Comm_create
+extern "C" decltype(PMPI_Comm_create) MPI_Comm_create __attribute__((weak, alias("PMPI_Comm_create")));
 
 extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_create_group";
@@ -58,7 +58,8 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_create_group = PMPI_Comm_create_group
+extern "C" decltype(PMPI_Comm_create_group) MPI_Comm_create_group
+    __attribute__((weak, alias("PMPI_Comm_create_group")));
 
 extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_dup";
@@ -74,7 +75,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_dup = PMPI_Comm_dup
+extern "C" decltype(PMPI_Comm_dup) MPI_Comm_dup __attribute__((weak, alias("PMPI_Comm_dup")));
 
 extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_dup_with_info";
@@ -93,7 +94,8 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_dup_with_info = PMPI_Comm_dup_with_info
+extern "C" decltype(PMPI_Comm_dup_with_info) MPI_Comm_dup_with_info
+    __attribute__((weak, alias("PMPI_Comm_dup_with_info")));
 
 extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
   constexpr const char* call = "MPI_Comm_free";
@@ -107,7 +109,7 @@ extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
   *comm = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_free = PMPI_Comm_free
+extern "C" decltype(PMPI_Comm_free) MPI_Comm_free __attribute__((weak, alias("PMPI_Comm_free")));
 
 extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   constexpr const char* call = "MPI_Comm_get_info";
@@ -122,7 +124,7 @@ extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   set_handle(info_used, info_used_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_get_info = PMPI_Comm_get_info
+extern "C" decltype(PMPI_Comm_get_info) MPI_Comm_get_info __attribute__((weak, alias("PMPI_Comm_get_info")));
 
 extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
   constexpr const char* call = "MPI_Comm_get_name";
@@ -138,7 +140,7 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_get_name = PMPI_Comm_get_name
+extern "C" decltype(PMPI_Comm_get_name) MPI_Comm_get_name __attribute__((weak, alias("PMPI_Comm_get_name")));
 
 extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   constexpr const char* call = "MPI_Comm_group";
@@ -153,7 +155,7 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   set_handle(group, group_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_group = PMPI_Comm_group
+extern "C" decltype(PMPI_Comm_group) MPI_Comm_group __attribute__((weak, alias("PMPI_Comm_group")));
 
 extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
   constexpr const char* call = "MPI_Comm_idup";
@@ -171,7 +173,7 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_idup = PMPI_Comm_idup
+extern "C" decltype(PMPI_Comm_idup) MPI_Comm_idup __attribute__((weak, alias("PMPI_Comm_idup")));
 
 extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
     MPI_Request* request) {
@@ -193,7 +195,8 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_idup_with_info = PMPI_Comm_idup_with_info
+extern "C" decltype(PMPI_Comm_idup_with_info) MPI_Comm_idup_with_info
+    __attribute__((weak, alias("PMPI_Comm_idup_with_info")));
 
 extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
   constexpr const char* call = "MPI_Comm_rank";
@@ -206,7 +209,7 @@ extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_rank = PMPI_Comm_rank
+extern "C" decltype(PMPI_Comm_rank) MPI_Comm_rank __attribute__((weak, alias("PMPI_Comm_rank")));
 
 extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   constexpr const char* call = "MPI_Comm_remote_group";
@@ -221,7 +224,8 @@ extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   set_handle(group, group_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_remote_group = PMPI_Comm_remote_group
+extern "C" decltype(PMPI_Comm_remote_group) MPI_Comm_remote_group
+    __attribute__((weak, alias("PMPI_Comm_remote_group")));
 
 extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
   constexpr const char* call = "MPI_Comm_remote_size";
@@ -234,7 +238,8 @@ extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_remote_size = PMPI_Comm_remote_size
+extern "C" decltype(PMPI_Comm_remote_size) MPI_Comm_remote_size
+    __attribute__((weak, alias("PMPI_Comm_remote_size")));
 
 extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   constexpr const char* call = "MPI_Comm_set_info";
@@ -249,7 +254,7 @@ extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_set_info = PMPI_Comm_set_info
+extern "C" decltype(PMPI_Comm_set_info) MPI_Comm_set_info __attribute__((weak, alias("PMPI_Comm_set_info")));
 
 extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   constexpr const char* call = "MPI_Comm_set_name";
@@ -262,7 +267,7 @@ extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_set_name = PMPI_Comm_set_name
+extern "C" decltype(PMPI_Comm_set_name) MPI_Comm_set_name __attribute__((weak, alias("PMPI_Comm_set_name")));
 
 extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
   constexpr const char* call = "MPI_Comm_size";
@@ -275,7 +280,7 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_size = PMPI_Comm_size
+extern "C" decltype(PMPI_Comm_size) MPI_Comm_size __attribute__((weak, alias("PMPI_Comm_size")));
 
 extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Comm_split";
@@ -291,7 +296,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_split = PMPI_Comm_split
+extern "C" decltype(PMPI_Comm_split) MPI_Comm_split __attribute__((weak, alias("PMPI_Comm_split")));
 
 extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
     MPI_Comm* newcomm) {
@@ -311,7 +316,8 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
+extern "C" decltype(PMPI_Comm_split_type) MPI_Comm_split_type
+    __attribute__((weak, alias("PMPI_Comm_split_type")));
 
 extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   constexpr const char* call = "MPI_Comm_test_inter";
@@ -324,7 +330,8 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_test_inter = PMPI_Comm_test_inter
+extern "C" decltype(PMPI_Comm_test_inter) MPI_Comm_test_inter
+    __attribute__((weak, alias("PMPI_Comm_test_inter")));
 
 extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
     int remote_leader, int tag, MPI_Comm* newintercomm) {
@@ -347,7 +354,8 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
   set_handle(newintercomm, newintercomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Intercomm_create = PMPI_Intercomm_create
+extern "C" decltype(PMPI_Intercomm_create) MPI_Intercomm_create
+    __attribute__((weak, alias("PMPI_Intercomm_create")));
 
 extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   constexpr const char* call = "MPI_Intercomm_merge";
@@ -364,4 +372,5 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
   set_handle(newintracomm, newintracomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Intercomm_merge = PMPI_Intercomm_merge
+extern "C" decltype(PMPI_Intercomm_merge) MPI_Intercomm_merge
+    __attribute__((weak, alias("PMPI_Intercomm_merge")));

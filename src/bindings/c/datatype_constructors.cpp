@@ -20,7 +20,7 @@ extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_commit = PMPI_Type_commit
+extern "C" decltype(PMPI_Type_commit) MPI_Type_commit __attribute__((weak, alias("PMPI_Type_commit")));
 
 static int type_contiguous_body(const char* call, bool large, std::int64_t count, MPI_Datatype oldtype,
     MPI_Datatype* newtype) noexcept {
@@ -43,8 +43,10 @@ extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatyp
 extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_contiguous_body("MPI_Type_contiguous_c", true, count, oldtype, newtype);
 }
-#pragma weak MPI_Type_contiguous = PMPI_Type_contiguous
-#pragma weak MPI_Type_contiguous_c = PMPI_Type_contiguous_c
+extern "C" decltype(PMPI_Type_contiguous) MPI_Type_contiguous
+    __attribute__((weak, alias("PMPI_Type_contiguous")));
+extern "C" decltype(PMPI_Type_contiguous_c) MPI_Type_contiguous_c
+    __attribute__((weak, alias("PMPI_Type_contiguous_c")));
 
 static int type_create_darray_body(const char* call, bool large, int size, int rank, int ndims,
     IntArray array_of_gsizes, const int array_of_distribs[], const int array_of_dargs[],
@@ -83,8 +85,10 @@ extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MP
       IntArray{array_of_gsizes, true}, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype,
       newtype);
 }
-#pragma weak MPI_Type_create_darray = PMPI_Type_create_darray
-#pragma weak MPI_Type_create_darray_c = PMPI_Type_create_darray_c
+extern "C" decltype(PMPI_Type_create_darray) MPI_Type_create_darray
+    __attribute__((weak, alias("PMPI_Type_create_darray")));
+extern "C" decltype(PMPI_Type_create_darray_c) MPI_Type_create_darray_c
+    __attribute__((weak, alias("PMPI_Type_create_darray_c")));
 
 extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
   constexpr const char* call = "MPI_Type_create_f90_complex";
@@ -97,7 +101,8 @@ extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype)
   set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_create_f90_complex = PMPI_Type_create_f90_complex
+extern "C" decltype(PMPI_Type_create_f90_complex) MPI_Type_create_f90_complex
+    __attribute__((weak, alias("PMPI_Type_create_f90_complex")));
 
 extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
   constexpr const char* call = "MPI_Type_create_f90_integer";
@@ -110,7 +115,8 @@ extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
   set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_create_f90_integer = PMPI_Type_create_f90_integer
+extern "C" decltype(PMPI_Type_create_f90_integer) MPI_Type_create_f90_integer
+    __attribute__((weak, alias("PMPI_Type_create_f90_integer")));
 
 extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
   constexpr const char* call = "MPI_Type_create_f90_real";
@@ -123,7 +129,8 @@ extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
   set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_create_f90_real = PMPI_Type_create_f90_real
+extern "C" decltype(PMPI_Type_create_f90_real) MPI_Type_create_f90_real
+    __attribute__((weak, alias("PMPI_Type_create_f90_real")));
 
 static int type_create_hindexed_body(const char* call, bool large, std::int64_t count,
     IntArray array_of_blocklengths, IntArray array_of_displacements, MPI_Datatype oldtype,
@@ -156,8 +163,10 @@ extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count arra
   return type_create_hindexed_body("MPI_Type_create_hindexed_c", true, count, IntArray{array_of_blocklengths,
       true}, IntArray{array_of_displacements, true}, oldtype, newtype);
 }
-#pragma weak MPI_Type_create_hindexed = PMPI_Type_create_hindexed
-#pragma weak MPI_Type_create_hindexed_c = PMPI_Type_create_hindexed_c
+extern "C" decltype(PMPI_Type_create_hindexed) MPI_Type_create_hindexed
+    __attribute__((weak, alias("PMPI_Type_create_hindexed")));
+extern "C" decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c
+    __attribute__((weak, alias("PMPI_Type_create_hindexed_c")));
 
 static int type_create_hindexed_block_body(const char* call, bool large, std::int64_t count,
     std::int64_t blocklength, IntArray array_of_displacements, MPI_Datatype oldtype,
@@ -189,8 +198,10 @@ extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count bloc
   return type_create_hindexed_block_body("MPI_Type_create_hindexed_block_c", true, count, blocklength,
       IntArray{array_of_displacements, true}, oldtype, newtype);
 }
-#pragma weak MPI_Type_create_hindexed_block = PMPI_Type_create_hindexed_block
-#pragma weak MPI_Type_create_hindexed_block_c = PMPI_Type_create_hindexed_block_c
+extern "C" decltype(PMPI_Type_create_hindexed_block) MPI_Type_create_hindexed_block
+    __attribute__((weak, alias("PMPI_Type_create_hindexed_block")));
+extern "C" decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_block_c
+    __attribute__((weak, alias("PMPI_Type_create_hindexed_block_c")));
 
 static int type_create_hvector_body(const char* call, bool large, std::int64_t count,
     std::int64_t blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
@@ -219,8 +230,10 @@ extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength
   return type_create_hvector_body("MPI_Type_create_hvector_c", true, count, blocklength, stride, oldtype,
       newtype);
 }
-#pragma weak MPI_Type_create_hvector = PMPI_Type_create_hvector
-#pragma weak MPI_Type_create_hvector_c = PMPI_Type_create_hvector_c
+extern "C" decltype(PMPI_Type_create_hvector) MPI_Type_create_hvector
+    __attribute__((weak, alias("PMPI_Type_create_hvector")));
+extern "C" decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c
+    __attribute__((weak, alias("PMPI_Type_create_hvector_c")));
 
 static int type_create_indexed_block_body(const char* call, bool large, std::int64_t count,
     std::int64_t blocklength, IntArray array_of_displacements, MPI_Datatype oldtype,
@@ -252,8 +265,10 @@ extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count block
   return type_create_indexed_block_body("MPI_Type_create_indexed_block_c", true, count, blocklength,
       IntArray{array_of_displacements, true}, oldtype, newtype);
 }
-#pragma weak MPI_Type_create_indexed_block = PMPI_Type_create_indexed_block
-#pragma weak MPI_Type_create_indexed_block_c = PMPI_Type_create_indexed_block_c
+extern "C" decltype(PMPI_Type_create_indexed_block) MPI_Type_create_indexed_block
+    __attribute__((weak, alias("PMPI_Type_create_indexed_block")));
+extern "C" decltype(PMPI_Type_create_indexed_block_c) MPI_Type_create_indexed_block_c
+    __attribute__((weak, alias("PMPI_Type_create_indexed_block_c")));
 
 static int type_create_resized_body(const char* call, bool large, MPI_Datatype oldtype, MPI_Count lb,
     MPI_Count extent, MPI_Datatype* newtype) noexcept {
@@ -277,8 +292,10 @@ extern "C" int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MP
     MPI_Datatype* newtype) {
   return type_create_resized_body("MPI_Type_create_resized_c", true, oldtype, lb, extent, newtype);
 }
-#pragma weak MPI_Type_create_resized = PMPI_Type_create_resized
-#pragma weak MPI_Type_create_resized_c = PMPI_Type_create_resized_c
+extern "C" decltype(PMPI_Type_create_resized) MPI_Type_create_resized
+    __attribute__((weak, alias("PMPI_Type_create_resized")));
+extern "C" decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c
+    __attribute__((weak, alias("PMPI_Type_create_resized_c")));
 
 static int type_create_struct_body(const char* call, bool large, std::int64_t count,
     IntArray array_of_blocklengths, IntArray array_of_displacements, const MPI_Datatype array_of_types[],
@@ -310,8 +327,10 @@ extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_
   return type_create_struct_body("MPI_Type_create_struct_c", true, count, IntArray{array_of_blocklengths,
       true}, IntArray{array_of_displacements, true}, array_of_types, newtype);
 }
-#pragma weak MPI_Type_create_struct = PMPI_Type_create_struct
-#pragma weak MPI_Type_create_struct_c = PMPI_Type_create_struct_c
+extern "C" decltype(PMPI_Type_create_struct) MPI_Type_create_struct
+    __attribute__((weak, alias("PMPI_Type_create_struct")));
+extern "C" decltype(PMPI_Type_create_struct_c) MPI_Type_create_struct_c
+    __attribute__((weak, alias("PMPI_Type_create_struct_c")));
 
 static int type_create_subarray_body(const char* call, bool large, int ndims, IntArray array_of_sizes,
     IntArray array_of_subsizes, IntArray array_of_starts, int order, MPI_Datatype oldtype,
@@ -346,8 +365,10 @@ extern "C" int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_s
   return type_create_subarray_body("MPI_Type_create_subarray_c", true, ndims, IntArray{array_of_sizes, true},
       IntArray{array_of_subsizes, true}, IntArray{array_of_starts, true}, order, oldtype, newtype);
 }
-#pragma weak MPI_Type_create_subarray = PMPI_Type_create_subarray
-#pragma weak MPI_Type_create_subarray_c = PMPI_Type_create_subarray_c
+extern "C" decltype(PMPI_Type_create_subarray) MPI_Type_create_subarray
+    __attribute__((weak, alias("PMPI_Type_create_subarray")));
+extern "C" decltype(PMPI_Type_create_subarray_c) MPI_Type_create_subarray_c
+    __attribute__((weak, alias("PMPI_Type_create_subarray_c")));
 
 extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
   constexpr const char* call = "MPI_Type_dup";
@@ -363,7 +384,7 @@ extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
   set_handle(newtype, newtype_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_dup = PMPI_Type_dup
+extern "C" decltype(PMPI_Type_dup) MPI_Type_dup __attribute__((weak, alias("PMPI_Type_dup")));
 
 extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
   constexpr const char* call = "MPI_Type_free";
@@ -378,7 +399,7 @@ extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
   *datatype = MPI_DATATYPE_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_free = PMPI_Type_free
+extern "C" decltype(PMPI_Type_free) MPI_Type_free __attribute__((weak, alias("PMPI_Type_free")));
 
 static int type_indexed_body(const char* call, bool large, std::int64_t count, IntArray array_of_blocklengths,
     IntArray array_of_displacements, MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
@@ -410,8 +431,9 @@ extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blo
   return type_indexed_body("MPI_Type_indexed_c", true, count, IntArray{array_of_blocklengths, true},
       IntArray{array_of_displacements, true}, oldtype, newtype);
 }
-#pragma weak MPI_Type_indexed = PMPI_Type_indexed
-#pragma weak MPI_Type_indexed_c = PMPI_Type_indexed_c
+extern "C" decltype(PMPI_Type_indexed) MPI_Type_indexed __attribute__((weak, alias("PMPI_Type_indexed")));
+extern "C" decltype(PMPI_Type_indexed_c) MPI_Type_indexed_c
+    __attribute__((weak, alias("PMPI_Type_indexed_c")));
 
 extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datatype) {
   constexpr const char* call = "MPI_Type_match_size";
@@ -424,7 +446,8 @@ extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datat
   set_handle(datatype, datatype_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_match_size = PMPI_Type_match_size
+extern "C" decltype(PMPI_Type_match_size) MPI_Type_match_size
+    __attribute__((weak, alias("PMPI_Type_match_size")));
 
 static int type_vector_body(const char* call, bool large, std::int64_t count, std::int64_t blocklength,
     std::int64_t stride, MPI_Datatype oldtype, MPI_Datatype* newtype) noexcept {
@@ -450,5 +473,5 @@ extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Co
     MPI_Datatype oldtype, MPI_Datatype* newtype) {
   return type_vector_body("MPI_Type_vector_c", true, count, blocklength, stride, oldtype, newtype);
 }
-#pragma weak MPI_Type_vector = PMPI_Type_vector
-#pragma weak MPI_Type_vector_c = PMPI_Type_vector_c
+extern "C" decltype(PMPI_Type_vector) MPI_Type_vector __attribute__((weak, alias("PMPI_Type_vector")));
+extern "C" decltype(PMPI_Type_vector_c) MPI_Type_vector_c __attribute__((weak, alias("PMPI_Type_vector_c")));

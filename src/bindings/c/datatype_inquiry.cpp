@@ -29,8 +29,8 @@ extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, i
 extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
   return get_count_body("MPI_Get_count_c", status, datatype, CountOut{count, true});
 }
-#pragma weak MPI_Get_count = PMPI_Get_count
-#pragma weak MPI_Get_count_c = PMPI_Get_count_c
+extern "C" decltype(PMPI_Get_count) MPI_Get_count __attribute__((weak, alias("PMPI_Get_count")));
+extern "C" decltype(PMPI_Get_count_c) MPI_Get_count_c __attribute__((weak, alias("PMPI_Get_count_c")));
 
 static int get_elements_body(const char* call, const MPI_Status* status, MPI_Datatype datatype,
     CountOut count) noexcept {
@@ -53,8 +53,9 @@ extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype
 extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
   return get_elements_body("MPI_Get_elements_c", status, datatype, CountOut{count, true});
 }
-#pragma weak MPI_Get_elements = PMPI_Get_elements
-#pragma weak MPI_Get_elements_c = PMPI_Get_elements_c
+extern "C" decltype(PMPI_Get_elements) MPI_Get_elements __attribute__((weak, alias("PMPI_Get_elements")));
+extern "C" decltype(PMPI_Get_elements_c) MPI_Get_elements_c
+    __attribute__((weak, alias("PMPI_Get_elements_c")));
 
 static int type_get_contents_body(const char* call, bool large, MPI_Datatype datatype,
     std::int64_t max_integers, std::int64_t max_addresses, MPI_Count max_large_counts,
@@ -92,8 +93,10 @@ extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_int
       max_large_counts, max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts,
       array_of_datatypes);
 }
-#pragma weak MPI_Type_get_contents = PMPI_Type_get_contents
-#pragma weak MPI_Type_get_contents_c = PMPI_Type_get_contents_c
+extern "C" decltype(PMPI_Type_get_contents) MPI_Type_get_contents
+    __attribute__((weak, alias("PMPI_Type_get_contents")));
+extern "C" decltype(PMPI_Type_get_contents_c) MPI_Type_get_contents_c
+    __attribute__((weak, alias("PMPI_Type_get_contents_c")));
 
 static int type_get_envelope_body(const char* call, bool large, MPI_Datatype datatype, CountOut num_integers,
     CountOut num_addresses, MPI_Count* num_large_counts, CountOut num_datatypes, int* combiner) noexcept {
@@ -133,8 +136,10 @@ extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_in
   return type_get_envelope_body("MPI_Type_get_envelope_c", true, datatype, CountOut{num_integers, true},
       CountOut{num_addresses, true}, num_large_counts, CountOut{num_datatypes, true}, combiner);
 }
-#pragma weak MPI_Type_get_envelope = PMPI_Type_get_envelope
-#pragma weak MPI_Type_get_envelope_c = PMPI_Type_get_envelope_c
+extern "C" decltype(PMPI_Type_get_envelope) MPI_Type_get_envelope
+    __attribute__((weak, alias("PMPI_Type_get_envelope")));
+extern "C" decltype(PMPI_Type_get_envelope_c) MPI_Type_get_envelope_c
+    __attribute__((weak, alias("PMPI_Type_get_envelope_c")));
 
 static int type_get_extent_body(const char* call, MPI_Datatype datatype, MPI_Count* lb,
     MPI_Count* extent) noexcept {
@@ -155,8 +160,10 @@ extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Ain
 extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
   return type_get_extent_body("MPI_Type_get_extent_c", datatype, lb, extent);
 }
-#pragma weak MPI_Type_get_extent = PMPI_Type_get_extent
-#pragma weak MPI_Type_get_extent_c = PMPI_Type_get_extent_c
+extern "C" decltype(PMPI_Type_get_extent) MPI_Type_get_extent
+    __attribute__((weak, alias("PMPI_Type_get_extent")));
+extern "C" decltype(PMPI_Type_get_extent_c) MPI_Type_get_extent_c
+    __attribute__((weak, alias("PMPI_Type_get_extent_c")));
 
 extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
   constexpr const char* call = "MPI_Type_get_name";
@@ -173,7 +180,7 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* r
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_get_name = PMPI_Type_get_name
+extern "C" decltype(PMPI_Type_get_name) MPI_Type_get_name __attribute__((weak, alias("PMPI_Type_get_name")));
 
 static int type_get_true_extent_body(const char* call, MPI_Datatype datatype, MPI_Count* true_lb,
     MPI_Count* true_extent) noexcept {
@@ -195,8 +202,10 @@ extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* tru
     MPI_Count* true_extent) {
   return type_get_true_extent_body("MPI_Type_get_true_extent_c", datatype, true_lb, true_extent);
 }
-#pragma weak MPI_Type_get_true_extent = PMPI_Type_get_true_extent
-#pragma weak MPI_Type_get_true_extent_c = PMPI_Type_get_true_extent_c
+extern "C" decltype(PMPI_Type_get_true_extent) MPI_Type_get_true_extent
+    __attribute__((weak, alias("PMPI_Type_get_true_extent")));
+extern "C" decltype(PMPI_Type_get_true_extent_c) MPI_Type_get_true_extent_c
+    __attribute__((weak, alias("PMPI_Type_get_true_extent_c")));
 
 extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
     MPI_Datatype* pair_type) {
@@ -216,7 +225,8 @@ extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype i
   set_handle(pair_type, pair_type_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_get_value_index = PMPI_Type_get_value_index
+extern "C" decltype(PMPI_Type_get_value_index) MPI_Type_get_value_index
+    __attribute__((weak, alias("PMPI_Type_get_value_index")));
 
 extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) {
   constexpr const char* call = "MPI_Type_set_name";
@@ -230,7 +240,7 @@ extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) 
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_set_name = PMPI_Type_set_name
+extern "C" decltype(PMPI_Type_set_name) MPI_Type_set_name __attribute__((weak, alias("PMPI_Type_set_name")));
 
 static int type_size_body(const char* call, MPI_Datatype datatype, CountOut size) noexcept {
   BigLock::Guard guard;
@@ -251,5 +261,5 @@ extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
 extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
   return type_size_body("MPI_Type_size_c", datatype, CountOut{size, true});
 }
-#pragma weak MPI_Type_size = PMPI_Type_size
-#pragma weak MPI_Type_size_c = PMPI_Type_size_c
+extern "C" decltype(PMPI_Type_size) MPI_Type_size __attribute__((weak, alias("PMPI_Type_size")));
+extern "C" decltype(PMPI_Type_size_c) MPI_Type_size_c __attribute__((weak, alias("PMPI_Type_size_c")));

@@ -12,12 +12,12 @@ using namespace dunlin::bindings;
 extern "C" MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) {
   return object::aint_add(base, disp);
 }
-#pragma weak MPI_Aint_add = PMPI_Aint_add
+extern "C" decltype(PMPI_Aint_add) MPI_Aint_add __attribute__((weak, alias("PMPI_Aint_add")));
 
 extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
   return object::aint_diff(addr1, addr2);
 }
-#pragma weak MPI_Aint_diff = PMPI_Aint_diff
+extern "C" decltype(PMPI_Aint_diff) MPI_Aint_diff __attribute__((weak, alias("PMPI_Aint_diff")));
 
 extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) {
   constexpr const char* call = "MPI_Get_address";
@@ -26,7 +26,7 @@ extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Get_address = PMPI_Get_address
+extern "C" decltype(PMPI_Get_address) MPI_Get_address __attribute__((weak, alias("PMPI_Get_address")));
 
 static int pack_body(const char* call, const void* inbuf, std::int64_t incount, MPI_Datatype datatype,
     void* outbuf, std::int64_t outsize, CountOut position, MPI_Comm comm) noexcept {
@@ -60,8 +60,8 @@ extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype da
     MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
   return pack_body("MPI_Pack_c", inbuf, incount, datatype, outbuf, outsize, CountOut{position, true}, comm);
 }
-#pragma weak MPI_Pack = PMPI_Pack
-#pragma weak MPI_Pack_c = PMPI_Pack_c
+extern "C" decltype(PMPI_Pack) MPI_Pack __attribute__((weak, alias("PMPI_Pack")));
+extern "C" decltype(PMPI_Pack_c) MPI_Pack_c __attribute__((weak, alias("PMPI_Pack_c")));
 
 static int pack_external_body(const char* call, const char datarep[], const void* inbuf, std::int64_t incount,
     MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) noexcept {
@@ -88,8 +88,9 @@ extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI
   return pack_external_body("MPI_Pack_external_c", datarep, inbuf, incount, datatype, outbuf, outsize,
       position);
 }
-#pragma weak MPI_Pack_external = PMPI_Pack_external
-#pragma weak MPI_Pack_external_c = PMPI_Pack_external_c
+extern "C" decltype(PMPI_Pack_external) MPI_Pack_external __attribute__((weak, alias("PMPI_Pack_external")));
+extern "C" decltype(PMPI_Pack_external_c) MPI_Pack_external_c
+    __attribute__((weak, alias("PMPI_Pack_external_c")));
 
 static int pack_external_size_body(const char* call, const char datarep[], std::int64_t incount,
     MPI_Datatype datatype, MPI_Count* size) noexcept {
@@ -113,8 +114,10 @@ extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount
     MPI_Count* size) {
   return pack_external_size_body("MPI_Pack_external_size_c", datarep, incount, datatype, size);
 }
-#pragma weak MPI_Pack_external_size = PMPI_Pack_external_size
-#pragma weak MPI_Pack_external_size_c = PMPI_Pack_external_size_c
+extern "C" decltype(PMPI_Pack_external_size) MPI_Pack_external_size
+    __attribute__((weak, alias("PMPI_Pack_external_size")));
+extern "C" decltype(PMPI_Pack_external_size_c) MPI_Pack_external_size_c
+    __attribute__((weak, alias("PMPI_Pack_external_size_c")));
 
 static int pack_size_body(const char* call, std::int64_t incount, MPI_Datatype datatype, MPI_Comm comm,
     CountOut size) noexcept {
@@ -141,8 +144,8 @@ extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm,
 extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
   return pack_size_body("MPI_Pack_size_c", incount, datatype, comm, CountOut{size, true});
 }
-#pragma weak MPI_Pack_size = PMPI_Pack_size
-#pragma weak MPI_Pack_size_c = PMPI_Pack_size_c
+extern "C" decltype(PMPI_Pack_size) MPI_Pack_size __attribute__((weak, alias("PMPI_Pack_size")));
+extern "C" decltype(PMPI_Pack_size_c) MPI_Pack_size_c __attribute__((weak, alias("PMPI_Pack_size_c")));
 
 static int unpack_body(const char* call, const void* inbuf, std::int64_t insize, CountOut position,
     void* outbuf, std::int64_t outcount, MPI_Datatype datatype, MPI_Comm comm) noexcept {
@@ -175,8 +178,8 @@ extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* pos
   return unpack_body("MPI_Unpack_c", inbuf, insize, CountOut{position, true}, outbuf, outcount, datatype,
       comm);
 }
-#pragma weak MPI_Unpack = PMPI_Unpack
-#pragma weak MPI_Unpack_c = PMPI_Unpack_c
+extern "C" decltype(PMPI_Unpack) MPI_Unpack __attribute__((weak, alias("PMPI_Unpack")));
+extern "C" decltype(PMPI_Unpack_c) MPI_Unpack_c __attribute__((weak, alias("PMPI_Unpack_c")));
 
 static int unpack_external_body(const char* call, const char datarep[], const void* inbuf, MPI_Count insize,
     MPI_Count* position, void* outbuf, std::int64_t outcount, MPI_Datatype datatype) noexcept {
@@ -203,5 +206,7 @@ extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, M
   return unpack_external_body("MPI_Unpack_external_c", datarep, inbuf, insize, position, outbuf, outcount,
       datatype);
 }
-#pragma weak MPI_Unpack_external = PMPI_Unpack_external
-#pragma weak MPI_Unpack_external_c = PMPI_Unpack_external_c
+extern "C" decltype(PMPI_Unpack_external) MPI_Unpack_external
+    __attribute__((weak, alias("PMPI_Unpack_external")));
+extern "C" decltype(PMPI_Unpack_external_c) MPI_Unpack_external_c
+    __attribute__((weak, alias("PMPI_Unpack_external_c")));

@@ -11,25 +11,26 @@ extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
   const CalledAs called_as("MPI_Attr_delete");
   return PMPI_Comm_delete_attr(comm, keyval);
 }
-#pragma weak MPI_Attr_delete = PMPI_Attr_delete
+extern "C" decltype(PMPI_Attr_delete) MPI_Attr_delete __attribute__((weak, alias("PMPI_Attr_delete")));
 
 extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
   const CalledAs called_as("MPI_Attr_get");
   return PMPI_Comm_get_attr(comm, keyval, attribute_val, flag);
 }
-#pragma weak MPI_Attr_get = PMPI_Attr_get
+extern "C" decltype(PMPI_Attr_get) MPI_Attr_get __attribute__((weak, alias("PMPI_Attr_get")));
 
 extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
   const CalledAs called_as("MPI_Attr_put");
   return PMPI_Comm_set_attr(comm, keyval, attribute_val);
 }
-#pragma weak MPI_Attr_put = PMPI_Attr_put
+extern "C" decltype(PMPI_Attr_put) MPI_Attr_put __attribute__((weak, alias("PMPI_Attr_put")));
 
 extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
   const CalledAs called_as("MPI_Get_elements_x");
   return PMPI_Get_elements_c(status, datatype, count);
 }
-#pragma weak MPI_Get_elements_x = PMPI_Get_elements_x
+extern "C" decltype(PMPI_Get_elements_x) MPI_Get_elements_x
+    __attribute__((weak, alias("PMPI_Get_elements_x")));
 
 extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
   constexpr const char* call = "MPI_Info_get";
@@ -43,7 +44,7 @@ extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char*
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_get = PMPI_Info_get
+extern "C" decltype(PMPI_Info_get) MPI_Info_get __attribute__((weak, alias("PMPI_Info_get")));
 
 extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
   constexpr const char* call = "MPI_Info_get_valuelen";
@@ -57,42 +58,46 @@ extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* value
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_get_valuelen = PMPI_Info_get_valuelen
+extern "C" decltype(PMPI_Info_get_valuelen) MPI_Info_get_valuelen
+    __attribute__((weak, alias("PMPI_Info_get_valuelen")));
 
 extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval,
     void* extra_state) {
   const CalledAs called_as("MPI_Keyval_create");
   return PMPI_Comm_create_keyval(copy_fn, delete_fn, keyval, extra_state);
 }
-#pragma weak MPI_Keyval_create = PMPI_Keyval_create
+extern "C" decltype(PMPI_Keyval_create) MPI_Keyval_create __attribute__((weak, alias("PMPI_Keyval_create")));
 
 extern "C" int PMPI_Keyval_free(int* keyval) {
   const CalledAs called_as("MPI_Keyval_free");
   return PMPI_Comm_free_keyval(keyval);
 }
-#pragma weak MPI_Keyval_free = PMPI_Keyval_free
+extern "C" decltype(PMPI_Keyval_free) MPI_Keyval_free __attribute__((weak, alias("PMPI_Keyval_free")));
 
 extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
   const CalledAs called_as("MPI_Status_set_elements_x");
   return PMPI_Status_set_elements_c(status, datatype, count);
 }
-#pragma weak MPI_Status_set_elements_x = PMPI_Status_set_elements_x
+extern "C" decltype(PMPI_Status_set_elements_x) MPI_Status_set_elements_x
+    __attribute__((weak, alias("PMPI_Status_set_elements_x")));
 
 extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
   const CalledAs called_as("MPI_Type_get_extent_x");
   return PMPI_Type_get_extent_c(datatype, lb, extent);
 }
-#pragma weak MPI_Type_get_extent_x = PMPI_Type_get_extent_x
+extern "C" decltype(PMPI_Type_get_extent_x) MPI_Type_get_extent_x
+    __attribute__((weak, alias("PMPI_Type_get_extent_x")));
 
 extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* true_lb,
     MPI_Count* true_extent) {
   const CalledAs called_as("MPI_Type_get_true_extent_x");
   return PMPI_Type_get_true_extent_c(datatype, true_lb, true_extent);
 }
-#pragma weak MPI_Type_get_true_extent_x = PMPI_Type_get_true_extent_x
+extern "C" decltype(PMPI_Type_get_true_extent_x) MPI_Type_get_true_extent_x
+    __attribute__((weak, alias("PMPI_Type_get_true_extent_x")));
 
 extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
   const CalledAs called_as("MPI_Type_size_x");
   return PMPI_Type_size_c(datatype, size);
 }
-#pragma weak MPI_Type_size_x = PMPI_Type_size_x
+extern "C" decltype(PMPI_Type_size_x) MPI_Type_size_x __attribute__((weak, alias("PMPI_Type_size_x")));

@@ -19,7 +19,7 @@ extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Abort = PMPI_Abort
+extern "C" decltype(PMPI_Abort) MPI_Abort __attribute__((weak, alias("PMPI_Abort")));
 
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
   constexpr const char* call = "MPI_Alloc_mem";
@@ -33,7 +33,7 @@ extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Alloc_mem = PMPI_Alloc_mem
+extern "C" decltype(PMPI_Alloc_mem) MPI_Alloc_mem __attribute__((weak, alias("PMPI_Alloc_mem")));
 
 extern "C" int PMPI_Finalize(void) {
   constexpr const char* call = "MPI_Finalize";
@@ -43,7 +43,7 @@ extern "C" int PMPI_Finalize(void) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Finalize = PMPI_Finalize
+extern "C" decltype(PMPI_Finalize) MPI_Finalize __attribute__((weak, alias("PMPI_Finalize")));
 
 extern "C" int PMPI_Finalized(int* flag) {
   constexpr const char* call = "MPI_Finalized";
@@ -52,7 +52,7 @@ extern "C" int PMPI_Finalized(int* flag) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Finalized = PMPI_Finalized
+extern "C" decltype(PMPI_Finalized) MPI_Finalized __attribute__((weak, alias("PMPI_Finalized")));
 
 extern "C" int PMPI_Free_mem(void* base) {
   constexpr const char* call = "MPI_Free_mem";
@@ -62,7 +62,7 @@ extern "C" int PMPI_Free_mem(void* base) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Free_mem = PMPI_Free_mem
+extern "C" decltype(PMPI_Free_mem) MPI_Free_mem __attribute__((weak, alias("PMPI_Free_mem")));
 
 extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
   constexpr const char* call = "MPI_Get_library_version";
@@ -72,7 +72,8 @@ extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Get_library_version = PMPI_Get_library_version
+extern "C" decltype(PMPI_Get_library_version) MPI_Get_library_version
+    __attribute__((weak, alias("PMPI_Get_library_version")));
 
 extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
   constexpr const char* call = "MPI_Get_processor_name";
@@ -83,7 +84,8 @@ extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Get_processor_name = PMPI_Get_processor_name
+extern "C" decltype(PMPI_Get_processor_name) MPI_Get_processor_name
+    __attribute__((weak, alias("PMPI_Get_processor_name")));
 
 extern "C" int PMPI_Get_version(int* version, int* subversion) {
   constexpr const char* call = "MPI_Get_version";
@@ -93,7 +95,7 @@ extern "C" int PMPI_Get_version(int* version, int* subversion) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Get_version = PMPI_Get_version
+extern "C" decltype(PMPI_Get_version) MPI_Get_version __attribute__((weak, alias("PMPI_Get_version")));
 
 extern "C" int PMPI_Init(int* argc, char*** argv) {
   constexpr const char* call = "MPI_Init";
@@ -101,7 +103,7 @@ extern "C" int PMPI_Init(int* argc, char*** argv) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Init = PMPI_Init
+extern "C" decltype(PMPI_Init) MPI_Init __attribute__((weak, alias("PMPI_Init")));
 
 extern "C" int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   constexpr const char* call = "MPI_Init_thread";
@@ -110,7 +112,7 @@ extern "C" int PMPI_Init_thread(int* argc, char*** argv, int required, int* prov
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Init_thread = PMPI_Init_thread
+extern "C" decltype(PMPI_Init_thread) MPI_Init_thread __attribute__((weak, alias("PMPI_Init_thread")));
 
 extern "C" int PMPI_Initialized(int* flag) {
   constexpr const char* call = "MPI_Initialized";
@@ -119,7 +121,7 @@ extern "C" int PMPI_Initialized(int* flag) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Initialized = PMPI_Initialized
+extern "C" decltype(PMPI_Initialized) MPI_Initialized __attribute__((weak, alias("PMPI_Initialized")));
 
 extern "C" int PMPI_Is_thread_main(int* flag) {
   constexpr const char* call = "MPI_Is_thread_main";
@@ -130,12 +132,13 @@ extern "C" int PMPI_Is_thread_main(int* flag) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Is_thread_main = PMPI_Is_thread_main
+extern "C" decltype(PMPI_Is_thread_main) MPI_Is_thread_main
+    __attribute__((weak, alias("PMPI_Is_thread_main")));
 
 extern "C" int PMPI_Pcontrol(const int level, ...) {
   return bindings::pcontrol(level);
 }
-#pragma weak MPI_Pcontrol = PMPI_Pcontrol
+extern "C" decltype(PMPI_Pcontrol) MPI_Pcontrol __attribute__((weak, alias("PMPI_Pcontrol")));
 
 extern "C" int PMPI_Query_thread(int* provided) {
   constexpr const char* call = "MPI_Query_thread";
@@ -145,14 +148,14 @@ extern "C" int PMPI_Query_thread(int* provided) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Query_thread = PMPI_Query_thread
+extern "C" decltype(PMPI_Query_thread) MPI_Query_thread __attribute__((weak, alias("PMPI_Query_thread")));
 
 extern "C" double PMPI_Wtick(void) {
   return object::wtick();
 }
-#pragma weak MPI_Wtick = PMPI_Wtick
+extern "C" decltype(PMPI_Wtick) MPI_Wtick __attribute__((weak, alias("PMPI_Wtick")));
 
 extern "C" double PMPI_Wtime(void) {
   return object::wtime();
 }
-#pragma weak MPI_Wtime = PMPI_Wtime
+extern "C" decltype(PMPI_Wtime) MPI_Wtime __attribute__((weak, alias("PMPI_Wtime")));

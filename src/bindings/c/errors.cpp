@@ -16,7 +16,8 @@ extern "C" int PMPI_Add_error_class(int* errorclass) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Add_error_class = PMPI_Add_error_class
+extern "C" decltype(PMPI_Add_error_class) MPI_Add_error_class
+    __attribute__((weak, alias("PMPI_Add_error_class")));
 
 extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
   constexpr const char* call = "MPI_Add_error_code";
@@ -26,7 +27,8 @@ extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Add_error_code = PMPI_Add_error_code
+extern "C" decltype(PMPI_Add_error_code) MPI_Add_error_code
+    __attribute__((weak, alias("PMPI_Add_error_code")));
 
 extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
   constexpr const char* call = "MPI_Add_error_string";
@@ -36,7 +38,8 @@ extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Add_error_string = PMPI_Add_error_string
+extern "C" decltype(PMPI_Add_error_string) MPI_Add_error_string
+    __attribute__((weak, alias("PMPI_Add_error_string")));
 
 extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
   constexpr const char* call = "MPI_Comm_call_errhandler";
@@ -48,7 +51,8 @@ extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_call_errhandler = PMPI_Comm_call_errhandler
+extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler
+    __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
 
 extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn,
     MPI_Errhandler* errhandler) {
@@ -63,7 +67,8 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_er
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_create_errhandler = PMPI_Comm_create_errhandler
+extern "C" decltype(PMPI_Comm_create_errhandler) MPI_Comm_create_errhandler
+    __attribute__((weak, alias("PMPI_Comm_create_errhandler")));
 
 extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Comm_get_errhandler";
@@ -78,7 +83,8 @@ extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandle
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_get_errhandler = PMPI_Comm_get_errhandler
+extern "C" decltype(PMPI_Comm_get_errhandler) MPI_Comm_get_errhandler
+    __attribute__((weak, alias("PMPI_Comm_get_errhandler")));
 
 extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
   constexpr const char* call = "MPI_Comm_set_errhandler";
@@ -93,7 +99,8 @@ extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_set_errhandler = PMPI_Comm_set_errhandler
+extern "C" decltype(PMPI_Comm_set_errhandler) MPI_Comm_set_errhandler
+    __attribute__((weak, alias("PMPI_Comm_set_errhandler")));
 
 extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Errhandler_free";
@@ -107,7 +114,8 @@ extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
   *errhandler = MPI_ERRHANDLER_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Errhandler_free = PMPI_Errhandler_free
+extern "C" decltype(PMPI_Errhandler_free) MPI_Errhandler_free
+    __attribute__((weak, alias("PMPI_Errhandler_free")));
 
 extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
   constexpr const char* call = "MPI_Error_class";
@@ -117,7 +125,7 @@ extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Error_class = PMPI_Error_class
+extern "C" decltype(PMPI_Error_class) MPI_Error_class __attribute__((weak, alias("PMPI_Error_class")));
 
 extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
   constexpr const char* call = "MPI_Error_string";
@@ -128,7 +136,7 @@ extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Error_string = PMPI_Error_string
+extern "C" decltype(PMPI_Error_string) MPI_Error_string __attribute__((weak, alias("PMPI_Error_string")));
 
 extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
   constexpr const char* call = "MPI_File_call_errhandler";
@@ -141,7 +149,8 @@ extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
   if (error != Err::ok) [[unlikely]] return raise(heard_by(fh_object), error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_call_errhandler = PMPI_File_call_errhandler
+extern "C" decltype(PMPI_File_call_errhandler) MPI_File_call_errhandler
+    __attribute__((weak, alias("PMPI_File_call_errhandler")));
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn,
     MPI_Errhandler* errhandler) {
@@ -156,7 +165,8 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_create_errhandler = PMPI_File_create_errhandler
+extern "C" decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler
+    __attribute__((weak, alias("PMPI_File_create_errhandler")));
 
 extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_File_get_errhandler";
@@ -172,7 +182,8 @@ extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandle
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_errhandler = PMPI_File_get_errhandler
+extern "C" decltype(PMPI_File_get_errhandler) MPI_File_get_errhandler
+    __attribute__((weak, alias("PMPI_File_get_errhandler")));
 
 extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
   constexpr const char* call = "MPI_File_set_errhandler";
@@ -189,7 +200,8 @@ extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler
   if (error != Err::ok) [[unlikely]] return raise(heard_by(file_object), error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_set_errhandler = PMPI_File_set_errhandler
+extern "C" decltype(PMPI_File_set_errhandler) MPI_File_set_errhandler
+    __attribute__((weak, alias("PMPI_File_set_errhandler")));
 
 extern "C" int PMPI_Remove_error_class(int errorclass) {
   constexpr const char* call = "MPI_Remove_error_class";
@@ -198,7 +210,8 @@ extern "C" int PMPI_Remove_error_class(int errorclass) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Remove_error_class = PMPI_Remove_error_class
+extern "C" decltype(PMPI_Remove_error_class) MPI_Remove_error_class
+    __attribute__((weak, alias("PMPI_Remove_error_class")));
 
 extern "C" int PMPI_Remove_error_code(int errorcode) {
   constexpr const char* call = "MPI_Remove_error_code";
@@ -207,7 +220,8 @@ extern "C" int PMPI_Remove_error_code(int errorcode) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Remove_error_code = PMPI_Remove_error_code
+extern "C" decltype(PMPI_Remove_error_code) MPI_Remove_error_code
+    __attribute__((weak, alias("PMPI_Remove_error_code")));
 
 extern "C" int PMPI_Remove_error_string(int errorcode) {
   constexpr const char* call = "MPI_Remove_error_string";
@@ -216,7 +230,8 @@ extern "C" int PMPI_Remove_error_string(int errorcode) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Remove_error_string = PMPI_Remove_error_string
+extern "C" decltype(PMPI_Remove_error_string) MPI_Remove_error_string
+    __attribute__((weak, alias("PMPI_Remove_error_string")));
 
 extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
   constexpr const char* call = "MPI_Session_call_errhandler";
@@ -228,7 +243,8 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) 
   if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_call_errhandler = PMPI_Session_call_errhandler
+extern "C" decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler
+    __attribute__((weak, alias("PMPI_Session_call_errhandler")));
 
 extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn,
     MPI_Errhandler* errhandler) {
@@ -243,7 +259,8 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_create_errhandler = PMPI_Session_create_errhandler
+extern "C" decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandler
+    __attribute__((weak, alias("PMPI_Session_create_errhandler")));
 
 extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Session_get_errhandler";
@@ -258,7 +275,8 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_get_errhandler = PMPI_Session_get_errhandler
+extern "C" decltype(PMPI_Session_get_errhandler) MPI_Session_get_errhandler
+    __attribute__((weak, alias("PMPI_Session_get_errhandler")));
 
 extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
   constexpr const char* call = "MPI_Session_set_errhandler";
@@ -273,7 +291,8 @@ extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler e
   if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_set_errhandler = PMPI_Session_set_errhandler
+extern "C" decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler
+    __attribute__((weak, alias("PMPI_Session_set_errhandler")));
 
 extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
   constexpr const char* call = "MPI_Win_call_errhandler";
@@ -285,7 +304,8 @@ extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_call_errhandler = PMPI_Win_call_errhandler
+extern "C" decltype(PMPI_Win_call_errhandler) MPI_Win_call_errhandler
+    __attribute__((weak, alias("PMPI_Win_call_errhandler")));
 
 extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn,
     MPI_Errhandler* errhandler) {
@@ -300,7 +320,8 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_create_errhandler = PMPI_Win_create_errhandler
+extern "C" decltype(PMPI_Win_create_errhandler) MPI_Win_create_errhandler
+    __attribute__((weak, alias("PMPI_Win_create_errhandler")));
 
 extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) {
   constexpr const char* call = "MPI_Win_get_errhandler";
@@ -315,7 +336,8 @@ extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) 
   set_handle(errhandler, errhandler_made, MPI_ERRHANDLER_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_get_errhandler = PMPI_Win_get_errhandler
+extern "C" decltype(PMPI_Win_get_errhandler) MPI_Win_get_errhandler
+    __attribute__((weak, alias("PMPI_Win_get_errhandler")));
 
 extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
   constexpr const char* call = "MPI_Win_set_errhandler";
@@ -330,4 +352,5 @@ extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_set_errhandler = PMPI_Win_set_errhandler
+extern "C" decltype(PMPI_Win_set_errhandler) MPI_Win_set_errhandler
+    __attribute__((weak, alias("PMPI_Win_set_errhandler")));

@@ -20,7 +20,7 @@ extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* resul
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_compare = PMPI_Group_compare
+extern "C" decltype(PMPI_Group_compare) MPI_Group_compare __attribute__((weak, alias("PMPI_Group_compare")));
 
 extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_difference";
@@ -37,7 +37,8 @@ extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Gro
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_difference = PMPI_Group_difference
+extern "C" decltype(PMPI_Group_difference) MPI_Group_difference
+    __attribute__((weak, alias("PMPI_Group_difference")));
 
 extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_excl";
@@ -54,7 +55,7 @@ extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Gr
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_excl = PMPI_Group_excl
+extern "C" decltype(PMPI_Group_excl) MPI_Group_excl __attribute__((weak, alias("PMPI_Group_excl")));
 
 extern "C" int PMPI_Group_free(MPI_Group* group) {
   constexpr const char* call = "MPI_Group_free";
@@ -68,7 +69,7 @@ extern "C" int PMPI_Group_free(MPI_Group* group) {
   *group = MPI_GROUP_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_free = PMPI_Group_free
+extern "C" decltype(PMPI_Group_free) MPI_Group_free __attribute__((weak, alias("PMPI_Group_free")));
 
 extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_incl";
@@ -85,7 +86,7 @@ extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Gr
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_incl = PMPI_Group_incl
+extern "C" decltype(PMPI_Group_incl) MPI_Group_incl __attribute__((weak, alias("PMPI_Group_incl")));
 
 extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_intersection";
@@ -102,7 +103,8 @@ extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_G
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_intersection = PMPI_Group_intersection
+extern "C" decltype(PMPI_Group_intersection) MPI_Group_intersection
+    __attribute__((weak, alias("PMPI_Group_intersection")));
 
 extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_range_excl";
@@ -118,7 +120,8 @@ extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MP
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_range_excl = PMPI_Group_range_excl
+extern "C" decltype(PMPI_Group_range_excl) MPI_Group_range_excl
+    __attribute__((weak, alias("PMPI_Group_range_excl")));
 
 extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_range_incl";
@@ -134,7 +137,8 @@ extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MP
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_range_incl = PMPI_Group_range_incl
+extern "C" decltype(PMPI_Group_range_incl) MPI_Group_range_incl
+    __attribute__((weak, alias("PMPI_Group_range_incl")));
 
 extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
   constexpr const char* call = "MPI_Group_rank";
@@ -147,7 +151,7 @@ extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_rank = PMPI_Group_rank
+extern "C" decltype(PMPI_Group_rank) MPI_Group_rank __attribute__((weak, alias("PMPI_Group_rank")));
 
 extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
   constexpr const char* call = "MPI_Group_size";
@@ -160,7 +164,7 @@ extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_size = PMPI_Group_size
+extern "C" decltype(PMPI_Group_size) MPI_Group_size __attribute__((weak, alias("PMPI_Group_size")));
 
 extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
     int ranks2[]) {
@@ -178,7 +182,8 @@ extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ran
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_translate_ranks = PMPI_Group_translate_ranks
+extern "C" decltype(PMPI_Group_translate_ranks) MPI_Group_translate_ranks
+    __attribute__((weak, alias("PMPI_Group_translate_ranks")));
 
 extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_union";
@@ -195,4 +200,4 @@ extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* n
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_union = PMPI_Group_union
+extern "C" decltype(PMPI_Group_union) MPI_Group_union __attribute__((weak, alias("PMPI_Group_union")));

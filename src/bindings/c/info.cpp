@@ -17,7 +17,7 @@ extern "C" int PMPI_Info_create(MPI_Info* info) {
   set_handle(info, info_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_create = PMPI_Info_create
+extern "C" decltype(PMPI_Info_create) MPI_Info_create __attribute__((weak, alias("PMPI_Info_create")));
 
 extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
   constexpr const char* call = "MPI_Info_create_env";
@@ -29,7 +29,8 @@ extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
   set_handle(info, info_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_create_env = PMPI_Info_create_env
+extern "C" decltype(PMPI_Info_create_env) MPI_Info_create_env
+    __attribute__((weak, alias("PMPI_Info_create_env")));
 
 extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
   constexpr const char* call = "MPI_Info_delete";
@@ -41,7 +42,7 @@ extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_delete = PMPI_Info_delete
+extern "C" decltype(PMPI_Info_delete) MPI_Info_delete __attribute__((weak, alias("PMPI_Info_delete")));
 
 extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
   constexpr const char* call = "MPI_Info_dup";
@@ -55,7 +56,7 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
   set_handle(newinfo, newinfo_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_dup = PMPI_Info_dup
+extern "C" decltype(PMPI_Info_dup) MPI_Info_dup __attribute__((weak, alias("PMPI_Info_dup")));
 
 extern "C" int PMPI_Info_free(MPI_Info* info) {
   constexpr const char* call = "MPI_Info_free";
@@ -68,7 +69,7 @@ extern "C" int PMPI_Info_free(MPI_Info* info) {
   *info = MPI_INFO_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_free = PMPI_Info_free
+extern "C" decltype(PMPI_Info_free) MPI_Info_free __attribute__((weak, alias("PMPI_Info_free")));
 
 extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
   constexpr const char* call = "MPI_Info_get_nkeys";
@@ -80,7 +81,8 @@ extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_get_nkeys = PMPI_Info_get_nkeys
+extern "C" decltype(PMPI_Info_get_nkeys) MPI_Info_get_nkeys
+    __attribute__((weak, alias("PMPI_Info_get_nkeys")));
 
 extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
   constexpr const char* call = "MPI_Info_get_nthkey";
@@ -92,7 +94,8 @@ extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_get_nthkey = PMPI_Info_get_nthkey
+extern "C" decltype(PMPI_Info_get_nthkey) MPI_Info_get_nthkey
+    __attribute__((weak, alias("PMPI_Info_get_nthkey")));
 
 extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
   constexpr const char* call = "MPI_Info_get_string";
@@ -106,7 +109,8 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_get_string = PMPI_Info_get_string
+extern "C" decltype(PMPI_Info_get_string) MPI_Info_get_string
+    __attribute__((weak, alias("PMPI_Info_get_string")));
 
 extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
   constexpr const char* call = "MPI_Info_set";
@@ -119,4 +123,4 @@ extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) 
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Info_set = PMPI_Info_set
+extern "C" decltype(PMPI_Info_set) MPI_Info_set __attribute__((weak, alias("PMPI_Info_set")));

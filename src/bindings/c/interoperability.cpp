@@ -10,92 +10,94 @@ using namespace dunlin::bindings;
 extern "C" MPI_Fint PMPI_Comm_c2f(MPI_Comm comm) {
   return to_integer(comm);
 }
-#pragma weak MPI_Comm_c2f = PMPI_Comm_c2f
+extern "C" decltype(PMPI_Comm_c2f) MPI_Comm_c2f __attribute__((weak, alias("PMPI_Comm_c2f")));
 
 extern "C" MPI_Comm PMPI_Comm_f2c(MPI_Fint comm) {
   return to_object_handle<MPI_Comm>(comm, MPI_COMM_NULL);
 }
-#pragma weak MPI_Comm_f2c = PMPI_Comm_f2c
+extern "C" decltype(PMPI_Comm_f2c) MPI_Comm_f2c __attribute__((weak, alias("PMPI_Comm_f2c")));
 
 extern "C" MPI_Fint PMPI_Errhandler_c2f(MPI_Errhandler errhandler) {
   return to_integer(errhandler);
 }
-#pragma weak MPI_Errhandler_c2f = PMPI_Errhandler_c2f
+extern "C" decltype(PMPI_Errhandler_c2f) MPI_Errhandler_c2f
+    __attribute__((weak, alias("PMPI_Errhandler_c2f")));
 
 extern "C" MPI_Errhandler PMPI_Errhandler_f2c(MPI_Fint errhandler) {
   return to_object_handle<MPI_Errhandler>(errhandler, MPI_ERRHANDLER_NULL);
 }
-#pragma weak MPI_Errhandler_f2c = PMPI_Errhandler_f2c
+extern "C" decltype(PMPI_Errhandler_f2c) MPI_Errhandler_f2c
+    __attribute__((weak, alias("PMPI_Errhandler_f2c")));
 
 extern "C" MPI_Fint PMPI_File_c2f(MPI_File file) {
   return to_integer(file);
 }
-#pragma weak MPI_File_c2f = PMPI_File_c2f
+extern "C" decltype(PMPI_File_c2f) MPI_File_c2f __attribute__((weak, alias("PMPI_File_c2f")));
 
 extern "C" MPI_File PMPI_File_f2c(MPI_Fint file) {
   return to_object_handle<MPI_File>(file, MPI_FILE_NULL);
 }
-#pragma weak MPI_File_f2c = PMPI_File_f2c
+extern "C" decltype(PMPI_File_f2c) MPI_File_f2c __attribute__((weak, alias("PMPI_File_f2c")));
 
 extern "C" MPI_Fint PMPI_Group_c2f(MPI_Group group) {
   return to_integer(group);
 }
-#pragma weak MPI_Group_c2f = PMPI_Group_c2f
+extern "C" decltype(PMPI_Group_c2f) MPI_Group_c2f __attribute__((weak, alias("PMPI_Group_c2f")));
 
 extern "C" MPI_Group PMPI_Group_f2c(MPI_Fint group) {
   return to_object_handle<MPI_Group>(group, MPI_GROUP_NULL);
 }
-#pragma weak MPI_Group_f2c = PMPI_Group_f2c
+extern "C" decltype(PMPI_Group_f2c) MPI_Group_f2c __attribute__((weak, alias("PMPI_Group_f2c")));
 
 extern "C" MPI_Fint PMPI_Info_c2f(MPI_Info info) {
   return to_integer(info);
 }
-#pragma weak MPI_Info_c2f = PMPI_Info_c2f
+extern "C" decltype(PMPI_Info_c2f) MPI_Info_c2f __attribute__((weak, alias("PMPI_Info_c2f")));
 
 extern "C" MPI_Info PMPI_Info_f2c(MPI_Fint info) {
   return to_object_handle<MPI_Info>(info, MPI_INFO_NULL);
 }
-#pragma weak MPI_Info_f2c = PMPI_Info_f2c
+extern "C" decltype(PMPI_Info_f2c) MPI_Info_f2c __attribute__((weak, alias("PMPI_Info_f2c")));
 
 extern "C" MPI_Fint PMPI_Message_c2f(MPI_Message message) {
   return to_integer(message);
 }
-#pragma weak MPI_Message_c2f = PMPI_Message_c2f
+extern "C" decltype(PMPI_Message_c2f) MPI_Message_c2f __attribute__((weak, alias("PMPI_Message_c2f")));
 
 extern "C" MPI_Message PMPI_Message_f2c(MPI_Fint message) {
   return to_object_handle<MPI_Message>(message, MPI_MESSAGE_NULL);
 }
-#pragma weak MPI_Message_f2c = PMPI_Message_f2c
+extern "C" decltype(PMPI_Message_f2c) MPI_Message_f2c __attribute__((weak, alias("PMPI_Message_f2c")));
 
 extern "C" MPI_Fint PMPI_Op_c2f(MPI_Op op) {
   return to_integer(op);
 }
-#pragma weak MPI_Op_c2f = PMPI_Op_c2f
+extern "C" decltype(PMPI_Op_c2f) MPI_Op_c2f __attribute__((weak, alias("PMPI_Op_c2f")));
 
 extern "C" MPI_Op PMPI_Op_f2c(MPI_Fint op) {
   return to_object_handle<MPI_Op>(op, MPI_OP_NULL);
 }
-#pragma weak MPI_Op_f2c = PMPI_Op_f2c
+extern "C" decltype(PMPI_Op_f2c) MPI_Op_f2c __attribute__((weak, alias("PMPI_Op_f2c")));
 
 extern "C" MPI_Fint PMPI_Request_c2f(MPI_Request request) {
   return to_integer(request);
 }
-#pragma weak MPI_Request_c2f = PMPI_Request_c2f
+extern "C" decltype(PMPI_Request_c2f) MPI_Request_c2f __attribute__((weak, alias("PMPI_Request_c2f")));
 
 extern "C" MPI_Request PMPI_Request_f2c(MPI_Fint request) {
   return to_object_handle<MPI_Request>(request, MPI_REQUEST_NULL);
 }
-#pragma weak MPI_Request_f2c = PMPI_Request_f2c
+extern "C" decltype(PMPI_Request_f2c) MPI_Request_f2c __attribute__((weak, alias("PMPI_Request_f2c")));
 
 extern "C" MPI_Fint PMPI_Session_c2f(MPI_Session session) {
   return to_integer(session);
 }
-#pragma weak MPI_Session_c2f = PMPI_Session_c2f
+extern "C" decltype(PMPI_Session_c2f) MPI_Session_c2f __attribute__((weak, alias("PMPI_Session_c2f")));
 
 extern "C" MPI_Session PMPI_Session_f2c(MPI_Fint session) {
   return to_object_handle<MPI_Session>(session, MPI_SESSION_NULL);
 }
-#pragma weak MPI_Session_f2c = PMPI_Session_f2c
+extern "C" decltype(PMPI_Session_f2c) MPI_Session_f2c __attribute__((weak, alias("PMPI_Session_f2c")));
 
 extern "C" int PMPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
   constexpr const char* call = "MPI_Status_c2f";
@@ -106,7 +108,7 @@ extern "C" int PMPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_c2f = PMPI_Status_c2f
+extern "C" decltype(PMPI_Status_c2f) MPI_Status_c2f __attribute__((weak, alias("PMPI_Status_c2f")));
 
 extern "C" int PMPI_Status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08_status) {
   constexpr const char* call = "MPI_Status_c2f08";
@@ -117,7 +119,7 @@ extern "C" int PMPI_Status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_c2f08 = PMPI_Status_c2f08
+extern "C" decltype(PMPI_Status_c2f08) MPI_Status_c2f08 __attribute__((weak, alias("PMPI_Status_c2f08")));
 
 extern "C" int PMPI_Status_f082c(const MPI_F08_status* f08_status, MPI_Status* c_status) {
   constexpr const char* call = "MPI_Status_f082c";
@@ -128,7 +130,7 @@ extern "C" int PMPI_Status_f082c(const MPI_F08_status* f08_status, MPI_Status* c
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_f082c = PMPI_Status_f082c
+extern "C" decltype(PMPI_Status_f082c) MPI_Status_f082c __attribute__((weak, alias("PMPI_Status_f082c")));
 
 extern "C" int PMPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_status) {
   constexpr const char* call = "MPI_Status_f082f";
@@ -139,7 +141,7 @@ extern "C" int PMPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_s
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_f082f = PMPI_Status_f082f
+extern "C" decltype(PMPI_Status_f082f) MPI_Status_f082f __attribute__((weak, alias("PMPI_Status_f082f")));
 
 extern "C" int PMPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
   constexpr const char* call = "MPI_Status_f2c";
@@ -150,7 +152,7 @@ extern "C" int PMPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_f2c = PMPI_Status_f2c
+extern "C" decltype(PMPI_Status_f2c) MPI_Status_f2c __attribute__((weak, alias("PMPI_Status_f2c")));
 
 extern "C" int PMPI_Status_f2f08(const MPI_Fint* f_status, MPI_F08_status* f08_status) {
   constexpr const char* call = "MPI_Status_f2f08";
@@ -161,24 +163,24 @@ extern "C" int PMPI_Status_f2f08(const MPI_Fint* f_status, MPI_F08_status* f08_s
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_f2f08 = PMPI_Status_f2f08
+extern "C" decltype(PMPI_Status_f2f08) MPI_Status_f2f08 __attribute__((weak, alias("PMPI_Status_f2f08")));
 
 extern "C" MPI_Fint PMPI_Type_c2f(MPI_Datatype datatype) {
   return to_integer(datatype);
 }
-#pragma weak MPI_Type_c2f = PMPI_Type_c2f
+extern "C" decltype(PMPI_Type_c2f) MPI_Type_c2f __attribute__((weak, alias("PMPI_Type_c2f")));
 
 extern "C" MPI_Datatype PMPI_Type_f2c(MPI_Fint datatype) {
   return to_object_handle<MPI_Datatype>(datatype, MPI_DATATYPE_NULL);
 }
-#pragma weak MPI_Type_f2c = PMPI_Type_f2c
+extern "C" decltype(PMPI_Type_f2c) MPI_Type_f2c __attribute__((weak, alias("PMPI_Type_f2c")));
 
 extern "C" MPI_Fint PMPI_Win_c2f(MPI_Win win) {
   return to_integer(win);
 }
-#pragma weak MPI_Win_c2f = PMPI_Win_c2f
+extern "C" decltype(PMPI_Win_c2f) MPI_Win_c2f __attribute__((weak, alias("PMPI_Win_c2f")));
 
 extern "C" MPI_Win PMPI_Win_f2c(MPI_Fint win) {
   return to_object_handle<MPI_Win>(win, MPI_WIN_NULL);
 }
-#pragma weak MPI_Win_f2c = PMPI_Win_f2c
+extern "C" decltype(PMPI_Win_f2c) MPI_Win_f2c __attribute__((weak, alias("PMPI_Win_f2c")));

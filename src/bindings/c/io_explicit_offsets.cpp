@@ -37,8 +37,9 @@ extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, M
     MPI_Datatype datatype, MPI_Request* request) {
   return file_iread_at_body("MPI_File_iread_at_c", fh, offset, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iread_at = PMPI_File_iread_at
-#pragma weak MPI_File_iread_at_c = PMPI_File_iread_at_c
+extern "C" decltype(PMPI_File_iread_at) MPI_File_iread_at __attribute__((weak, alias("PMPI_File_iread_at")));
+extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c
+    __attribute__((weak, alias("PMPI_File_iread_at_c")));
 
 static int file_iread_at_all_body(const char* call, MPI_File fh, MPI_Offset offset, void* buf,
     std::int64_t count, MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -70,8 +71,10 @@ extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* bu
     MPI_Datatype datatype, MPI_Request* request) {
   return file_iread_at_all_body("MPI_File_iread_at_all_c", fh, offset, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iread_at_all = PMPI_File_iread_at_all
-#pragma weak MPI_File_iread_at_all_c = PMPI_File_iread_at_all_c
+extern "C" decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all
+    __attribute__((weak, alias("PMPI_File_iread_at_all")));
+extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c
+    __attribute__((weak, alias("PMPI_File_iread_at_all_c")));
 
 static int file_iwrite_at_body(const char* call, MPI_File fh, MPI_Offset offset, const void* buf,
     std::int64_t count, MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -103,8 +106,10 @@ extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void*
     MPI_Datatype datatype, MPI_Request* request) {
   return file_iwrite_at_body("MPI_File_iwrite_at_c", fh, offset, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iwrite_at = PMPI_File_iwrite_at
-#pragma weak MPI_File_iwrite_at_c = PMPI_File_iwrite_at_c
+extern "C" decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at
+    __attribute__((weak, alias("PMPI_File_iwrite_at")));
+extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c
+    __attribute__((weak, alias("PMPI_File_iwrite_at_c")));
 
 static int file_iwrite_at_all_body(const char* call, MPI_File fh, MPI_Offset offset, const void* buf,
     std::int64_t count, MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -136,8 +141,10 @@ extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const v
     MPI_Datatype datatype, MPI_Request* request) {
   return file_iwrite_at_all_body("MPI_File_iwrite_at_all_c", fh, offset, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iwrite_at_all = PMPI_File_iwrite_at_all
-#pragma weak MPI_File_iwrite_at_all_c = PMPI_File_iwrite_at_all_c
+extern "C" decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all
+    __attribute__((weak, alias("PMPI_File_iwrite_at_all")));
+extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c
+    __attribute__((weak, alias("PMPI_File_iwrite_at_all_c")));
 
 static int file_read_at_body(const char* call, MPI_File fh, MPI_Offset offset, void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -166,8 +173,9 @@ extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MP
     MPI_Datatype datatype, MPI_Status* status) {
   return file_read_at_body("MPI_File_read_at_c", fh, offset, buf, count, datatype, status);
 }
-#pragma weak MPI_File_read_at = PMPI_File_read_at
-#pragma weak MPI_File_read_at_c = PMPI_File_read_at_c
+extern "C" decltype(PMPI_File_read_at) MPI_File_read_at __attribute__((weak, alias("PMPI_File_read_at")));
+extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c
+    __attribute__((weak, alias("PMPI_File_read_at_c")));
 
 static int file_read_at_all_body(const char* call, MPI_File fh, MPI_Offset offset, void* buf,
     std::int64_t count, MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -196,8 +204,10 @@ extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf
     MPI_Datatype datatype, MPI_Status* status) {
   return file_read_at_all_body("MPI_File_read_at_all_c", fh, offset, buf, count, datatype, status);
 }
-#pragma weak MPI_File_read_at_all = PMPI_File_read_at_all
-#pragma weak MPI_File_read_at_all_c = PMPI_File_read_at_all_c
+extern "C" decltype(PMPI_File_read_at_all) MPI_File_read_at_all
+    __attribute__((weak, alias("PMPI_File_read_at_all")));
+extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c
+    __attribute__((weak, alias("PMPI_File_read_at_all_c")));
 
 static int file_read_at_all_begin_body(const char* call, MPI_File fh, MPI_Offset offset, void* buf,
     std::int64_t count, MPI_Datatype datatype) noexcept {
@@ -226,8 +236,10 @@ extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, voi
     MPI_Datatype datatype) {
   return file_read_at_all_begin_body("MPI_File_read_at_all_begin_c", fh, offset, buf, count, datatype);
 }
-#pragma weak MPI_File_read_at_all_begin = PMPI_File_read_at_all_begin
-#pragma weak MPI_File_read_at_all_begin_c = PMPI_File_read_at_all_begin_c
+extern "C" decltype(PMPI_File_read_at_all_begin) MPI_File_read_at_all_begin
+    __attribute__((weak, alias("PMPI_File_read_at_all_begin")));
+extern "C" decltype(PMPI_File_read_at_all_begin_c) MPI_File_read_at_all_begin_c
+    __attribute__((weak, alias("PMPI_File_read_at_all_begin_c")));
 
 extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_read_at_all_end";
@@ -240,7 +252,8 @@ extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* sta
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_read_at_all_end = PMPI_File_read_at_all_end
+extern "C" decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end
+    __attribute__((weak, alias("PMPI_File_read_at_all_end")));
 
 static int file_write_at_body(const char* call, MPI_File fh, MPI_Offset offset, const void* buf,
     std::int64_t count, MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -269,8 +282,9 @@ extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* 
     MPI_Datatype datatype, MPI_Status* status) {
   return file_write_at_body("MPI_File_write_at_c", fh, offset, buf, count, datatype, status);
 }
-#pragma weak MPI_File_write_at = PMPI_File_write_at
-#pragma weak MPI_File_write_at_c = PMPI_File_write_at_c
+extern "C" decltype(PMPI_File_write_at) MPI_File_write_at __attribute__((weak, alias("PMPI_File_write_at")));
+extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c
+    __attribute__((weak, alias("PMPI_File_write_at_c")));
 
 static int file_write_at_all_body(const char* call, MPI_File fh, MPI_Offset offset, const void* buf,
     std::int64_t count, MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -299,8 +313,10 @@ extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const vo
     MPI_Datatype datatype, MPI_Status* status) {
   return file_write_at_all_body("MPI_File_write_at_all_c", fh, offset, buf, count, datatype, status);
 }
-#pragma weak MPI_File_write_at_all = PMPI_File_write_at_all
-#pragma weak MPI_File_write_at_all_c = PMPI_File_write_at_all_c
+extern "C" decltype(PMPI_File_write_at_all) MPI_File_write_at_all
+    __attribute__((weak, alias("PMPI_File_write_at_all")));
+extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c
+    __attribute__((weak, alias("PMPI_File_write_at_all_c")));
 
 static int file_write_at_all_begin_body(const char* call, MPI_File fh, MPI_Offset offset, const void* buf,
     std::int64_t count, MPI_Datatype datatype) noexcept {
@@ -329,8 +345,10 @@ extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, co
     MPI_Count count, MPI_Datatype datatype) {
   return file_write_at_all_begin_body("MPI_File_write_at_all_begin_c", fh, offset, buf, count, datatype);
 }
-#pragma weak MPI_File_write_at_all_begin = PMPI_File_write_at_all_begin
-#pragma weak MPI_File_write_at_all_begin_c = PMPI_File_write_at_all_begin_c
+extern "C" decltype(PMPI_File_write_at_all_begin) MPI_File_write_at_all_begin
+    __attribute__((weak, alias("PMPI_File_write_at_all_begin")));
+extern "C" decltype(PMPI_File_write_at_all_begin_c) MPI_File_write_at_all_begin_c
+    __attribute__((weak, alias("PMPI_File_write_at_all_begin_c")));
 
 extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_write_at_all_end";
@@ -343,4 +361,5 @@ extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Stat
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_write_at_all_end = PMPI_File_write_at_all_end
+extern "C" decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end
+    __attribute__((weak, alias("PMPI_File_write_at_all_end")));

@@ -19,7 +19,7 @@ extern "C" int PMPI_File_close(MPI_File* fh) {
   *fh = MPI_FILE_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_close = PMPI_File_close
+extern "C" decltype(PMPI_File_close) MPI_File_close __attribute__((weak, alias("PMPI_File_close")));
 
 extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
   constexpr const char* call = "MPI_File_delete";
@@ -33,7 +33,7 @@ extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
   if (error != Err::ok) [[unlikely]] return raise(&no_file(), error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_delete = PMPI_File_delete
+extern "C" decltype(PMPI_File_delete) MPI_File_delete __attribute__((weak, alias("PMPI_File_delete")));
 
 extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
   constexpr const char* call = "MPI_File_get_amode";
@@ -46,7 +46,8 @@ extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_amode = PMPI_File_get_amode
+extern "C" decltype(PMPI_File_get_amode) MPI_File_get_amode
+    __attribute__((weak, alias("PMPI_File_get_amode")));
 
 extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
   constexpr const char* call = "MPI_File_get_atomicity";
@@ -59,7 +60,8 @@ extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_atomicity = PMPI_File_get_atomicity
+extern "C" decltype(PMPI_File_get_atomicity) MPI_File_get_atomicity
+    __attribute__((weak, alias("PMPI_File_get_atomicity")));
 
 extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
   constexpr const char* call = "MPI_File_get_group";
@@ -74,7 +76,8 @@ extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
   set_handle(group, group_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_group = PMPI_File_get_group
+extern "C" decltype(PMPI_File_get_group) MPI_File_get_group
+    __attribute__((weak, alias("PMPI_File_get_group")));
 
 extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
   constexpr const char* call = "MPI_File_get_info";
@@ -89,7 +92,7 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
   set_handle(info_used, info_used_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_info = PMPI_File_get_info
+extern "C" decltype(PMPI_File_get_info) MPI_File_get_info __attribute__((weak, alias("PMPI_File_get_info")));
 
 extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
   constexpr const char* call = "MPI_File_get_size";
@@ -102,7 +105,7 @@ extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_size = PMPI_File_get_size
+extern "C" decltype(PMPI_File_get_size) MPI_File_get_size __attribute__((weak, alias("PMPI_File_get_size")));
 
 static int file_get_type_extent_body(const char* call, MPI_File fh, MPI_Datatype datatype,
     MPI_Count* extent) noexcept {
@@ -124,8 +127,10 @@ extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI
 extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
   return file_get_type_extent_body("MPI_File_get_type_extent_c", fh, datatype, extent);
 }
-#pragma weak MPI_File_get_type_extent = PMPI_File_get_type_extent
-#pragma weak MPI_File_get_type_extent_c = PMPI_File_get_type_extent_c
+extern "C" decltype(PMPI_File_get_type_extent) MPI_File_get_type_extent
+    __attribute__((weak, alias("PMPI_File_get_type_extent")));
+extern "C" decltype(PMPI_File_get_type_extent_c) MPI_File_get_type_extent_c
+    __attribute__((weak, alias("PMPI_File_get_type_extent_c")));
 
 extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
     char* datarep) {
@@ -146,7 +151,7 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
   set_handle(filetype, filetype_made, MPI_DATATYPE_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_view = PMPI_File_get_view
+extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, alias("PMPI_File_get_view")));
 
 extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   constexpr const char* call = "MPI_File_open";
@@ -166,7 +171,7 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
   set_handle(fh, fh_made, MPI_FILE_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_open = PMPI_File_open
+extern "C" decltype(PMPI_File_open) MPI_File_open __attribute__((weak, alias("PMPI_File_open")));
 
 extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
   constexpr const char* call = "MPI_File_preallocate";
@@ -179,7 +184,8 @@ extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_preallocate = PMPI_File_preallocate
+extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate
+    __attribute__((weak, alias("PMPI_File_preallocate")));
 
 extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
   constexpr const char* call = "MPI_File_set_atomicity";
@@ -192,7 +198,8 @@ extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_set_atomicity = PMPI_File_set_atomicity
+extern "C" decltype(PMPI_File_set_atomicity) MPI_File_set_atomicity
+    __attribute__((weak, alias("PMPI_File_set_atomicity")));
 
 extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
   constexpr const char* call = "MPI_File_set_info";
@@ -208,7 +215,7 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_set_info = PMPI_File_set_info
+extern "C" decltype(PMPI_File_set_info) MPI_File_set_info __attribute__((weak, alias("PMPI_File_set_info")));
 
 extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
   constexpr const char* call = "MPI_File_set_size";
@@ -221,7 +228,7 @@ extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_set_size = PMPI_File_set_size
+extern "C" decltype(PMPI_File_set_size) MPI_File_set_size __attribute__((weak, alias("PMPI_File_set_size")));
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
     const char* datarep, MPI_Info info) {
@@ -248,7 +255,7 @@ extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype ety
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_set_view = PMPI_File_set_view
+extern "C" decltype(PMPI_File_set_view) MPI_File_set_view __attribute__((weak, alias("PMPI_File_set_view")));
 
 extern "C" int PMPI_File_sync(MPI_File fh) {
   constexpr const char* call = "MPI_File_sync";
@@ -261,7 +268,7 @@ extern "C" int PMPI_File_sync(MPI_File fh) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_sync = PMPI_File_sync
+extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PMPI_File_sync")));
 
 extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn,
     MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn,
@@ -288,5 +295,7 @@ extern "C" int PMPI_Register_datarep_c(const char* datarep,
   if (error != Err::ok) [[unlikely]] return raise(&no_file(), error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Register_datarep = PMPI_Register_datarep
-#pragma weak MPI_Register_datarep_c = PMPI_Register_datarep_c
+extern "C" decltype(PMPI_Register_datarep) MPI_Register_datarep
+    __attribute__((weak, alias("PMPI_Register_datarep")));
+extern "C" decltype(PMPI_Register_datarep_c) MPI_Register_datarep_c
+    __attribute__((weak, alias("PMPI_Register_datarep_c")));

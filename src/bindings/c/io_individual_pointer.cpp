@@ -18,7 +18,8 @@ extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Off
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_byte_offset = PMPI_File_get_byte_offset
+extern "C" decltype(PMPI_File_get_byte_offset) MPI_File_get_byte_offset
+    __attribute__((weak, alias("PMPI_File_get_byte_offset")));
 
 extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
   constexpr const char* call = "MPI_File_get_position";
@@ -31,7 +32,8 @@ extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_position = PMPI_File_get_position
+extern "C" decltype(PMPI_File_get_position) MPI_File_get_position
+    __attribute__((weak, alias("PMPI_File_get_position")));
 
 static int file_iread_body(const char* call, MPI_File fh, void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -63,8 +65,8 @@ extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Da
     MPI_Request* request) {
   return file_iread_body("MPI_File_iread_c", fh, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iread = PMPI_File_iread
-#pragma weak MPI_File_iread_c = PMPI_File_iread_c
+extern "C" decltype(PMPI_File_iread) MPI_File_iread __attribute__((weak, alias("PMPI_File_iread")));
+extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, alias("PMPI_File_iread_c")));
 
 static int file_iread_all_body(const char* call, MPI_File fh, void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -96,8 +98,10 @@ extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MP
     MPI_Request* request) {
   return file_iread_all_body("MPI_File_iread_all_c", fh, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iread_all = PMPI_File_iread_all
-#pragma weak MPI_File_iread_all_c = PMPI_File_iread_all_c
+extern "C" decltype(PMPI_File_iread_all) MPI_File_iread_all
+    __attribute__((weak, alias("PMPI_File_iread_all")));
+extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c
+    __attribute__((weak, alias("PMPI_File_iread_all_c")));
 
 static int file_iwrite_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -129,8 +133,8 @@ extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count,
     MPI_Request* request) {
   return file_iwrite_body("MPI_File_iwrite_c", fh, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iwrite = PMPI_File_iwrite
-#pragma weak MPI_File_iwrite_c = PMPI_File_iwrite_c
+extern "C" decltype(PMPI_File_iwrite) MPI_File_iwrite __attribute__((weak, alias("PMPI_File_iwrite")));
+extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, alias("PMPI_File_iwrite_c")));
 
 static int file_iwrite_all_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -162,8 +166,10 @@ extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count co
     MPI_Request* request) {
   return file_iwrite_all_body("MPI_File_iwrite_all_c", fh, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iwrite_all = PMPI_File_iwrite_all
-#pragma weak MPI_File_iwrite_all_c = PMPI_File_iwrite_all_c
+extern "C" decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all
+    __attribute__((weak, alias("PMPI_File_iwrite_all")));
+extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c
+    __attribute__((weak, alias("PMPI_File_iwrite_all_c")));
 
 static int file_read_body(const char* call, MPI_File fh, void* buf, std::int64_t count, MPI_Datatype datatype,
     MPI_Status* status) noexcept {
@@ -191,8 +197,8 @@ extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Dat
     MPI_Status* status) {
   return file_read_body("MPI_File_read_c", fh, buf, count, datatype, status);
 }
-#pragma weak MPI_File_read = PMPI_File_read
-#pragma weak MPI_File_read_c = PMPI_File_read_c
+extern "C" decltype(PMPI_File_read) MPI_File_read __attribute__((weak, alias("PMPI_File_read")));
+extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias("PMPI_File_read_c")));
 
 static int file_read_all_body(const char* call, MPI_File fh, void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -221,8 +227,9 @@ extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI
     MPI_Status* status) {
   return file_read_all_body("MPI_File_read_all_c", fh, buf, count, datatype, status);
 }
-#pragma weak MPI_File_read_all = PMPI_File_read_all
-#pragma weak MPI_File_read_all_c = PMPI_File_read_all_c
+extern "C" decltype(PMPI_File_read_all) MPI_File_read_all __attribute__((weak, alias("PMPI_File_read_all")));
+extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c
+    __attribute__((weak, alias("PMPI_File_read_all_c")));
 
 static int file_read_all_begin_body(const char* call, MPI_File fh, void* buf, std::int64_t count,
     MPI_Datatype datatype) noexcept {
@@ -249,8 +256,10 @@ extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_D
 extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
   return file_read_all_begin_body("MPI_File_read_all_begin_c", fh, buf, count, datatype);
 }
-#pragma weak MPI_File_read_all_begin = PMPI_File_read_all_begin
-#pragma weak MPI_File_read_all_begin_c = PMPI_File_read_all_begin_c
+extern "C" decltype(PMPI_File_read_all_begin) MPI_File_read_all_begin
+    __attribute__((weak, alias("PMPI_File_read_all_begin")));
+extern "C" decltype(PMPI_File_read_all_begin_c) MPI_File_read_all_begin_c
+    __attribute__((weak, alias("PMPI_File_read_all_begin_c")));
 
 extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_read_all_end";
@@ -263,7 +272,8 @@ extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_read_all_end = PMPI_File_read_all_end
+extern "C" decltype(PMPI_File_read_all_end) MPI_File_read_all_end
+    __attribute__((weak, alias("PMPI_File_read_all_end")));
 
 extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
   constexpr const char* call = "MPI_File_seek";
@@ -275,7 +285,7 @@ extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_seek = PMPI_File_seek
+extern "C" decltype(PMPI_File_seek) MPI_File_seek __attribute__((weak, alias("PMPI_File_seek")));
 
 static int file_write_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -304,8 +314,8 @@ extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, 
     MPI_Status* status) {
   return file_write_body("MPI_File_write_c", fh, buf, count, datatype, status);
 }
-#pragma weak MPI_File_write = PMPI_File_write
-#pragma weak MPI_File_write_c = PMPI_File_write_c
+extern "C" decltype(PMPI_File_write) MPI_File_write __attribute__((weak, alias("PMPI_File_write")));
+extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, alias("PMPI_File_write_c")));
 
 static int file_write_all_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -334,8 +344,10 @@ extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count cou
     MPI_Status* status) {
   return file_write_all_body("MPI_File_write_all_c", fh, buf, count, datatype, status);
 }
-#pragma weak MPI_File_write_all = PMPI_File_write_all
-#pragma weak MPI_File_write_all_c = PMPI_File_write_all_c
+extern "C" decltype(PMPI_File_write_all) MPI_File_write_all
+    __attribute__((weak, alias("PMPI_File_write_all")));
+extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c
+    __attribute__((weak, alias("PMPI_File_write_all_c")));
 
 static int file_write_all_begin_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype) noexcept {
@@ -363,8 +375,10 @@ extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Cou
     MPI_Datatype datatype) {
   return file_write_all_begin_body("MPI_File_write_all_begin_c", fh, buf, count, datatype);
 }
-#pragma weak MPI_File_write_all_begin = PMPI_File_write_all_begin
-#pragma weak MPI_File_write_all_begin_c = PMPI_File_write_all_begin_c
+extern "C" decltype(PMPI_File_write_all_begin) MPI_File_write_all_begin
+    __attribute__((weak, alias("PMPI_File_write_all_begin")));
+extern "C" decltype(PMPI_File_write_all_begin_c) MPI_File_write_all_begin_c
+    __attribute__((weak, alias("PMPI_File_write_all_begin_c")));
 
 extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_write_all_end";
@@ -377,4 +391,5 @@ extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status*
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_write_all_end = PMPI_File_write_all_end
+extern "C" decltype(PMPI_File_write_all_end) MPI_File_write_all_end
+    __attribute__((weak, alias("PMPI_File_write_all_end")));

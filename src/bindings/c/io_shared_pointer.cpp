@@ -19,7 +19,8 @@ extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_get_position_shared = PMPI_File_get_position_shared
+extern "C" decltype(PMPI_File_get_position_shared) MPI_File_get_position_shared
+    __attribute__((weak, alias("PMPI_File_get_position_shared")));
 
 static int file_iread_shared_body(const char* call, MPI_File fh, void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -51,8 +52,10 @@ extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count,
     MPI_Request* request) {
   return file_iread_shared_body("MPI_File_iread_shared_c", fh, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iread_shared = PMPI_File_iread_shared
-#pragma weak MPI_File_iread_shared_c = PMPI_File_iread_shared_c
+extern "C" decltype(PMPI_File_iread_shared) MPI_File_iread_shared
+    __attribute__((weak, alias("PMPI_File_iread_shared")));
+extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c
+    __attribute__((weak, alias("PMPI_File_iread_shared_c")));
 
 static int file_iwrite_shared_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Request* request) noexcept {
@@ -84,8 +87,10 @@ extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count
     MPI_Request* request) {
   return file_iwrite_shared_body("MPI_File_iwrite_shared_c", fh, buf, count, datatype, request);
 }
-#pragma weak MPI_File_iwrite_shared = PMPI_File_iwrite_shared
-#pragma weak MPI_File_iwrite_shared_c = PMPI_File_iwrite_shared_c
+extern "C" decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared
+    __attribute__((weak, alias("PMPI_File_iwrite_shared")));
+extern "C" decltype(PMPI_File_iwrite_shared_c) MPI_File_iwrite_shared_c
+    __attribute__((weak, alias("PMPI_File_iwrite_shared_c")));
 
 static int file_read_ordered_body(const char* call, MPI_File fh, void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -114,8 +119,10 @@ extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count,
     MPI_Status* status) {
   return file_read_ordered_body("MPI_File_read_ordered_c", fh, buf, count, datatype, status);
 }
-#pragma weak MPI_File_read_ordered = PMPI_File_read_ordered
-#pragma weak MPI_File_read_ordered_c = PMPI_File_read_ordered_c
+extern "C" decltype(PMPI_File_read_ordered) MPI_File_read_ordered
+    __attribute__((weak, alias("PMPI_File_read_ordered")));
+extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c
+    __attribute__((weak, alias("PMPI_File_read_ordered_c")));
 
 static int file_read_ordered_begin_body(const char* call, MPI_File fh, void* buf, std::int64_t count,
     MPI_Datatype datatype) noexcept {
@@ -143,8 +150,10 @@ extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count 
     MPI_Datatype datatype) {
   return file_read_ordered_begin_body("MPI_File_read_ordered_begin_c", fh, buf, count, datatype);
 }
-#pragma weak MPI_File_read_ordered_begin = PMPI_File_read_ordered_begin
-#pragma weak MPI_File_read_ordered_begin_c = PMPI_File_read_ordered_begin_c
+extern "C" decltype(PMPI_File_read_ordered_begin) MPI_File_read_ordered_begin
+    __attribute__((weak, alias("PMPI_File_read_ordered_begin")));
+extern "C" decltype(PMPI_File_read_ordered_begin_c) MPI_File_read_ordered_begin_c
+    __attribute__((weak, alias("PMPI_File_read_ordered_begin_c")));
 
 extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_read_ordered_end";
@@ -157,7 +166,8 @@ extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* st
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_read_ordered_end = PMPI_File_read_ordered_end
+extern "C" decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end
+    __attribute__((weak, alias("PMPI_File_read_ordered_end")));
 
 static int file_read_shared_body(const char* call, MPI_File fh, void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -186,8 +196,10 @@ extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, 
     MPI_Status* status) {
   return file_read_shared_body("MPI_File_read_shared_c", fh, buf, count, datatype, status);
 }
-#pragma weak MPI_File_read_shared = PMPI_File_read_shared
-#pragma weak MPI_File_read_shared_c = PMPI_File_read_shared_c
+extern "C" decltype(PMPI_File_read_shared) MPI_File_read_shared
+    __attribute__((weak, alias("PMPI_File_read_shared")));
+extern "C" decltype(PMPI_File_read_shared_c) MPI_File_read_shared_c
+    __attribute__((weak, alias("PMPI_File_read_shared_c")));
 
 extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
   constexpr const char* call = "MPI_File_seek_shared";
@@ -200,7 +212,8 @@ extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_seek_shared = PMPI_File_seek_shared
+extern "C" decltype(PMPI_File_seek_shared) MPI_File_seek_shared
+    __attribute__((weak, alias("PMPI_File_seek_shared")));
 
 static int file_write_ordered_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -229,8 +242,10 @@ extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count
     MPI_Status* status) {
   return file_write_ordered_body("MPI_File_write_ordered_c", fh, buf, count, datatype, status);
 }
-#pragma weak MPI_File_write_ordered = PMPI_File_write_ordered
-#pragma weak MPI_File_write_ordered_c = PMPI_File_write_ordered_c
+extern "C" decltype(PMPI_File_write_ordered) MPI_File_write_ordered
+    __attribute__((weak, alias("PMPI_File_write_ordered")));
+extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c
+    __attribute__((weak, alias("PMPI_File_write_ordered_c")));
 
 static int file_write_ordered_begin_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype) noexcept {
@@ -258,8 +273,10 @@ extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI
     MPI_Datatype datatype) {
   return file_write_ordered_begin_body("MPI_File_write_ordered_begin_c", fh, buf, count, datatype);
 }
-#pragma weak MPI_File_write_ordered_begin = PMPI_File_write_ordered_begin
-#pragma weak MPI_File_write_ordered_begin_c = PMPI_File_write_ordered_begin_c
+extern "C" decltype(PMPI_File_write_ordered_begin) MPI_File_write_ordered_begin
+    __attribute__((weak, alias("PMPI_File_write_ordered_begin")));
+extern "C" decltype(PMPI_File_write_ordered_begin_c) MPI_File_write_ordered_begin_c
+    __attribute__((weak, alias("PMPI_File_write_ordered_begin_c")));
 
 extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) {
   constexpr const char* call = "MPI_File_write_ordered_end";
@@ -272,7 +289,8 @@ extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Sta
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_write_ordered_end = PMPI_File_write_ordered_end
+extern "C" decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end
+    __attribute__((weak, alias("PMPI_File_write_ordered_end")));
 
 static int file_write_shared_body(const char* call, MPI_File fh, const void* buf, std::int64_t count,
     MPI_Datatype datatype, MPI_Status* status) noexcept {
@@ -301,5 +319,7 @@ extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count 
     MPI_Status* status) {
   return file_write_shared_body("MPI_File_write_shared_c", fh, buf, count, datatype, status);
 }
-#pragma weak MPI_File_write_shared = PMPI_File_write_shared
-#pragma weak MPI_File_write_shared_c = PMPI_File_write_shared_c
+extern "C" decltype(PMPI_File_write_shared) MPI_File_write_shared
+    __attribute__((weak, alias("PMPI_File_write_shared")));
+extern "C" decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c
+    __attribute__((weak, alias("PMPI_File_write_shared_c")));

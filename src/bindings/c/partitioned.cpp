@@ -9,32 +9,32 @@ extern "C" int PMPI_Parrived(MPI_Request, int, int*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Parrived");
 }
-#pragma weak MPI_Parrived = PMPI_Parrived
+extern "C" decltype(PMPI_Parrived) MPI_Parrived __attribute__((weak, alias("PMPI_Parrived")));
 
 extern "C" int PMPI_Pready(int, MPI_Request) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Pready");
 }
-#pragma weak MPI_Pready = PMPI_Pready
+extern "C" decltype(PMPI_Pready) MPI_Pready __attribute__((weak, alias("PMPI_Pready")));
 
 extern "C" int PMPI_Pready_list(int, const int [], MPI_Request) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Pready_list");
 }
-#pragma weak MPI_Pready_list = PMPI_Pready_list
+extern "C" decltype(PMPI_Pready_list) MPI_Pready_list __attribute__((weak, alias("PMPI_Pready_list")));
 
 extern "C" int PMPI_Pready_range(int, int, MPI_Request) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Pready_range");
 }
-#pragma weak MPI_Pready_range = PMPI_Pready_range
+extern "C" decltype(PMPI_Pready_range) MPI_Pready_range __attribute__((weak, alias("PMPI_Pready_range")));
 
 extern "C" int PMPI_Precv_init(void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm, MPI_Info,
     MPI_Request*) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Precv_init");
 }
-#pragma weak MPI_Precv_init = PMPI_Precv_init
+extern "C" decltype(PMPI_Precv_init) MPI_Precv_init __attribute__((weak, alias("PMPI_Precv_init")));
 extern "C" [[gnu::visibility("default"), gnu::alias("PMPI_Precv_init")]] int PMPI_Precv_init_c(void* buf,
     int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info,
     MPI_Request* request);
@@ -47,7 +47,7 @@ extern "C" int PMPI_Psend_init(const void*, int, MPI_Count, MPI_Datatype, int, i
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Psend_init");
 }
-#pragma weak MPI_Psend_init = PMPI_Psend_init
+extern "C" decltype(PMPI_Psend_init) MPI_Psend_init __attribute__((weak, alias("PMPI_Psend_init")));
 extern "C" [[gnu::visibility("default"),
     gnu::alias("PMPI_Psend_init")]] int PMPI_Psend_init_c(const void* buf, int partitions, MPI_Count count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request);

@@ -11,19 +11,19 @@ extern "C" int PMPI_Close_port(const char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Close_port");
 }
-#pragma weak MPI_Close_port = PMPI_Close_port
+extern "C" decltype(PMPI_Close_port) MPI_Close_port __attribute__((weak, alias("PMPI_Close_port")));
 
 extern "C" int PMPI_Comm_accept(const char*, MPI_Info, int, MPI_Comm comm, MPI_Comm*) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Comm_accept");
 }
-#pragma weak MPI_Comm_accept = PMPI_Comm_accept
+extern "C" decltype(PMPI_Comm_accept) MPI_Comm_accept __attribute__((weak, alias("PMPI_Comm_accept")));
 
 extern "C" int PMPI_Comm_connect(const char*, MPI_Info, int, MPI_Comm comm, MPI_Comm*) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Comm_connect");
 }
-#pragma weak MPI_Comm_connect = PMPI_Comm_connect
+extern "C" decltype(PMPI_Comm_connect) MPI_Comm_connect __attribute__((weak, alias("PMPI_Comm_connect")));
 
 extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
   constexpr const char* call = "MPI_Comm_disconnect";
@@ -37,7 +37,8 @@ extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
   *comm = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
+extern "C" decltype(PMPI_Comm_disconnect) MPI_Comm_disconnect
+    __attribute__((weak, alias("PMPI_Comm_disconnect")));
 
 extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
   constexpr const char* call = "MPI_Comm_get_parent";
@@ -50,47 +51,50 @@ extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
   set_handle(parent, parent_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_get_parent = PMPI_Comm_get_parent
+extern "C" decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent
+    __attribute__((weak, alias("PMPI_Comm_get_parent")));
 
 extern "C" int PMPI_Comm_join(int, MPI_Comm*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Comm_join");
 }
-#pragma weak MPI_Comm_join = PMPI_Comm_join
+extern "C" decltype(PMPI_Comm_join) MPI_Comm_join __attribute__((weak, alias("PMPI_Comm_join")));
 
 extern "C" int PMPI_Comm_spawn(const char*, char* [], int, MPI_Info, int, MPI_Comm comm, MPI_Comm*, int []) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Comm_spawn");
 }
-#pragma weak MPI_Comm_spawn = PMPI_Comm_spawn
+extern "C" decltype(PMPI_Comm_spawn) MPI_Comm_spawn __attribute__((weak, alias("PMPI_Comm_spawn")));
 
 extern "C" int PMPI_Comm_spawn_multiple(int, char* [], char** [], const int [], const MPI_Info [], int,
     MPI_Comm comm, MPI_Comm*, int []) {
   BigLock::Guard guard;
   return unsupported(from_handle<Comm>(comm), "MPI_Comm_spawn_multiple");
 }
-#pragma weak MPI_Comm_spawn_multiple = PMPI_Comm_spawn_multiple
+extern "C" decltype(PMPI_Comm_spawn_multiple) MPI_Comm_spawn_multiple
+    __attribute__((weak, alias("PMPI_Comm_spawn_multiple")));
 
 extern "C" int PMPI_Lookup_name(const char*, MPI_Info, char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Lookup_name");
 }
-#pragma weak MPI_Lookup_name = PMPI_Lookup_name
+extern "C" decltype(PMPI_Lookup_name) MPI_Lookup_name __attribute__((weak, alias("PMPI_Lookup_name")));
 
 extern "C" int PMPI_Open_port(MPI_Info, char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Open_port");
 }
-#pragma weak MPI_Open_port = PMPI_Open_port
+extern "C" decltype(PMPI_Open_port) MPI_Open_port __attribute__((weak, alias("PMPI_Open_port")));
 
 extern "C" int PMPI_Publish_name(const char*, MPI_Info, const char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Publish_name");
 }
-#pragma weak MPI_Publish_name = PMPI_Publish_name
+extern "C" decltype(PMPI_Publish_name) MPI_Publish_name __attribute__((weak, alias("PMPI_Publish_name")));
 
 extern "C" int PMPI_Unpublish_name(const char*, MPI_Info, const char*) {
   BigLock::Guard guard;
   return unsupported(nullptr, "MPI_Unpublish_name");
 }
-#pragma weak MPI_Unpublish_name = PMPI_Unpublish_name
+extern "C" decltype(PMPI_Unpublish_name) MPI_Unpublish_name
+    __attribute__((weak, alias("PMPI_Unpublish_name")));

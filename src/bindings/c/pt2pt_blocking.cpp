@@ -36,8 +36,8 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
     MPI_Comm comm) {
   return bsend_body("MPI_Bsend_c", buf, count, datatype, dest, tag, comm);
 }
-#pragma weak MPI_Bsend = PMPI_Bsend
-#pragma weak MPI_Bsend_c = PMPI_Bsend_c
+extern "C" decltype(PMPI_Bsend) MPI_Bsend __attribute__((weak, alias("PMPI_Bsend")));
+extern "C" decltype(PMPI_Bsend_c) MPI_Bsend_c __attribute__((weak, alias("PMPI_Bsend_c")));
 
 [[gnu::always_inline]] inline static int recv_body(const char* call, void* buf, std::int64_t count,
     MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
@@ -87,8 +87,8 @@ extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, in
       source, tag, from_handle<Comm>(comm), status)) [[likely]] return MPI_SUCCESS;
   return recv_c_general(buf, count, datatype, source, tag, comm, status);
 }
-#pragma weak MPI_Recv = PMPI_Recv
-#pragma weak MPI_Recv_c = PMPI_Recv_c
+extern "C" decltype(PMPI_Recv) MPI_Recv __attribute__((weak, alias("PMPI_Recv")));
+extern "C" decltype(PMPI_Recv_c) MPI_Recv_c __attribute__((weak, alias("PMPI_Recv_c")));
 
 static int rsend_body(const char* call, const void* buf, std::int64_t count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) noexcept {
@@ -119,8 +119,8 @@ extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
     MPI_Comm comm) {
   return rsend_body("MPI_Rsend_c", buf, count, datatype, dest, tag, comm);
 }
-#pragma weak MPI_Rsend = PMPI_Rsend
-#pragma weak MPI_Rsend_c = PMPI_Rsend_c
+extern "C" decltype(PMPI_Rsend) MPI_Rsend __attribute__((weak, alias("PMPI_Rsend")));
+extern "C" decltype(PMPI_Rsend_c) MPI_Rsend_c __attribute__((weak, alias("PMPI_Rsend_c")));
 
 [[gnu::always_inline]] inline static int send_body(const char* call, const void* buf, std::int64_t count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) noexcept {
@@ -170,8 +170,8 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
       tag, from_handle<Comm>(comm))) [[likely]] return MPI_SUCCESS;
   return send_c_general(buf, count, datatype, dest, tag, comm);
 }
-#pragma weak MPI_Send = PMPI_Send
-#pragma weak MPI_Send_c = PMPI_Send_c
+extern "C" decltype(PMPI_Send) MPI_Send __attribute__((weak, alias("PMPI_Send")));
+extern "C" decltype(PMPI_Send_c) MPI_Send_c __attribute__((weak, alias("PMPI_Send_c")));
 
 [[gnu::always_inline]] inline static int sendrecv_body(const char* call, const void* sendbuf,
     std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
@@ -231,8 +231,8 @@ extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
   return sendrecv_body("MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
       recvtype, source, recvtag, comm, status);
 }
-#pragma weak MPI_Sendrecv = PMPI_Sendrecv
-#pragma weak MPI_Sendrecv_c = PMPI_Sendrecv_c
+extern "C" decltype(PMPI_Sendrecv) MPI_Sendrecv __attribute__((weak, alias("PMPI_Sendrecv")));
+extern "C" decltype(PMPI_Sendrecv_c) MPI_Sendrecv_c __attribute__((weak, alias("PMPI_Sendrecv_c")));
 
 static int sendrecv_replace_body(const char* call, void* buf, std::int64_t count, MPI_Datatype datatype,
     int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept {
@@ -268,8 +268,10 @@ extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype 
   return sendrecv_replace_body("MPI_Sendrecv_replace_c", buf, count, datatype, dest, sendtag, source, recvtag,
       comm, status);
 }
-#pragma weak MPI_Sendrecv_replace = PMPI_Sendrecv_replace
-#pragma weak MPI_Sendrecv_replace_c = PMPI_Sendrecv_replace_c
+extern "C" decltype(PMPI_Sendrecv_replace) MPI_Sendrecv_replace
+    __attribute__((weak, alias("PMPI_Sendrecv_replace")));
+extern "C" decltype(PMPI_Sendrecv_replace_c) MPI_Sendrecv_replace_c
+    __attribute__((weak, alias("PMPI_Sendrecv_replace_c")));
 
 static int ssend_body(const char* call, const void* buf, std::int64_t count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) noexcept {
@@ -300,5 +302,5 @@ extern "C" int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datat
     MPI_Comm comm) {
   return ssend_body("MPI_Ssend_c", buf, count, datatype, dest, tag, comm);
 }
-#pragma weak MPI_Ssend = PMPI_Ssend
-#pragma weak MPI_Ssend_c = PMPI_Ssend_c
+extern "C" decltype(PMPI_Ssend) MPI_Ssend __attribute__((weak, alias("PMPI_Ssend")));
+extern "C" decltype(PMPI_Ssend_c) MPI_Ssend_c __attribute__((weak, alias("PMPI_Ssend_c")));

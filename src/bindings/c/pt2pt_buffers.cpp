@@ -21,8 +21,9 @@ extern "C" int PMPI_Buffer_attach(void* buffer, int size) {
 extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
   return buffer_attach_body("MPI_Buffer_attach_c", buffer, size);
 }
-#pragma weak MPI_Buffer_attach = PMPI_Buffer_attach
-#pragma weak MPI_Buffer_attach_c = PMPI_Buffer_attach_c
+extern "C" decltype(PMPI_Buffer_attach) MPI_Buffer_attach __attribute__((weak, alias("PMPI_Buffer_attach")));
+extern "C" decltype(PMPI_Buffer_attach_c) MPI_Buffer_attach_c
+    __attribute__((weak, alias("PMPI_Buffer_attach_c")));
 
 static int buffer_detach_body(const char* call, void* buffer_addr, CountOut size) noexcept {
   BigLock::Guard guard;
@@ -43,8 +44,9 @@ extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
 extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
   return buffer_detach_body("MPI_Buffer_detach_c", buffer_addr, CountOut{size, true});
 }
-#pragma weak MPI_Buffer_detach = PMPI_Buffer_detach
-#pragma weak MPI_Buffer_detach_c = PMPI_Buffer_detach_c
+extern "C" decltype(PMPI_Buffer_detach) MPI_Buffer_detach __attribute__((weak, alias("PMPI_Buffer_detach")));
+extern "C" decltype(PMPI_Buffer_detach_c) MPI_Buffer_detach_c
+    __attribute__((weak, alias("PMPI_Buffer_detach_c")));
 
 extern "C" int PMPI_Buffer_flush(void) {
   constexpr const char* call = "MPI_Buffer_flush";
@@ -54,7 +56,7 @@ extern "C" int PMPI_Buffer_flush(void) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Buffer_flush = PMPI_Buffer_flush
+extern "C" decltype(PMPI_Buffer_flush) MPI_Buffer_flush __attribute__((weak, alias("PMPI_Buffer_flush")));
 
 extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
   constexpr const char* call = "MPI_Buffer_iflush";
@@ -67,7 +69,7 @@ extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Buffer_iflush = PMPI_Buffer_iflush
+extern "C" decltype(PMPI_Buffer_iflush) MPI_Buffer_iflush __attribute__((weak, alias("PMPI_Buffer_iflush")));
 
 static int comm_attach_buffer_body(const char* call, MPI_Comm comm, void* buffer,
     std::int64_t size) noexcept {
@@ -86,8 +88,10 @@ extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
 extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
   return comm_attach_buffer_body("MPI_Comm_attach_buffer_c", comm, buffer, size);
 }
-#pragma weak MPI_Comm_attach_buffer = PMPI_Comm_attach_buffer
-#pragma weak MPI_Comm_attach_buffer_c = PMPI_Comm_attach_buffer_c
+extern "C" decltype(PMPI_Comm_attach_buffer) MPI_Comm_attach_buffer
+    __attribute__((weak, alias("PMPI_Comm_attach_buffer")));
+extern "C" decltype(PMPI_Comm_attach_buffer_c) MPI_Comm_attach_buffer_c
+    __attribute__((weak, alias("PMPI_Comm_attach_buffer_c")));
 
 static int comm_detach_buffer_body(const char* call, MPI_Comm comm, void* buffer_addr,
     CountOut size) noexcept {
@@ -112,8 +116,10 @@ extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* si
 extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
   return comm_detach_buffer_body("MPI_Comm_detach_buffer_c", comm, buffer_addr, CountOut{size, true});
 }
-#pragma weak MPI_Comm_detach_buffer = PMPI_Comm_detach_buffer
-#pragma weak MPI_Comm_detach_buffer_c = PMPI_Comm_detach_buffer_c
+extern "C" decltype(PMPI_Comm_detach_buffer) MPI_Comm_detach_buffer
+    __attribute__((weak, alias("PMPI_Comm_detach_buffer")));
+extern "C" decltype(PMPI_Comm_detach_buffer_c) MPI_Comm_detach_buffer_c
+    __attribute__((weak, alias("PMPI_Comm_detach_buffer_c")));
 
 extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
   constexpr const char* call = "MPI_Comm_flush_buffer";
@@ -126,7 +132,8 @@ extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_flush_buffer = PMPI_Comm_flush_buffer
+extern "C" decltype(PMPI_Comm_flush_buffer) MPI_Comm_flush_buffer
+    __attribute__((weak, alias("PMPI_Comm_flush_buffer")));
 
 extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
   constexpr const char* call = "MPI_Comm_iflush_buffer";
@@ -141,7 +148,8 @@ extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_iflush_buffer = PMPI_Comm_iflush_buffer
+extern "C" decltype(PMPI_Comm_iflush_buffer) MPI_Comm_iflush_buffer
+    __attribute__((weak, alias("PMPI_Comm_iflush_buffer")));
 
 static int session_attach_buffer_body(const char* call, MPI_Session session, void* buffer,
     std::int64_t size) noexcept {
@@ -160,8 +168,10 @@ extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int
 extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
   return session_attach_buffer_body("MPI_Session_attach_buffer_c", session, buffer, size);
 }
-#pragma weak MPI_Session_attach_buffer = PMPI_Session_attach_buffer
-#pragma weak MPI_Session_attach_buffer_c = PMPI_Session_attach_buffer_c
+extern "C" decltype(PMPI_Session_attach_buffer) MPI_Session_attach_buffer
+    __attribute__((weak, alias("PMPI_Session_attach_buffer")));
+extern "C" decltype(PMPI_Session_attach_buffer_c) MPI_Session_attach_buffer_c
+    __attribute__((weak, alias("PMPI_Session_attach_buffer_c")));
 
 static int session_detach_buffer_body(const char* call, MPI_Session session, void* buffer_addr,
     CountOut size) noexcept {
@@ -186,8 +196,10 @@ extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_ad
   return session_detach_buffer_body("MPI_Session_detach_buffer_c", session, buffer_addr, CountOut{size,
       true});
 }
-#pragma weak MPI_Session_detach_buffer = PMPI_Session_detach_buffer
-#pragma weak MPI_Session_detach_buffer_c = PMPI_Session_detach_buffer_c
+extern "C" decltype(PMPI_Session_detach_buffer) MPI_Session_detach_buffer
+    __attribute__((weak, alias("PMPI_Session_detach_buffer")));
+extern "C" decltype(PMPI_Session_detach_buffer_c) MPI_Session_detach_buffer_c
+    __attribute__((weak, alias("PMPI_Session_detach_buffer_c")));
 
 extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
   constexpr const char* call = "MPI_Session_flush_buffer";
@@ -199,7 +211,8 @@ extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
   if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_flush_buffer = PMPI_Session_flush_buffer
+extern "C" decltype(PMPI_Session_flush_buffer) MPI_Session_flush_buffer
+    __attribute__((weak, alias("PMPI_Session_flush_buffer")));
 
 extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
   constexpr const char* call = "MPI_Session_iflush_buffer";
@@ -214,4 +227,5 @@ extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* requ
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_iflush_buffer = PMPI_Session_iflush_buffer
+extern "C" decltype(PMPI_Session_iflush_buffer) MPI_Session_iflush_buffer
+    __attribute__((weak, alias("PMPI_Session_iflush_buffer")));

@@ -17,7 +17,7 @@ extern "C" int PMPI_Cancel(MPI_Request* request) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cancel = PMPI_Cancel
+extern "C" decltype(PMPI_Cancel) MPI_Cancel __attribute__((weak, alias("PMPI_Cancel")));
 
 extern "C" int PMPI_Request_free(MPI_Request* request) {
   constexpr const char* call = "MPI_Request_free";
@@ -28,7 +28,7 @@ extern "C" int PMPI_Request_free(MPI_Request* request) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Request_free = PMPI_Request_free
+extern "C" decltype(PMPI_Request_free) MPI_Request_free __attribute__((weak, alias("PMPI_Request_free")));
 
 extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   constexpr const char* call = "MPI_Request_get_status";
@@ -39,7 +39,8 @@ extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Statu
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Request_get_status = PMPI_Request_get_status
+extern "C" decltype(PMPI_Request_get_status) MPI_Request_get_status
+    __attribute__((weak, alias("PMPI_Request_get_status")));
 
 extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag,
     MPI_Status array_of_statuses[]) {
@@ -54,7 +55,8 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Request_get_status_all = PMPI_Request_get_status_all
+extern "C" decltype(PMPI_Request_get_status_all) MPI_Request_get_status_all
+    __attribute__((weak, alias("PMPI_Request_get_status_all")));
 
 extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* index,
     int* flag, MPI_Status* status) {
@@ -70,7 +72,8 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Request_get_status_any = PMPI_Request_get_status_any
+extern "C" decltype(PMPI_Request_get_status_any) MPI_Request_get_status_any
+    __attribute__((weak, alias("PMPI_Request_get_status_any")));
 
 extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
@@ -86,7 +89,8 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Request_get_status_some = PMPI_Request_get_status_some
+extern "C" decltype(PMPI_Request_get_status_some) MPI_Request_get_status_some
+    __attribute__((weak, alias("PMPI_Request_get_status_some")));
 
 [[gnu::always_inline]] inline static int test_body(const char* call, MPI_Request* request, int* flag,
     MPI_Status* status) noexcept {
@@ -107,7 +111,7 @@ extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     return test_locked("MPI_Test", request, flag, status);
   return test_body("MPI_Test", request, flag, status);
 }
-#pragma weak MPI_Test = PMPI_Test
+extern "C" decltype(PMPI_Test) MPI_Test __attribute__((weak, alias("PMPI_Test")));
 
 extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
   constexpr const char* call = "MPI_Test_cancelled";
@@ -117,7 +121,8 @@ extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Test_cancelled = PMPI_Test_cancelled
+extern "C" decltype(PMPI_Test_cancelled) MPI_Test_cancelled
+    __attribute__((weak, alias("PMPI_Test_cancelled")));
 
 extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
     MPI_Status array_of_statuses[]) {
@@ -132,7 +137,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Testall = PMPI_Testall
+extern "C" decltype(PMPI_Testall) MPI_Testall __attribute__((weak, alias("PMPI_Testall")));
 
 extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
     MPI_Status* status) {
@@ -148,7 +153,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Testany = PMPI_Testany
+extern "C" decltype(PMPI_Testany) MPI_Testany __attribute__((weak, alias("PMPI_Testany")));
 
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
@@ -164,7 +169,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Testsome = PMPI_Testsome
+extern "C" decltype(PMPI_Testsome) MPI_Testsome __attribute__((weak, alias("PMPI_Testsome")));
 
 [[gnu::always_inline]] inline static int wait_body(const char* call, MPI_Request* request,
     MPI_Status* status) noexcept {
@@ -184,7 +189,7 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
     return wait_locked("MPI_Wait", request, status);
   return wait_body("MPI_Wait", request, status);
 }
-#pragma weak MPI_Wait = PMPI_Wait
+extern "C" decltype(PMPI_Wait) MPI_Wait __attribute__((weak, alias("PMPI_Wait")));
 
 [[gnu::always_inline]] inline static int waitall_body(const char* call, int count,
     MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) noexcept {
@@ -206,7 +211,7 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
     return waitall_locked("MPI_Waitall", count, array_of_requests, array_of_statuses);
   return waitall_body("MPI_Waitall", count, array_of_requests, array_of_statuses);
 }
-#pragma weak MPI_Waitall = PMPI_Waitall
+extern "C" decltype(PMPI_Waitall) MPI_Waitall __attribute__((weak, alias("PMPI_Waitall")));
 
 extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
   constexpr const char* call = "MPI_Waitany";
@@ -220,7 +225,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Waitany = PMPI_Waitany
+extern "C" decltype(PMPI_Waitany) MPI_Waitany __attribute__((weak, alias("PMPI_Waitany")));
 
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
@@ -236,4 +241,4 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Waitsome = PMPI_Waitsome
+extern "C" decltype(PMPI_Waitsome) MPI_Waitsome __attribute__((weak, alias("PMPI_Waitsome")));

@@ -39,8 +39,8 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
     MPI_Comm comm, MPI_Request* request) {
   return ibsend_body("MPI_Ibsend_c", buf, count, datatype, dest, tag, comm, request);
 }
-#pragma weak MPI_Ibsend = PMPI_Ibsend
-#pragma weak MPI_Ibsend_c = PMPI_Ibsend_c
+extern "C" decltype(PMPI_Ibsend) MPI_Ibsend __attribute__((weak, alias("PMPI_Ibsend")));
+extern "C" decltype(PMPI_Ibsend_c) MPI_Ibsend_c __attribute__((weak, alias("PMPI_Ibsend_c")));
 
 [[gnu::always_inline]] inline static int irecv_body(const char* call, void* buf, std::int64_t count,
     MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -92,8 +92,8 @@ extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
       tag, from_handle<Comm>(comm), request)) [[likely]] return MPI_SUCCESS;
   return irecv_c_general(buf, count, datatype, source, tag, comm, request);
 }
-#pragma weak MPI_Irecv = PMPI_Irecv
-#pragma weak MPI_Irecv_c = PMPI_Irecv_c
+extern "C" decltype(PMPI_Irecv) MPI_Irecv __attribute__((weak, alias("PMPI_Irecv")));
+extern "C" decltype(PMPI_Irecv_c) MPI_Irecv_c __attribute__((weak, alias("PMPI_Irecv_c")));
 
 static int irsend_body(const char* call, const void* buf, std::int64_t count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -126,8 +126,8 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
     MPI_Comm comm, MPI_Request* request) {
   return irsend_body("MPI_Irsend_c", buf, count, datatype, dest, tag, comm, request);
 }
-#pragma weak MPI_Irsend = PMPI_Irsend
-#pragma weak MPI_Irsend_c = PMPI_Irsend_c
+extern "C" decltype(PMPI_Irsend) MPI_Irsend __attribute__((weak, alias("PMPI_Irsend")));
+extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI_Irsend_c")));
 
 [[gnu::always_inline]] inline static int isend_body(const char* call, const void* buf, std::int64_t count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -179,8 +179,8 @@ extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datat
       tag, from_handle<Comm>(comm), request)) [[likely]] return MPI_SUCCESS;
   return isend_c_general(buf, count, datatype, dest, tag, comm, request);
 }
-#pragma weak MPI_Isend = PMPI_Isend
-#pragma weak MPI_Isend_c = PMPI_Isend_c
+extern "C" decltype(PMPI_Isend) MPI_Isend __attribute__((weak, alias("PMPI_Isend")));
+extern "C" decltype(PMPI_Isend_c) MPI_Isend_c __attribute__((weak, alias("PMPI_Isend_c")));
 
 static int isendrecv_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, std::int64_t recvcount,
@@ -230,8 +230,8 @@ extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
   return isendrecv_body("MPI_Isendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
       recvtype, source, recvtag, comm, request);
 }
-#pragma weak MPI_Isendrecv = PMPI_Isendrecv
-#pragma weak MPI_Isendrecv_c = PMPI_Isendrecv_c
+extern "C" decltype(PMPI_Isendrecv) MPI_Isendrecv __attribute__((weak, alias("PMPI_Isendrecv")));
+extern "C" decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c __attribute__((weak, alias("PMPI_Isendrecv_c")));
 
 static int isendrecv_replace_body(const char* call, void* buf, std::int64_t count, MPI_Datatype datatype,
     int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -269,8 +269,10 @@ extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
   return isendrecv_replace_body("MPI_Isendrecv_replace_c", buf, count, datatype, dest, sendtag, source,
       recvtag, comm, request);
 }
-#pragma weak MPI_Isendrecv_replace = PMPI_Isendrecv_replace
-#pragma weak MPI_Isendrecv_replace_c = PMPI_Isendrecv_replace_c
+extern "C" decltype(PMPI_Isendrecv_replace) MPI_Isendrecv_replace
+    __attribute__((weak, alias("PMPI_Isendrecv_replace")));
+extern "C" decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c
+    __attribute__((weak, alias("PMPI_Isendrecv_replace_c")));
 
 static int issend_body(const char* call, const void* buf, std::int64_t count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -303,5 +305,5 @@ extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype data
     MPI_Comm comm, MPI_Request* request) {
   return issend_body("MPI_Issend_c", buf, count, datatype, dest, tag, comm, request);
 }
-#pragma weak MPI_Issend = PMPI_Issend
-#pragma weak MPI_Issend_c = PMPI_Issend_c
+extern "C" decltype(PMPI_Issend) MPI_Issend __attribute__((weak, alias("PMPI_Issend")));
+extern "C" decltype(PMPI_Issend_c) MPI_Issend_c __attribute__((weak, alias("PMPI_Issend_c")));

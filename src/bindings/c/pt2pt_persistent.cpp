@@ -38,8 +38,8 @@ extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
     MPI_Comm comm, MPI_Request* request) {
   return bsend_init_body("MPI_Bsend_init_c", buf, count, datatype, dest, tag, comm, request);
 }
-#pragma weak MPI_Bsend_init = PMPI_Bsend_init
-#pragma weak MPI_Bsend_init_c = PMPI_Bsend_init_c
+extern "C" decltype(PMPI_Bsend_init) MPI_Bsend_init __attribute__((weak, alias("PMPI_Bsend_init")));
+extern "C" decltype(PMPI_Bsend_init_c) MPI_Bsend_init_c __attribute__((weak, alias("PMPI_Bsend_init_c")));
 
 static int recv_init_body(const char* call, void* buf, std::int64_t count, MPI_Datatype datatype, int source,
     int tag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -72,8 +72,8 @@ extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatyp
     MPI_Comm comm, MPI_Request* request) {
   return recv_init_body("MPI_Recv_init_c", buf, count, datatype, source, tag, comm, request);
 }
-#pragma weak MPI_Recv_init = PMPI_Recv_init
-#pragma weak MPI_Recv_init_c = PMPI_Recv_init_c
+extern "C" decltype(PMPI_Recv_init) MPI_Recv_init __attribute__((weak, alias("PMPI_Recv_init")));
+extern "C" decltype(PMPI_Recv_init_c) MPI_Recv_init_c __attribute__((weak, alias("PMPI_Recv_init_c")));
 
 static int rsend_init_body(const char* call, const void* buf, std::int64_t count, MPI_Datatype datatype,
     int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -106,8 +106,8 @@ extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
     MPI_Comm comm, MPI_Request* request) {
   return rsend_init_body("MPI_Rsend_init_c", buf, count, datatype, dest, tag, comm, request);
 }
-#pragma weak MPI_Rsend_init = PMPI_Rsend_init
-#pragma weak MPI_Rsend_init_c = PMPI_Rsend_init_c
+extern "C" decltype(PMPI_Rsend_init) MPI_Rsend_init __attribute__((weak, alias("PMPI_Rsend_init")));
+extern "C" decltype(PMPI_Rsend_init_c) MPI_Rsend_init_c __attribute__((weak, alias("PMPI_Rsend_init_c")));
 
 static int send_init_body(const char* call, const void* buf, std::int64_t count, MPI_Datatype datatype,
     int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -140,8 +140,8 @@ extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype d
     MPI_Comm comm, MPI_Request* request) {
   return send_init_body("MPI_Send_init_c", buf, count, datatype, dest, tag, comm, request);
 }
-#pragma weak MPI_Send_init = PMPI_Send_init
-#pragma weak MPI_Send_init_c = PMPI_Send_init_c
+extern "C" decltype(PMPI_Send_init) MPI_Send_init __attribute__((weak, alias("PMPI_Send_init")));
+extern "C" decltype(PMPI_Send_init_c) MPI_Send_init_c __attribute__((weak, alias("PMPI_Send_init_c")));
 
 static int ssend_init_body(const char* call, const void* buf, std::int64_t count, MPI_Datatype datatype,
     int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
@@ -174,8 +174,8 @@ extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
     MPI_Comm comm, MPI_Request* request) {
   return ssend_init_body("MPI_Ssend_init_c", buf, count, datatype, dest, tag, comm, request);
 }
-#pragma weak MPI_Ssend_init = PMPI_Ssend_init
-#pragma weak MPI_Ssend_init_c = PMPI_Ssend_init_c
+extern "C" decltype(PMPI_Ssend_init) MPI_Ssend_init __attribute__((weak, alias("PMPI_Ssend_init")));
+extern "C" decltype(PMPI_Ssend_init_c) MPI_Ssend_init_c __attribute__((weak, alias("PMPI_Ssend_init_c")));
 
 extern "C" int PMPI_Start(MPI_Request* request) {
   constexpr const char* call = "MPI_Start";
@@ -189,7 +189,7 @@ extern "C" int PMPI_Start(MPI_Request* request) {
   if (error != Err::ok) [[unlikely]] return raise(request_object->comm, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Start = PMPI_Start
+extern "C" decltype(PMPI_Start) MPI_Start __attribute__((weak, alias("PMPI_Start")));
 
 extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
   constexpr const char* call = "MPI_Startall";
@@ -202,4 +202,4 @@ extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Startall = PMPI_Startall
+extern "C" decltype(PMPI_Startall) MPI_Startall __attribute__((weak, alias("PMPI_Startall")));

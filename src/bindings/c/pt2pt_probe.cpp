@@ -22,7 +22,7 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_M
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Improbe = PMPI_Improbe
+extern "C" decltype(PMPI_Improbe) MPI_Improbe __attribute__((weak, alias("PMPI_Improbe")));
 
 static int imrecv_body(const char* call, void* buf, std::int64_t count, MPI_Datatype datatype,
     MPI_Message* message, MPI_Request* request) noexcept {
@@ -51,8 +51,8 @@ extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, 
     MPI_Request* request) {
   return imrecv_body("MPI_Imrecv_c", buf, count, datatype, message, request);
 }
-#pragma weak MPI_Imrecv = PMPI_Imrecv
-#pragma weak MPI_Imrecv_c = PMPI_Imrecv_c
+extern "C" decltype(PMPI_Imrecv) MPI_Imrecv __attribute__((weak, alias("PMPI_Imrecv")));
+extern "C" decltype(PMPI_Imrecv_c) MPI_Imrecv_c __attribute__((weak, alias("PMPI_Imrecv_c")));
 
 extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   constexpr const char* call = "MPI_Iprobe";
@@ -67,7 +67,7 @@ extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_St
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Iprobe = PMPI_Iprobe
+extern "C" decltype(PMPI_Iprobe) MPI_Iprobe __attribute__((weak, alias("PMPI_Iprobe")));
 
 extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   constexpr const char* call = "MPI_Mprobe";
@@ -83,7 +83,7 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Mprobe = PMPI_Mprobe
+extern "C" decltype(PMPI_Mprobe) MPI_Mprobe __attribute__((weak, alias("PMPI_Mprobe")));
 
 static int mrecv_body(const char* call, void* buf, std::int64_t count, MPI_Datatype datatype,
     MPI_Message* message, MPI_Status* status) noexcept {
@@ -110,8 +110,8 @@ extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, M
     MPI_Status* status) {
   return mrecv_body("MPI_Mrecv_c", buf, count, datatype, message, status);
 }
-#pragma weak MPI_Mrecv = PMPI_Mrecv
-#pragma weak MPI_Mrecv_c = PMPI_Mrecv_c
+extern "C" decltype(PMPI_Mrecv) MPI_Mrecv __attribute__((weak, alias("PMPI_Mrecv")));
+extern "C" decltype(PMPI_Mrecv_c) MPI_Mrecv_c __attribute__((weak, alias("PMPI_Mrecv_c")));
 
 extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   constexpr const char* call = "MPI_Probe";
@@ -126,4 +126,4 @@ extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Probe = PMPI_Probe
+extern "C" decltype(PMPI_Probe) MPI_Probe __attribute__((weak, alias("PMPI_Probe")));

@@ -11,25 +11,28 @@ extern "C" int PMPI_Address(void* location, MPI_Aint* address) {
   const CalledAs called_as("MPI_Address");
   return PMPI_Get_address(location, address);
 }
-#pragma weak MPI_Address = PMPI_Address
+extern "C" decltype(PMPI_Address) MPI_Address __attribute__((weak, alias("PMPI_Address")));
 
 extern "C" int PMPI_Errhandler_create(MPI_Handler_function* function, MPI_Errhandler* errhandler) {
   const CalledAs called_as("MPI_Errhandler_create");
   return PMPI_Comm_create_errhandler(function, errhandler);
 }
-#pragma weak MPI_Errhandler_create = PMPI_Errhandler_create
+extern "C" decltype(PMPI_Errhandler_create) MPI_Errhandler_create
+    __attribute__((weak, alias("PMPI_Errhandler_create")));
 
 extern "C" int PMPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler) {
   const CalledAs called_as("MPI_Errhandler_get");
   return PMPI_Comm_get_errhandler(comm, errhandler);
 }
-#pragma weak MPI_Errhandler_get = PMPI_Errhandler_get
+extern "C" decltype(PMPI_Errhandler_get) MPI_Errhandler_get
+    __attribute__((weak, alias("PMPI_Errhandler_get")));
 
 extern "C" int PMPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) {
   const CalledAs called_as("MPI_Errhandler_set");
   return PMPI_Comm_set_errhandler(comm, errhandler);
 }
-#pragma weak MPI_Errhandler_set = PMPI_Errhandler_set
+extern "C" decltype(PMPI_Errhandler_set) MPI_Errhandler_set
+    __attribute__((weak, alias("PMPI_Errhandler_set")));
 
 extern "C" int PMPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent) {
   constexpr const char* call = "MPI_Type_extent";
@@ -43,21 +46,21 @@ extern "C" int PMPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_extent = PMPI_Type_extent
+extern "C" decltype(PMPI_Type_extent) MPI_Type_extent __attribute__((weak, alias("PMPI_Type_extent")));
 
 extern "C" int PMPI_Type_hindexed(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[],
     MPI_Datatype oldtype, MPI_Datatype* newtype) {
   const CalledAs called_as("MPI_Type_hindexed");
   return PMPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
 }
-#pragma weak MPI_Type_hindexed = PMPI_Type_hindexed
+extern "C" decltype(PMPI_Type_hindexed) MPI_Type_hindexed __attribute__((weak, alias("PMPI_Type_hindexed")));
 
 extern "C" int PMPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
     MPI_Datatype* newtype) {
   const CalledAs called_as("MPI_Type_hvector");
   return PMPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype);
 }
-#pragma weak MPI_Type_hvector = PMPI_Type_hvector
+extern "C" decltype(PMPI_Type_hvector) MPI_Type_hvector __attribute__((weak, alias("PMPI_Type_hvector")));
 
 extern "C" int PMPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement) {
   constexpr const char* call = "MPI_Type_lb";
@@ -71,7 +74,7 @@ extern "C" int PMPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_lb = PMPI_Type_lb
+extern "C" decltype(PMPI_Type_lb) MPI_Type_lb __attribute__((weak, alias("PMPI_Type_lb")));
 
 extern "C" int PMPI_Type_struct(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[],
     MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
@@ -79,7 +82,7 @@ extern "C" int PMPI_Type_struct(int count, int array_of_blocklengths[], MPI_Aint
   return PMPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types,
       newtype);
 }
-#pragma weak MPI_Type_struct = PMPI_Type_struct
+extern "C" decltype(PMPI_Type_struct) MPI_Type_struct __attribute__((weak, alias("PMPI_Type_struct")));
 
 extern "C" int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) {
   constexpr const char* call = "MPI_Type_ub";
@@ -93,4 +96,4 @@ extern "C" int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Type_ub = PMPI_Type_ub
+extern "C" decltype(PMPI_Type_ub) MPI_Type_ub __attribute__((weak, alias("PMPI_Type_ub")));

@@ -84,8 +84,8 @@ extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count
   return accumulate_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, op, win);
 }
-#pragma weak MPI_Accumulate = PMPI_Accumulate
-#pragma weak MPI_Accumulate_c = PMPI_Accumulate_c
+extern "C" decltype(PMPI_Accumulate) MPI_Accumulate __attribute__((weak, alias("PMPI_Accumulate")));
+extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, alias("PMPI_Accumulate_c")));
 
 [[gnu::always_inline]] inline static int compare_and_swap_body(const char* call, const void* origin_addr,
     const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
@@ -135,7 +135,8 @@ extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compar
   return compare_and_swap_general(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp,
       win);
 }
-#pragma weak MPI_Compare_and_swap = PMPI_Compare_and_swap
+extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap
+    __attribute__((weak, alias("PMPI_Compare_and_swap")));
 
 [[gnu::always_inline]] inline static int fetch_and_op_body(const char* call, const void* origin_addr,
     void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op,
@@ -182,7 +183,7 @@ extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI
       target_disp, op, win)) [[likely]] return MPI_SUCCESS;
   return fetch_and_op_general(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
 }
-#pragma weak MPI_Fetch_and_op = PMPI_Fetch_and_op
+extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, alias("PMPI_Fetch_and_op")));
 
 [[gnu::always_inline]] inline static int get_body(const char* call, void* origin_addr,
     std::int64_t origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
@@ -257,8 +258,8 @@ extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatyp
   return get_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
 }
-#pragma weak MPI_Get = PMPI_Get
-#pragma weak MPI_Get_c = PMPI_Get_c
+extern "C" decltype(PMPI_Get) MPI_Get __attribute__((weak, alias("PMPI_Get")));
+extern "C" decltype(PMPI_Get_c) MPI_Get_c __attribute__((weak, alias("PMPI_Get_c")));
 
 static int get_accumulate_body(const char* call, const void* origin_addr, std::int64_t origin_count,
     MPI_Datatype origin_datatype, void* result_addr, std::int64_t result_count, MPI_Datatype result_datatype,
@@ -317,8 +318,10 @@ extern "C" int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_c
   return get_accumulate_body("MPI_Get_accumulate_c", origin_addr, origin_count, origin_datatype, result_addr,
       result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
-#pragma weak MPI_Get_accumulate = PMPI_Get_accumulate
-#pragma weak MPI_Get_accumulate_c = PMPI_Get_accumulate_c
+extern "C" decltype(PMPI_Get_accumulate) MPI_Get_accumulate
+    __attribute__((weak, alias("PMPI_Get_accumulate")));
+extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c
+    __attribute__((weak, alias("PMPI_Get_accumulate_c")));
 
 [[gnu::always_inline]] inline static int put_body(const char* call, const void* origin_addr,
     std::int64_t origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
@@ -393,8 +396,8 @@ extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_D
   return put_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
 }
-#pragma weak MPI_Put = PMPI_Put
-#pragma weak MPI_Put_c = PMPI_Put_c
+extern "C" decltype(PMPI_Put) MPI_Put __attribute__((weak, alias("PMPI_Put")));
+extern "C" decltype(PMPI_Put_c) MPI_Put_c __attribute__((weak, alias("PMPI_Put_c")));
 
 static int raccumulate_body(const char* call, const void* origin_addr, std::int64_t origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, std::int64_t target_count,
@@ -443,8 +446,8 @@ extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_coun
   return raccumulate_body("MPI_Raccumulate_c", origin_addr, origin_count, origin_datatype, target_rank,
       target_disp, target_count, target_datatype, op, win, request);
 }
-#pragma weak MPI_Raccumulate = PMPI_Raccumulate
-#pragma weak MPI_Raccumulate_c = PMPI_Raccumulate_c
+extern "C" decltype(PMPI_Raccumulate) MPI_Raccumulate __attribute__((weak, alias("PMPI_Raccumulate")));
+extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, alias("PMPI_Raccumulate_c")));
 
 static int rget_body(const char* call, void* origin_addr, std::int64_t origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, std::int64_t target_count,
@@ -490,8 +493,8 @@ extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Dataty
   return rget_body("MPI_Rget_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, win, request);
 }
-#pragma weak MPI_Rget = PMPI_Rget
-#pragma weak MPI_Rget_c = PMPI_Rget_c
+extern "C" decltype(PMPI_Rget) MPI_Rget __attribute__((weak, alias("PMPI_Rget")));
+extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rget_c")));
 
 static int rget_accumulate_body(const char* call, const void* origin_addr, std::int64_t origin_count,
     MPI_Datatype origin_datatype, void* result_addr, std::int64_t result_count, MPI_Datatype result_datatype,
@@ -555,8 +558,10 @@ extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_
       result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op,
       win, request);
 }
-#pragma weak MPI_Rget_accumulate = PMPI_Rget_accumulate
-#pragma weak MPI_Rget_accumulate_c = PMPI_Rget_accumulate_c
+extern "C" decltype(PMPI_Rget_accumulate) MPI_Rget_accumulate
+    __attribute__((weak, alias("PMPI_Rget_accumulate")));
+extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c
+    __attribute__((weak, alias("PMPI_Rget_accumulate_c")));
 
 static int rput_body(const char* call, const void* origin_addr, std::int64_t origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, std::int64_t target_count,
@@ -603,5 +608,5 @@ extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_
   return rput_body("MPI_Rput_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, win, request);
 }
-#pragma weak MPI_Rput = PMPI_Rput
-#pragma weak MPI_Rput_c = PMPI_Rput_c
+extern "C" decltype(PMPI_Rput) MPI_Rput __attribute__((weak, alias("PMPI_Rput")));
+extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rput_c")));

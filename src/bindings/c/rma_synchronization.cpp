@@ -19,7 +19,7 @@ extern "C" int PMPI_Win_complete(MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_complete = PMPI_Win_complete
+extern "C" decltype(PMPI_Win_complete) MPI_Win_complete __attribute__((weak, alias("PMPI_Win_complete")));
 
 extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_fence";
@@ -32,7 +32,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_fence = PMPI_Win_fence
+extern "C" decltype(PMPI_Win_fence) MPI_Win_fence __attribute__((weak, alias("PMPI_Win_fence")));
 
 [[gnu::always_inline]] inline static int win_flush_body(const char* call, int rank, MPI_Win win) noexcept {
   if (is_unusable()) [[unlikely]] return not_usable(call);
@@ -57,7 +57,7 @@ extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
   if (rma::try_flush_short(rank, win)) [[likely]] return MPI_SUCCESS;
   return win_flush_general(rank, win);
 }
-#pragma weak MPI_Win_flush = PMPI_Win_flush
+extern "C" decltype(PMPI_Win_flush) MPI_Win_flush __attribute__((weak, alias("PMPI_Win_flush")));
 
 extern "C" int PMPI_Win_flush_all(MPI_Win win) {
   constexpr const char* call = "MPI_Win_flush_all";
@@ -70,7 +70,7 @@ extern "C" int PMPI_Win_flush_all(MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_flush_all = PMPI_Win_flush_all
+extern "C" decltype(PMPI_Win_flush_all) MPI_Win_flush_all __attribute__((weak, alias("PMPI_Win_flush_all")));
 
 extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
   constexpr const char* call = "MPI_Win_flush_local";
@@ -84,7 +84,8 @@ extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_flush_local = PMPI_Win_flush_local
+extern "C" decltype(PMPI_Win_flush_local) MPI_Win_flush_local
+    __attribute__((weak, alias("PMPI_Win_flush_local")));
 
 extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
   constexpr const char* call = "MPI_Win_flush_local_all";
@@ -97,7 +98,8 @@ extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_flush_local_all = PMPI_Win_flush_local_all
+extern "C" decltype(PMPI_Win_flush_local_all) MPI_Win_flush_local_all
+    __attribute__((weak, alias("PMPI_Win_flush_local_all")));
 
 extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_lock";
@@ -111,7 +113,7 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_lock = PMPI_Win_lock
+extern "C" decltype(PMPI_Win_lock) MPI_Win_lock __attribute__((weak, alias("PMPI_Win_lock")));
 
 extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_lock_all";
@@ -124,7 +126,7 @@ extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_lock_all = PMPI_Win_lock_all
+extern "C" decltype(PMPI_Win_lock_all) MPI_Win_lock_all __attribute__((weak, alias("PMPI_Win_lock_all")));
 
 extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_post";
@@ -138,7 +140,7 @@ extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_post = PMPI_Win_post
+extern "C" decltype(PMPI_Win_post) MPI_Win_post __attribute__((weak, alias("PMPI_Win_post")));
 
 extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
   constexpr const char* call = "MPI_Win_start";
@@ -153,7 +155,7 @@ extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_start = PMPI_Win_start
+extern "C" decltype(PMPI_Win_start) MPI_Win_start __attribute__((weak, alias("PMPI_Win_start")));
 
 extern "C" int PMPI_Win_sync(MPI_Win win) {
   constexpr const char* call = "MPI_Win_sync";
@@ -165,7 +167,7 @@ extern "C" int PMPI_Win_sync(MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_sync = PMPI_Win_sync
+extern "C" decltype(PMPI_Win_sync) MPI_Win_sync __attribute__((weak, alias("PMPI_Win_sync")));
 
 extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
   constexpr const char* call = "MPI_Win_test";
@@ -179,7 +181,7 @@ extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_test = PMPI_Win_test
+extern "C" decltype(PMPI_Win_test) MPI_Win_test __attribute__((weak, alias("PMPI_Win_test")));
 
 extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
   constexpr const char* call = "MPI_Win_unlock";
@@ -193,7 +195,7 @@ extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_unlock = PMPI_Win_unlock
+extern "C" decltype(PMPI_Win_unlock) MPI_Win_unlock __attribute__((weak, alias("PMPI_Win_unlock")));
 
 extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
   constexpr const char* call = "MPI_Win_unlock_all";
@@ -206,7 +208,8 @@ extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_unlock_all = PMPI_Win_unlock_all
+extern "C" decltype(PMPI_Win_unlock_all) MPI_Win_unlock_all
+    __attribute__((weak, alias("PMPI_Win_unlock_all")));
 
 extern "C" int PMPI_Win_wait(MPI_Win win) {
   constexpr const char* call = "MPI_Win_wait";
@@ -219,4 +222,4 @@ extern "C" int PMPI_Win_wait(MPI_Win win) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_wait = PMPI_Win_wait
+extern "C" decltype(PMPI_Win_wait) MPI_Win_wait __attribute__((weak, alias("PMPI_Win_wait")));

@@ -34,8 +34,9 @@ extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info i
     void* baseptr, MPI_Win* win) {
   return win_allocate_body("MPI_Win_allocate_c", size, disp_unit, info, comm, baseptr, win);
 }
-#pragma weak MPI_Win_allocate = PMPI_Win_allocate
-#pragma weak MPI_Win_allocate_c = PMPI_Win_allocate_c
+extern "C" decltype(PMPI_Win_allocate) MPI_Win_allocate __attribute__((weak, alias("PMPI_Win_allocate")));
+extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c
+    __attribute__((weak, alias("PMPI_Win_allocate_c")));
 
 static int win_allocate_shared_body(const char* call, MPI_Aint size, std::int64_t disp_unit, MPI_Info info,
     MPI_Comm comm, void* baseptr, MPI_Win* win) noexcept {
@@ -63,8 +64,10 @@ extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI
     void* baseptr, MPI_Win* win) {
   return win_allocate_shared_body("MPI_Win_allocate_shared_c", size, disp_unit, info, comm, baseptr, win);
 }
-#pragma weak MPI_Win_allocate_shared = PMPI_Win_allocate_shared
-#pragma weak MPI_Win_allocate_shared_c = PMPI_Win_allocate_shared_c
+extern "C" decltype(PMPI_Win_allocate_shared) MPI_Win_allocate_shared
+    __attribute__((weak, alias("PMPI_Win_allocate_shared")));
+extern "C" decltype(PMPI_Win_allocate_shared_c) MPI_Win_allocate_shared_c
+    __attribute__((weak, alias("PMPI_Win_allocate_shared_c")));
 
 extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
   constexpr const char* call = "MPI_Win_attach";
@@ -76,7 +79,7 @@ extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_attach = PMPI_Win_attach
+extern "C" decltype(PMPI_Win_attach) MPI_Win_attach __attribute__((weak, alias("PMPI_Win_attach")));
 
 static int win_create_body(const char* call, void* base, MPI_Aint size, std::int64_t disp_unit, MPI_Info info,
     MPI_Comm comm, MPI_Win* win) noexcept {
@@ -103,8 +106,8 @@ extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, 
     MPI_Win* win) {
   return win_create_body("MPI_Win_create_c", base, size, disp_unit, info, comm, win);
 }
-#pragma weak MPI_Win_create = PMPI_Win_create
-#pragma weak MPI_Win_create_c = PMPI_Win_create_c
+extern "C" decltype(PMPI_Win_create) MPI_Win_create __attribute__((weak, alias("PMPI_Win_create")));
+extern "C" decltype(PMPI_Win_create_c) MPI_Win_create_c __attribute__((weak, alias("PMPI_Win_create_c")));
 
 extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   constexpr const char* call = "MPI_Win_create_dynamic";
@@ -123,7 +126,8 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
   set_handle(win, win_made, MPI_WIN_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_create_dynamic = PMPI_Win_create_dynamic
+extern "C" decltype(PMPI_Win_create_dynamic) MPI_Win_create_dynamic
+    __attribute__((weak, alias("PMPI_Win_create_dynamic")));
 
 extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) {
   constexpr const char* call = "MPI_Win_detach";
@@ -135,7 +139,7 @@ extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_detach = PMPI_Win_detach
+extern "C" decltype(PMPI_Win_detach) MPI_Win_detach __attribute__((weak, alias("PMPI_Win_detach")));
 
 extern "C" int PMPI_Win_free(MPI_Win* win) {
   constexpr const char* call = "MPI_Win_free";
@@ -149,7 +153,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) {
   *win = MPI_WIN_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_free = PMPI_Win_free
+extern "C" decltype(PMPI_Win_free) MPI_Win_free __attribute__((weak, alias("PMPI_Win_free")));
 
 extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
   constexpr const char* call = "MPI_Win_get_group";
@@ -164,7 +168,7 @@ extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
   set_handle(group, group_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_get_group = PMPI_Win_get_group
+extern "C" decltype(PMPI_Win_get_group) MPI_Win_get_group __attribute__((weak, alias("PMPI_Win_get_group")));
 
 extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   constexpr const char* call = "MPI_Win_get_info";
@@ -179,7 +183,7 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   set_handle(info_used, info_used_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_get_info = PMPI_Win_get_info
+extern "C" decltype(PMPI_Win_get_info) MPI_Win_get_info __attribute__((weak, alias("PMPI_Win_get_info")));
 
 extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
   constexpr const char* call = "MPI_Win_get_name";
@@ -195,7 +199,7 @@ extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_get_name = PMPI_Win_get_name
+extern "C" decltype(PMPI_Win_get_name) MPI_Win_get_name __attribute__((weak, alias("PMPI_Win_get_name")));
 
 extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   constexpr const char* call = "MPI_Win_set_info";
@@ -210,7 +214,7 @@ extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_set_info = PMPI_Win_set_info
+extern "C" decltype(PMPI_Win_set_info) MPI_Win_set_info __attribute__((weak, alias("PMPI_Win_set_info")));
 
 extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
   constexpr const char* call = "MPI_Win_set_name";
@@ -223,7 +227,7 @@ extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
   if (error != Err::ok) [[unlikely]] return raise(win_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Win_set_name = PMPI_Win_set_name
+extern "C" decltype(PMPI_Win_set_name) MPI_Win_set_name __attribute__((weak, alias("PMPI_Win_set_name")));
 
 static int win_shared_query_body(const char* call, MPI_Win win, int rank, MPI_Aint* size, CountOut disp_unit,
     void* baseptr) noexcept {
@@ -250,5 +254,7 @@ extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MP
     void* baseptr) {
   return win_shared_query_body("MPI_Win_shared_query_c", win, rank, size, CountOut{disp_unit, true}, baseptr);
 }
-#pragma weak MPI_Win_shared_query = PMPI_Win_shared_query
-#pragma weak MPI_Win_shared_query_c = PMPI_Win_shared_query_c
+extern "C" decltype(PMPI_Win_shared_query) MPI_Win_shared_query
+    __attribute__((weak, alias("PMPI_Win_shared_query")));
+extern "C" decltype(PMPI_Win_shared_query_c) MPI_Win_shared_query_c
+    __attribute__((weak, alias("PMPI_Win_shared_query_c")));

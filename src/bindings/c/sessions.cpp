@@ -32,7 +32,8 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Comm_create_from_group = PMPI_Comm_create_from_group
+extern "C" decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group
+    __attribute__((weak, alias("PMPI_Comm_create_from_group")));
 
 extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
   constexpr const char* call = "MPI_Group_from_session_pset";
@@ -49,7 +50,8 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
   set_handle(newgroup, newgroup_made, MPI_GROUP_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Group_from_session_pset = PMPI_Group_from_session_pset
+extern "C" decltype(PMPI_Group_from_session_pset) MPI_Group_from_session_pset
+    __attribute__((weak, alias("PMPI_Group_from_session_pset")));
 
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
     MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info,
@@ -79,7 +81,8 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   set_handle(newintercomm, newintercomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Intercomm_create_from_groups = PMPI_Intercomm_create_from_groups
+extern "C" decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups
+    __attribute__((weak, alias("PMPI_Intercomm_create_from_groups")));
 
 extern "C" int PMPI_Session_finalize(MPI_Session* session) {
   constexpr const char* call = "MPI_Session_finalize";
@@ -93,7 +96,8 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) {
   *session = MPI_SESSION_NULL;
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_finalize = PMPI_Session_finalize
+extern "C" decltype(PMPI_Session_finalize) MPI_Session_finalize
+    __attribute__((weak, alias("PMPI_Session_finalize")));
 
 extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   constexpr const char* call = "MPI_Session_get_info";
@@ -108,7 +112,8 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   set_handle(info_used, info_used_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_get_info = PMPI_Session_get_info
+extern "C" decltype(PMPI_Session_get_info) MPI_Session_get_info
+    __attribute__((weak, alias("PMPI_Session_get_info")));
 
 extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len,
     char* pset_name) {
@@ -125,7 +130,8 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
   if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_get_nth_pset = PMPI_Session_get_nth_pset
+extern "C" decltype(PMPI_Session_get_nth_pset) MPI_Session_get_nth_pset
+    __attribute__((weak, alias("PMPI_Session_get_nth_pset")));
 
 extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
   constexpr const char* call = "MPI_Session_get_num_psets";
@@ -141,7 +147,8 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
   if (error != Err::ok) [[unlikely]] return raise(session_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_get_num_psets = PMPI_Session_get_num_psets
+extern "C" decltype(PMPI_Session_get_num_psets) MPI_Session_get_num_psets
+    __attribute__((weak, alias("PMPI_Session_get_num_psets")));
 
 extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
   constexpr const char* call = "MPI_Session_get_pset_info";
@@ -157,7 +164,8 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
   set_handle(info, info_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_get_pset_info = PMPI_Session_get_pset_info
+extern "C" decltype(PMPI_Session_get_pset_info) MPI_Session_get_pset_info
+    __attribute__((weak, alias("PMPI_Session_get_pset_info")));
 
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   constexpr const char* call = "MPI_Session_init";
@@ -175,4 +183,4 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
   set_handle(session, session_made, MPI_SESSION_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Session_init = PMPI_Session_init
+extern "C" decltype(PMPI_Session_init) MPI_Session_init __attribute__((weak, alias("PMPI_Session_init")));

@@ -20,7 +20,8 @@ extern "C" int PMPI_Grequest_complete(MPI_Request request) {
   if (error != Err::ok) [[unlikely]] return raise(request_object->comm, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Grequest_complete = PMPI_Grequest_complete
+extern "C" decltype(PMPI_Grequest_complete) MPI_Grequest_complete
+    __attribute__((weak, alias("PMPI_Grequest_complete")));
 
 extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
     MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
@@ -39,7 +40,8 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
   set_handle(request, request_made, MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Grequest_start = PMPI_Grequest_start
+extern "C" decltype(PMPI_Grequest_start) MPI_Grequest_start
+    __attribute__((weak, alias("PMPI_Grequest_start")));
 
 extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) {
   constexpr const char* call = "MPI_Status_get_error";
@@ -49,7 +51,8 @@ extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_get_error = PMPI_Status_get_error
+extern "C" decltype(PMPI_Status_get_error) MPI_Status_get_error
+    __attribute__((weak, alias("PMPI_Status_get_error")));
 
 extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) {
   constexpr const char* call = "MPI_Status_get_source";
@@ -59,7 +62,8 @@ extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_get_source = PMPI_Status_get_source
+extern "C" decltype(PMPI_Status_get_source) MPI_Status_get_source
+    __attribute__((weak, alias("PMPI_Status_get_source")));
 
 extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) {
   constexpr const char* call = "MPI_Status_get_tag";
@@ -69,7 +73,8 @@ extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_get_tag = PMPI_Status_get_tag
+extern "C" decltype(PMPI_Status_get_tag) MPI_Status_get_tag
+    __attribute__((weak, alias("PMPI_Status_get_tag")));
 
 extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
   constexpr const char* call = "MPI_Status_set_cancelled";
@@ -78,7 +83,8 @@ extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_set_cancelled = PMPI_Status_set_cancelled
+extern "C" decltype(PMPI_Status_set_cancelled) MPI_Status_set_cancelled
+    __attribute__((weak, alias("PMPI_Status_set_cancelled")));
 
 static int status_set_elements_body(const char* call, MPI_Status* status, MPI_Datatype datatype,
     std::int64_t count) noexcept {
@@ -98,8 +104,10 @@ extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatyp
 extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
   return status_set_elements_body("MPI_Status_set_elements_c", status, datatype, count);
 }
-#pragma weak MPI_Status_set_elements = PMPI_Status_set_elements
-#pragma weak MPI_Status_set_elements_c = PMPI_Status_set_elements_c
+extern "C" decltype(PMPI_Status_set_elements) MPI_Status_set_elements
+    __attribute__((weak, alias("PMPI_Status_set_elements")));
+extern "C" decltype(PMPI_Status_set_elements_c) MPI_Status_set_elements_c
+    __attribute__((weak, alias("PMPI_Status_set_elements_c")));
 
 extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) {
   constexpr const char* call = "MPI_Status_set_error";
@@ -108,7 +116,8 @@ extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_set_error = PMPI_Status_set_error
+extern "C" decltype(PMPI_Status_set_error) MPI_Status_set_error
+    __attribute__((weak, alias("PMPI_Status_set_error")));
 
 extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) {
   constexpr const char* call = "MPI_Status_set_source";
@@ -117,7 +126,8 @@ extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_set_source = PMPI_Status_set_source
+extern "C" decltype(PMPI_Status_set_source) MPI_Status_set_source
+    __attribute__((weak, alias("PMPI_Status_set_source")));
 
 extern "C" int PMPI_Status_set_tag(MPI_Status* status, int tag) {
   constexpr const char* call = "MPI_Status_set_tag";
@@ -126,4 +136,5 @@ extern "C" int PMPI_Status_set_tag(MPI_Status* status, int tag) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Status_set_tag = PMPI_Status_set_tag
+extern "C" decltype(PMPI_Status_set_tag) MPI_Status_set_tag
+    __attribute__((weak, alias("PMPI_Status_set_tag")));

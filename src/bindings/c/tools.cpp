@@ -11,7 +11,8 @@ extern "C" int PMPI_T_cvar_get_index(const char* name, int* cvar_index) {
   BigLock::Guard guard;
   return int(tools::t_cvar_get_index(name, cvar_index));
 }
-#pragma weak MPI_T_cvar_get_index = PMPI_T_cvar_get_index
+extern "C" decltype(PMPI_T_cvar_get_index) MPI_T_cvar_get_index
+    __attribute__((weak, alias("PMPI_T_cvar_get_index")));
 
 extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity,
     MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
@@ -19,127 +20,141 @@ extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, i
   return int(tools::t_cvar_get_info(cvar_index, name, name_len, verbosity, datatype, enumtype, desc, desc_len,
       bind, scope));
 }
-#pragma weak MPI_T_cvar_get_info = PMPI_T_cvar_get_info
+extern "C" decltype(PMPI_T_cvar_get_info) MPI_T_cvar_get_info
+    __attribute__((weak, alias("PMPI_T_cvar_get_info")));
 
 extern "C" int PMPI_T_cvar_get_num(int* num_cvar) {
   BigLock::Guard guard;
   return int(tools::t_cvar_get_num(num_cvar));
 }
-#pragma weak MPI_T_cvar_get_num = PMPI_T_cvar_get_num
+extern "C" decltype(PMPI_T_cvar_get_num) MPI_T_cvar_get_num
+    __attribute__((weak, alias("PMPI_T_cvar_get_num")));
 
 extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void* obj_handle, MPI_T_cvar_handle* handle,
     int* count) {
   BigLock::Guard guard;
   return int(tools::t_cvar_handle_alloc(cvar_index, obj_handle, handle, count));
 }
-#pragma weak MPI_T_cvar_handle_alloc = PMPI_T_cvar_handle_alloc
+extern "C" decltype(PMPI_T_cvar_handle_alloc) MPI_T_cvar_handle_alloc
+    __attribute__((weak, alias("PMPI_T_cvar_handle_alloc")));
 
 extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) {
   BigLock::Guard guard;
   return int(tools::t_cvar_handle_free(handle));
 }
-#pragma weak MPI_T_cvar_handle_free = PMPI_T_cvar_handle_free
+extern "C" decltype(PMPI_T_cvar_handle_free) MPI_T_cvar_handle_free
+    __attribute__((weak, alias("PMPI_T_cvar_handle_free")));
 
 extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void* buf) {
   BigLock::Guard guard;
   return int(tools::t_cvar_read(handle, buf));
 }
-#pragma weak MPI_T_cvar_read = PMPI_T_cvar_read
+extern "C" decltype(PMPI_T_cvar_read) MPI_T_cvar_read __attribute__((weak, alias("PMPI_T_cvar_read")));
 
 extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   BigLock::Guard guard;
   return int(tools::t_cvar_write(handle, buf));
 }
-#pragma weak MPI_T_cvar_write = PMPI_T_cvar_write
+extern "C" decltype(PMPI_T_cvar_write) MPI_T_cvar_write __attribute__((weak, alias("PMPI_T_cvar_write")));
 
 extern "C" int PMPI_T_enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
   BigLock::Guard guard;
   return int(tools::t_enum_get_info(enumtype, num, name, name_len));
 }
-#pragma weak MPI_T_enum_get_info = PMPI_T_enum_get_info
+extern "C" decltype(PMPI_T_enum_get_info) MPI_T_enum_get_info
+    __attribute__((weak, alias("PMPI_T_enum_get_info")));
 
 extern "C" int PMPI_T_enum_get_item(MPI_T_enum enumtype, int index, int* value, char* name, int* name_len) {
   BigLock::Guard guard;
   return int(tools::t_enum_get_item(enumtype, index, value, name, name_len));
 }
-#pragma weak MPI_T_enum_get_item = PMPI_T_enum_get_item
+extern "C" decltype(PMPI_T_enum_get_item) MPI_T_enum_get_item
+    __attribute__((weak, alias("PMPI_T_enum_get_item")));
 
 extern "C" int PMPI_T_finalize(void) {
   BigLock::Guard guard;
   return int(tools::t_finalize());
 }
-#pragma weak MPI_T_finalize = PMPI_T_finalize
+extern "C" decltype(PMPI_T_finalize) MPI_T_finalize __attribute__((weak, alias("PMPI_T_finalize")));
 
 extern "C" int PMPI_T_init_thread(int required, int* provided) {
   BigLock::Guard guard;
   return int(tools::t_init_thread(required, provided));
 }
-#pragma weak MPI_T_init_thread = PMPI_T_init_thread
+extern "C" decltype(PMPI_T_init_thread) MPI_T_init_thread __attribute__((weak, alias("PMPI_T_init_thread")));
 
 extern "C" int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_index) {
   BigLock::Guard guard;
   return int(tools::t_pvar_get_index(name, var_class, pvar_index));
 }
-#pragma weak MPI_T_pvar_get_index = PMPI_T_pvar_get_index
+extern "C" decltype(PMPI_T_pvar_get_index) MPI_T_pvar_get_index
+    __attribute__((weak, alias("PMPI_T_pvar_get_index")));
 
 extern "C" int PMPI_T_pvar_get_info(int, char*, int*, int*, int*, MPI_Datatype*, MPI_T_enum*, char*, int*,
     int*, int*, int*, int*) {
   return unsupported_returned("MPI_T_pvar_get_info");
 }
-#pragma weak MPI_T_pvar_get_info = PMPI_T_pvar_get_info
+extern "C" decltype(PMPI_T_pvar_get_info) MPI_T_pvar_get_info
+    __attribute__((weak, alias("PMPI_T_pvar_get_info")));
 
 extern "C" int PMPI_T_pvar_get_num(int* num_pvar) {
   BigLock::Guard guard;
   return int(tools::t_pvar_get_num(num_pvar));
 }
-#pragma weak MPI_T_pvar_get_num = PMPI_T_pvar_get_num
+extern "C" decltype(PMPI_T_pvar_get_num) MPI_T_pvar_get_num
+    __attribute__((weak, alias("PMPI_T_pvar_get_num")));
 
 extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session, int, void*, MPI_T_pvar_handle*, int*) {
   return unsupported_returned("MPI_T_pvar_handle_alloc");
 }
-#pragma weak MPI_T_pvar_handle_alloc = PMPI_T_pvar_handle_alloc
+extern "C" decltype(PMPI_T_pvar_handle_alloc) MPI_T_pvar_handle_alloc
+    __attribute__((weak, alias("PMPI_T_pvar_handle_alloc")));
 
 extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session, MPI_T_pvar_handle*) {
   return unsupported_returned("MPI_T_pvar_handle_free");
 }
-#pragma weak MPI_T_pvar_handle_free = PMPI_T_pvar_handle_free
+extern "C" decltype(PMPI_T_pvar_handle_free) MPI_T_pvar_handle_free
+    __attribute__((weak, alias("PMPI_T_pvar_handle_free")));
 
 extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session, MPI_T_pvar_handle, void*) {
   return unsupported_returned("MPI_T_pvar_read");
 }
-#pragma weak MPI_T_pvar_read = PMPI_T_pvar_read
+extern "C" decltype(PMPI_T_pvar_read) MPI_T_pvar_read __attribute__((weak, alias("PMPI_T_pvar_read")));
 
 extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session, MPI_T_pvar_handle, void*) {
   return unsupported_returned("MPI_T_pvar_readreset");
 }
-#pragma weak MPI_T_pvar_readreset = PMPI_T_pvar_readreset
+extern "C" decltype(PMPI_T_pvar_readreset) MPI_T_pvar_readreset
+    __attribute__((weak, alias("PMPI_T_pvar_readreset")));
 
 extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session, MPI_T_pvar_handle) {
   return unsupported_returned("MPI_T_pvar_reset");
 }
-#pragma weak MPI_T_pvar_reset = PMPI_T_pvar_reset
+extern "C" decltype(PMPI_T_pvar_reset) MPI_T_pvar_reset __attribute__((weak, alias("PMPI_T_pvar_reset")));
 
 extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session*) {
   return unsupported_returned("MPI_T_pvar_session_create");
 }
-#pragma weak MPI_T_pvar_session_create = PMPI_T_pvar_session_create
+extern "C" decltype(PMPI_T_pvar_session_create) MPI_T_pvar_session_create
+    __attribute__((weak, alias("PMPI_T_pvar_session_create")));
 
 extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session*) {
   return unsupported_returned("MPI_T_pvar_session_free");
 }
-#pragma weak MPI_T_pvar_session_free = PMPI_T_pvar_session_free
+extern "C" decltype(PMPI_T_pvar_session_free) MPI_T_pvar_session_free
+    __attribute__((weak, alias("PMPI_T_pvar_session_free")));
 
 extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session, MPI_T_pvar_handle) {
   return unsupported_returned("MPI_T_pvar_start");
 }
-#pragma weak MPI_T_pvar_start = PMPI_T_pvar_start
+extern "C" decltype(PMPI_T_pvar_start) MPI_T_pvar_start __attribute__((weak, alias("PMPI_T_pvar_start")));
 
 extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session, MPI_T_pvar_handle) {
   return unsupported_returned("MPI_T_pvar_stop");
 }
-#pragma weak MPI_T_pvar_stop = PMPI_T_pvar_stop
+extern "C" decltype(PMPI_T_pvar_stop) MPI_T_pvar_stop __attribute__((weak, alias("PMPI_T_pvar_stop")));
 
 extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session, MPI_T_pvar_handle, const void*) {
   return unsupported_returned("MPI_T_pvar_write");
 }
-#pragma weak MPI_T_pvar_write = PMPI_T_pvar_write
+extern "C" decltype(PMPI_T_pvar_write) MPI_T_pvar_write __attribute__((weak, alias("PMPI_T_pvar_write")));

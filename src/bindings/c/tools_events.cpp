@@ -11,142 +11,167 @@ extern "C" int PMPI_T_category_changed(int* update_number) {
   BigLock::Guard guard;
   return int(tools::t_category_changed(update_number));
 }
-#pragma weak MPI_T_category_changed = PMPI_T_category_changed
+extern "C" decltype(PMPI_T_category_changed) MPI_T_category_changed
+    __attribute__((weak, alias("PMPI_T_category_changed")));
 
 extern "C" int PMPI_T_category_get_categories(int, int, int []) {
   return unsupported_returned("MPI_T_category_get_categories");
 }
-#pragma weak MPI_T_category_get_categories = PMPI_T_category_get_categories
+extern "C" decltype(PMPI_T_category_get_categories) MPI_T_category_get_categories
+    __attribute__((weak, alias("PMPI_T_category_get_categories")));
 
 extern "C" int PMPI_T_category_get_cvars(int, int, int []) {
   return unsupported_returned("MPI_T_category_get_cvars");
 }
-#pragma weak MPI_T_category_get_cvars = PMPI_T_category_get_cvars
+extern "C" decltype(PMPI_T_category_get_cvars) MPI_T_category_get_cvars
+    __attribute__((weak, alias("PMPI_T_category_get_cvars")));
 
 extern "C" int PMPI_T_category_get_events(int, int, int []) {
   return unsupported_returned("MPI_T_category_get_events");
 }
-#pragma weak MPI_T_category_get_events = PMPI_T_category_get_events
+extern "C" decltype(PMPI_T_category_get_events) MPI_T_category_get_events
+    __attribute__((weak, alias("PMPI_T_category_get_events")));
 
 extern "C" int PMPI_T_category_get_index(const char* name, int* cat_index) {
   BigLock::Guard guard;
   return int(tools::t_category_get_index(name, cat_index));
 }
-#pragma weak MPI_T_category_get_index = PMPI_T_category_get_index
+extern "C" decltype(PMPI_T_category_get_index) MPI_T_category_get_index
+    __attribute__((weak, alias("PMPI_T_category_get_index")));
 
 extern "C" int PMPI_T_category_get_info(int, char*, int*, char*, int*, int*, int*, int*) {
   return unsupported_returned("MPI_T_category_get_info");
 }
-#pragma weak MPI_T_category_get_info = PMPI_T_category_get_info
+extern "C" decltype(PMPI_T_category_get_info) MPI_T_category_get_info
+    __attribute__((weak, alias("PMPI_T_category_get_info")));
 
 extern "C" int PMPI_T_category_get_num(int* num_cat) {
   BigLock::Guard guard;
   return int(tools::t_category_get_num(num_cat));
 }
-#pragma weak MPI_T_category_get_num = PMPI_T_category_get_num
+extern "C" decltype(PMPI_T_category_get_num) MPI_T_category_get_num
+    __attribute__((weak, alias("PMPI_T_category_get_num")));
 
 extern "C" int PMPI_T_category_get_num_events(int, int*) {
   return unsupported_returned("MPI_T_category_get_num_events");
 }
-#pragma weak MPI_T_category_get_num_events = PMPI_T_category_get_num_events
+extern "C" decltype(PMPI_T_category_get_num_events) MPI_T_category_get_num_events
+    __attribute__((weak, alias("PMPI_T_category_get_num_events")));
 
 extern "C" int PMPI_T_category_get_pvars(int, int, int []) {
   return unsupported_returned("MPI_T_category_get_pvars");
 }
-#pragma weak MPI_T_category_get_pvars = PMPI_T_category_get_pvars
+extern "C" decltype(PMPI_T_category_get_pvars) MPI_T_category_get_pvars
+    __attribute__((weak, alias("PMPI_T_category_get_pvars")));
 
 extern "C" int PMPI_T_event_callback_get_info(MPI_T_event_registration, MPI_T_cb_safety, MPI_Info*) {
   return unsupported_returned("MPI_T_event_callback_get_info");
 }
-#pragma weak MPI_T_event_callback_get_info = PMPI_T_event_callback_get_info
+extern "C" decltype(PMPI_T_event_callback_get_info) MPI_T_event_callback_get_info
+    __attribute__((weak, alias("PMPI_T_event_callback_get_info")));
 
 extern "C" int PMPI_T_event_callback_set_info(MPI_T_event_registration, MPI_T_cb_safety, MPI_Info) {
   return unsupported_returned("MPI_T_event_callback_set_info");
 }
-#pragma weak MPI_T_event_callback_set_info = PMPI_T_event_callback_set_info
+extern "C" decltype(PMPI_T_event_callback_set_info) MPI_T_event_callback_set_info
+    __attribute__((weak, alias("PMPI_T_event_callback_set_info")));
 
 extern "C" int PMPI_T_event_copy(MPI_T_event_instance, void*) {
   return unsupported_returned("MPI_T_event_copy");
 }
-#pragma weak MPI_T_event_copy = PMPI_T_event_copy
+extern "C" decltype(PMPI_T_event_copy) MPI_T_event_copy __attribute__((weak, alias("PMPI_T_event_copy")));
 
 extern "C" int PMPI_T_event_get_index(const char* name, int* event_index) {
   BigLock::Guard guard;
   return int(tools::t_event_get_index(name, event_index));
 }
-#pragma weak MPI_T_event_get_index = PMPI_T_event_get_index
+extern "C" decltype(PMPI_T_event_get_index) MPI_T_event_get_index
+    __attribute__((weak, alias("PMPI_T_event_get_index")));
 
 extern "C" int PMPI_T_event_get_info(int, char*, int*, int*, MPI_Datatype [], MPI_Aint [], int*, MPI_T_enum*,
     MPI_Info*, char*, int*, int*) {
   return unsupported_returned("MPI_T_event_get_info");
 }
-#pragma weak MPI_T_event_get_info = PMPI_T_event_get_info
+extern "C" decltype(PMPI_T_event_get_info) MPI_T_event_get_info
+    __attribute__((weak, alias("PMPI_T_event_get_info")));
 
 extern "C" int PMPI_T_event_get_num(int* num_events) {
   BigLock::Guard guard;
   return int(tools::t_event_get_num(num_events));
 }
-#pragma weak MPI_T_event_get_num = PMPI_T_event_get_num
+extern "C" decltype(PMPI_T_event_get_num) MPI_T_event_get_num
+    __attribute__((weak, alias("PMPI_T_event_get_num")));
 
 extern "C" int PMPI_T_event_get_source(MPI_T_event_instance, int*) {
   return unsupported_returned("MPI_T_event_get_source");
 }
-#pragma weak MPI_T_event_get_source = PMPI_T_event_get_source
+extern "C" decltype(PMPI_T_event_get_source) MPI_T_event_get_source
+    __attribute__((weak, alias("PMPI_T_event_get_source")));
 
 extern "C" int PMPI_T_event_get_timestamp(MPI_T_event_instance, MPI_Count*) {
   return unsupported_returned("MPI_T_event_get_timestamp");
 }
-#pragma weak MPI_T_event_get_timestamp = PMPI_T_event_get_timestamp
+extern "C" decltype(PMPI_T_event_get_timestamp) MPI_T_event_get_timestamp
+    __attribute__((weak, alias("PMPI_T_event_get_timestamp")));
 
 extern "C" int PMPI_T_event_handle_alloc(int, void*, MPI_Info, MPI_T_event_registration*) {
   return unsupported_returned("MPI_T_event_handle_alloc");
 }
-#pragma weak MPI_T_event_handle_alloc = PMPI_T_event_handle_alloc
+extern "C" decltype(PMPI_T_event_handle_alloc) MPI_T_event_handle_alloc
+    __attribute__((weak, alias("PMPI_T_event_handle_alloc")));
 
 extern "C" int PMPI_T_event_handle_free(MPI_T_event_registration, void*, MPI_T_event_free_cb_function) {
   return unsupported_returned("MPI_T_event_handle_free");
 }
-#pragma weak MPI_T_event_handle_free = PMPI_T_event_handle_free
+extern "C" decltype(PMPI_T_event_handle_free) MPI_T_event_handle_free
+    __attribute__((weak, alias("PMPI_T_event_handle_free")));
 
 extern "C" int PMPI_T_event_handle_get_info(MPI_T_event_registration, MPI_Info*) {
   return unsupported_returned("MPI_T_event_handle_get_info");
 }
-#pragma weak MPI_T_event_handle_get_info = PMPI_T_event_handle_get_info
+extern "C" decltype(PMPI_T_event_handle_get_info) MPI_T_event_handle_get_info
+    __attribute__((weak, alias("PMPI_T_event_handle_get_info")));
 
 extern "C" int PMPI_T_event_handle_set_info(MPI_T_event_registration, MPI_Info) {
   return unsupported_returned("MPI_T_event_handle_set_info");
 }
-#pragma weak MPI_T_event_handle_set_info = PMPI_T_event_handle_set_info
+extern "C" decltype(PMPI_T_event_handle_set_info) MPI_T_event_handle_set_info
+    __attribute__((weak, alias("PMPI_T_event_handle_set_info")));
 
 extern "C" int PMPI_T_event_read(MPI_T_event_instance, int, void*) {
   return unsupported_returned("MPI_T_event_read");
 }
-#pragma weak MPI_T_event_read = PMPI_T_event_read
+extern "C" decltype(PMPI_T_event_read) MPI_T_event_read __attribute__((weak, alias("PMPI_T_event_read")));
 
 extern "C" int PMPI_T_event_register_callback(MPI_T_event_registration, MPI_T_cb_safety, MPI_Info, void*,
     MPI_T_event_cb_function) {
   return unsupported_returned("MPI_T_event_register_callback");
 }
-#pragma weak MPI_T_event_register_callback = PMPI_T_event_register_callback
+extern "C" decltype(PMPI_T_event_register_callback) MPI_T_event_register_callback
+    __attribute__((weak, alias("PMPI_T_event_register_callback")));
 
 extern "C" int PMPI_T_event_set_dropped_handler(MPI_T_event_registration, MPI_T_event_dropped_cb_function) {
   return unsupported_returned("MPI_T_event_set_dropped_handler");
 }
-#pragma weak MPI_T_event_set_dropped_handler = PMPI_T_event_set_dropped_handler
+extern "C" decltype(PMPI_T_event_set_dropped_handler) MPI_T_event_set_dropped_handler
+    __attribute__((weak, alias("PMPI_T_event_set_dropped_handler")));
 
 extern "C" int PMPI_T_source_get_info(int, char*, int*, char*, int*, MPI_T_source_order*, MPI_Count*,
     MPI_Count*, MPI_Info*) {
   return unsupported_returned("MPI_T_source_get_info");
 }
-#pragma weak MPI_T_source_get_info = PMPI_T_source_get_info
+extern "C" decltype(PMPI_T_source_get_info) MPI_T_source_get_info
+    __attribute__((weak, alias("PMPI_T_source_get_info")));
 
 extern "C" int PMPI_T_source_get_num(int* num_sources) {
   BigLock::Guard guard;
   return int(tools::t_source_get_num(num_sources));
 }
-#pragma weak MPI_T_source_get_num = PMPI_T_source_get_num
+extern "C" decltype(PMPI_T_source_get_num) MPI_T_source_get_num
+    __attribute__((weak, alias("PMPI_T_source_get_num")));
 
 extern "C" int PMPI_T_source_get_timestamp(int, MPI_Count*) {
   return unsupported_returned("MPI_T_source_get_timestamp");
 }
-#pragma weak MPI_T_source_get_timestamp = PMPI_T_source_get_timestamp
+extern "C" decltype(PMPI_T_source_get_timestamp) MPI_T_source_get_timestamp
+    __attribute__((weak, alias("PMPI_T_source_get_timestamp")));

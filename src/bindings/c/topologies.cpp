@@ -19,7 +19,7 @@ extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cart_coords = PMPI_Cart_coords
+extern "C" decltype(PMPI_Cart_coords) MPI_Cart_coords __attribute__((weak, alias("PMPI_Cart_coords")));
 
 extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[],
     int reorder, MPI_Comm* comm_cart) {
@@ -39,7 +39,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
   set_handle(comm_cart, comm_cart_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cart_create = PMPI_Cart_create
+extern "C" decltype(PMPI_Cart_create) MPI_Cart_create __attribute__((weak, alias("PMPI_Cart_create")));
 
 extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
   constexpr const char* call = "MPI_Cart_get";
@@ -55,7 +55,7 @@ extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cart_get = PMPI_Cart_get
+extern "C" decltype(PMPI_Cart_get) MPI_Cart_get __attribute__((weak, alias("PMPI_Cart_get")));
 
 extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
   constexpr const char* call = "MPI_Cart_map";
@@ -70,7 +70,7 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cart_map = PMPI_Cart_map
+extern "C" decltype(PMPI_Cart_map) MPI_Cart_map __attribute__((weak, alias("PMPI_Cart_map")));
 
 extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   constexpr const char* call = "MPI_Cart_rank";
@@ -83,7 +83,7 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cart_rank = PMPI_Cart_rank
+extern "C" decltype(PMPI_Cart_rank) MPI_Cart_rank __attribute__((weak, alias("PMPI_Cart_rank")));
 
 extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
   constexpr const char* call = "MPI_Cart_shift";
@@ -97,7 +97,7 @@ extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cart_shift = PMPI_Cart_shift
+extern "C" decltype(PMPI_Cart_shift) MPI_Cart_shift __attribute__((weak, alias("PMPI_Cart_shift")));
 
 extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
   constexpr const char* call = "MPI_Cart_sub";
@@ -113,7 +113,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
   set_handle(newcomm, newcomm_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cart_sub = PMPI_Cart_sub
+extern "C" decltype(PMPI_Cart_sub) MPI_Cart_sub __attribute__((weak, alias("PMPI_Cart_sub")));
 
 extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
   constexpr const char* call = "MPI_Cartdim_get";
@@ -126,7 +126,7 @@ extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Cartdim_get = PMPI_Cartdim_get
+extern "C" decltype(PMPI_Cartdim_get) MPI_Cartdim_get __attribute__((weak, alias("PMPI_Cartdim_get")));
 
 extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   constexpr const char* call = "MPI_Dims_create";
@@ -137,7 +137,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Dims_create = PMPI_Dims_create
+extern "C" decltype(PMPI_Dims_create) MPI_Dims_create __attribute__((weak, alias("PMPI_Dims_create")));
 
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
     const int destinations[], const int* weights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
@@ -162,7 +162,8 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
   set_handle(comm_dist_graph, comm_dist_graph_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Dist_graph_create = PMPI_Dist_graph_create
+extern "C" decltype(PMPI_Dist_graph_create) MPI_Dist_graph_create
+    __attribute__((weak, alias("PMPI_Dist_graph_create")));
 
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
     const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info,
@@ -188,7 +189,8 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
   set_handle(comm_dist_graph, comm_dist_graph_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Dist_graph_create_adjacent = PMPI_Dist_graph_create_adjacent
+extern "C" decltype(PMPI_Dist_graph_create_adjacent) MPI_Dist_graph_create_adjacent
+    __attribute__((weak, alias("PMPI_Dist_graph_create_adjacent")));
 
 extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int* sourceweights,
     int maxoutdegree, int destinations[], int* destweights) {
@@ -208,7 +210,8 @@ extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sou
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Dist_graph_neighbors = PMPI_Dist_graph_neighbors
+extern "C" decltype(PMPI_Dist_graph_neighbors) MPI_Dist_graph_neighbors
+    __attribute__((weak, alias("PMPI_Dist_graph_neighbors")));
 
 extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
   constexpr const char* call = "MPI_Dist_graph_neighbors_count";
@@ -223,7 +226,8 @@ extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Dist_graph_neighbors_count = PMPI_Dist_graph_neighbors_count
+extern "C" decltype(PMPI_Dist_graph_neighbors_count) MPI_Dist_graph_neighbors_count
+    __attribute__((weak, alias("PMPI_Dist_graph_neighbors_count")));
 
 extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
   constexpr const char* call = "MPI_Get_hw_resource_info";
@@ -236,7 +240,8 @@ extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
   set_handle(hw_info, hw_info_made, MPI_INFO_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Get_hw_resource_info = PMPI_Get_hw_resource_info
+extern "C" decltype(PMPI_Get_hw_resource_info) MPI_Get_hw_resource_info
+    __attribute__((weak, alias("PMPI_Get_hw_resource_info")));
 
 extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[],
     int reorder, MPI_Comm* comm_graph) {
@@ -255,7 +260,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[
   set_handle(comm_graph, comm_graph_made, MPI_COMM_NULL);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Graph_create = PMPI_Graph_create
+extern "C" decltype(PMPI_Graph_create) MPI_Graph_create __attribute__((weak, alias("PMPI_Graph_create")));
 
 extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) {
   constexpr const char* call = "MPI_Graph_get";
@@ -271,7 +276,7 @@ extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int ind
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Graph_get = PMPI_Graph_get
+extern "C" decltype(PMPI_Graph_get) MPI_Graph_get __attribute__((weak, alias("PMPI_Graph_get")));
 
 extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
   constexpr const char* call = "MPI_Graph_map";
@@ -286,7 +291,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], cons
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Graph_map = PMPI_Graph_map
+extern "C" decltype(PMPI_Graph_map) MPI_Graph_map __attribute__((weak, alias("PMPI_Graph_map")));
 
 extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
   constexpr const char* call = "MPI_Graph_neighbors";
@@ -302,7 +307,8 @@ extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, i
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Graph_neighbors = PMPI_Graph_neighbors
+extern "C" decltype(PMPI_Graph_neighbors) MPI_Graph_neighbors
+    __attribute__((weak, alias("PMPI_Graph_neighbors")));
 
 extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
   constexpr const char* call = "MPI_Graph_neighbors_count";
@@ -315,7 +321,8 @@ extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbo
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Graph_neighbors_count = PMPI_Graph_neighbors_count
+extern "C" decltype(PMPI_Graph_neighbors_count) MPI_Graph_neighbors_count
+    __attribute__((weak, alias("PMPI_Graph_neighbors_count")));
 
 extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
   constexpr const char* call = "MPI_Graphdims_get";
@@ -329,7 +336,7 @@ extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Graphdims_get = PMPI_Graphdims_get
+extern "C" decltype(PMPI_Graphdims_get) MPI_Graphdims_get __attribute__((weak, alias("PMPI_Graphdims_get")));
 
 extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
   constexpr const char* call = "MPI_Topo_test";
@@ -342,4 +349,4 @@ extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
   if (error != Err::ok) [[unlikely]] return raise(comm_object, error, call);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Topo_test = PMPI_Topo_test
+extern "C" decltype(PMPI_Topo_test) MPI_Topo_test __attribute__((weak, alias("PMPI_Topo_test")));

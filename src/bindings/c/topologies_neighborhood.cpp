@@ -48,8 +48,10 @@ extern "C" int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcoun
   return neighbor_allgather_body("MPI_Neighbor_allgather_c", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm);
 }
-#pragma weak MPI_Neighbor_allgather = PMPI_Neighbor_allgather
-#pragma weak MPI_Neighbor_allgather_c = PMPI_Neighbor_allgather_c
+extern "C" decltype(PMPI_Neighbor_allgather) MPI_Neighbor_allgather
+    __attribute__((weak, alias("PMPI_Neighbor_allgather")));
+extern "C" decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c
+    __attribute__((weak, alias("PMPI_Neighbor_allgather_c")));
 
 static int neighbor_allgather_init_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, MPI_Comm comm,
@@ -97,8 +99,10 @@ extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sen
   return neighbor_allgather_init_body("MPI_Neighbor_allgather_init_c", sendbuf, sendcount, sendtype, recvbuf,
       recvcount, recvtype, comm, info, request);
 }
-#pragma weak MPI_Neighbor_allgather_init = PMPI_Neighbor_allgather_init
-#pragma weak MPI_Neighbor_allgather_init_c = PMPI_Neighbor_allgather_init_c
+extern "C" decltype(PMPI_Neighbor_allgather_init) MPI_Neighbor_allgather_init
+    __attribute__((weak, alias("PMPI_Neighbor_allgather_init")));
+extern "C" decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_c
+    __attribute__((weak, alias("PMPI_Neighbor_allgather_init_c")));
 
 static int neighbor_allgatherv_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype,
@@ -141,8 +145,10 @@ extern "C" int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcou
   return neighbor_allgatherv_body("MPI_Neighbor_allgatherv_c", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, true}, IntArray{displs, true}, recvtype, comm);
 }
-#pragma weak MPI_Neighbor_allgatherv = PMPI_Neighbor_allgatherv
-#pragma weak MPI_Neighbor_allgatherv_c = PMPI_Neighbor_allgatherv_c
+extern "C" decltype(PMPI_Neighbor_allgatherv) MPI_Neighbor_allgatherv
+    __attribute__((weak, alias("PMPI_Neighbor_allgatherv")));
+extern "C" decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c
+    __attribute__((weak, alias("PMPI_Neighbor_allgatherv_c")));
 
 static int neighbor_allgatherv_init_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype,
@@ -191,8 +197,10 @@ extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count se
   return neighbor_allgatherv_init_body("MPI_Neighbor_allgatherv_init_c", sendbuf, sendcount, sendtype,
       recvbuf, IntArray{recvcounts, true}, IntArray{displs, true}, recvtype, comm, info, request);
 }
-#pragma weak MPI_Neighbor_allgatherv_init = PMPI_Neighbor_allgatherv_init
-#pragma weak MPI_Neighbor_allgatherv_init_c = PMPI_Neighbor_allgatherv_init_c
+extern "C" decltype(PMPI_Neighbor_allgatherv_init) MPI_Neighbor_allgatherv_init
+    __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init")));
+extern "C" decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_init_c
+    __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init_c")));
 
 static int neighbor_alltoall_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype,
@@ -234,8 +242,10 @@ extern "C" int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount
   return neighbor_alltoall_body("MPI_Neighbor_alltoall_c", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm);
 }
-#pragma weak MPI_Neighbor_alltoall = PMPI_Neighbor_alltoall
-#pragma weak MPI_Neighbor_alltoall_c = PMPI_Neighbor_alltoall_c
+extern "C" decltype(PMPI_Neighbor_alltoall) MPI_Neighbor_alltoall
+    __attribute__((weak, alias("PMPI_Neighbor_alltoall")));
+extern "C" decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c
+    __attribute__((weak, alias("PMPI_Neighbor_alltoall_c")));
 
 static int neighbor_alltoall_init_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, MPI_Comm comm,
@@ -283,8 +293,10 @@ extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count send
   return neighbor_alltoall_init_body("MPI_Neighbor_alltoall_init_c", sendbuf, sendcount, sendtype, recvbuf,
       recvcount, recvtype, comm, info, request);
 }
-#pragma weak MPI_Neighbor_alltoall_init = PMPI_Neighbor_alltoall_init
-#pragma weak MPI_Neighbor_alltoall_init_c = PMPI_Neighbor_alltoall_init_c
+extern "C" decltype(PMPI_Neighbor_alltoall_init) MPI_Neighbor_alltoall_init
+    __attribute__((weak, alias("PMPI_Neighbor_alltoall_init")));
+extern "C" decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c
+    __attribute__((weak, alias("PMPI_Neighbor_alltoall_init_c")));
 
 static int neighbor_alltoallv_body(const char* call, const void* sendbuf, IntArray sendcounts,
     IntArray sdispls, MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
@@ -331,8 +343,10 @@ extern "C" int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count se
       IntArray{sdispls, true}, sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true},
       recvtype, comm);
 }
-#pragma weak MPI_Neighbor_alltoallv = PMPI_Neighbor_alltoallv
-#pragma weak MPI_Neighbor_alltoallv_c = PMPI_Neighbor_alltoallv_c
+extern "C" decltype(PMPI_Neighbor_alltoallv) MPI_Neighbor_alltoallv
+    __attribute__((weak, alias("PMPI_Neighbor_alltoallv")));
+extern "C" decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c
+    __attribute__((weak, alias("PMPI_Neighbor_alltoallv_c")));
 
 static int neighbor_alltoallv_init_body(const char* call, const void* sendbuf, IntArray sendcounts,
     IntArray sdispls, MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
@@ -384,8 +398,10 @@ extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Cou
       IntArray{sdispls, true}, sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true},
       recvtype, comm, info, request);
 }
-#pragma weak MPI_Neighbor_alltoallv_init = PMPI_Neighbor_alltoallv_init
-#pragma weak MPI_Neighbor_alltoallv_init_c = PMPI_Neighbor_alltoallv_init_c
+extern "C" decltype(PMPI_Neighbor_alltoallv_init) MPI_Neighbor_alltoallv_init
+    __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init")));
+extern "C" decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_c
+    __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init_c")));
 
 static int neighbor_alltoallw_body(const char* call, const void* sendbuf, IntArray sendcounts,
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, IntArray recvcounts,
@@ -422,8 +438,10 @@ extern "C" int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count se
   return neighbor_alltoallw_body("MPI_Neighbor_alltoallw_c", sendbuf, IntArray{sendcounts, true}, sdispls,
       sendtypes, recvbuf, IntArray{recvcounts, true}, rdispls, recvtypes, comm);
 }
-#pragma weak MPI_Neighbor_alltoallw = PMPI_Neighbor_alltoallw
-#pragma weak MPI_Neighbor_alltoallw_c = PMPI_Neighbor_alltoallw_c
+extern "C" decltype(PMPI_Neighbor_alltoallw) MPI_Neighbor_alltoallw
+    __attribute__((weak, alias("PMPI_Neighbor_alltoallw")));
+extern "C" decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c
+    __attribute__((weak, alias("PMPI_Neighbor_alltoallw_c")));
 
 static int neighbor_alltoallw_init_body(const char* call, const void* sendbuf, IntArray sendcounts,
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, IntArray recvcounts,
@@ -468,5 +486,7 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Cou
   return neighbor_alltoallw_init_body("MPI_Neighbor_alltoallw_init_c", sendbuf, IntArray{sendcounts, true},
       sdispls, sendtypes, recvbuf, IntArray{recvcounts, true}, rdispls, recvtypes, comm, info, request);
 }
-#pragma weak MPI_Neighbor_alltoallw_init = PMPI_Neighbor_alltoallw_init
-#pragma weak MPI_Neighbor_alltoallw_init_c = PMPI_Neighbor_alltoallw_init_c
+extern "C" decltype(PMPI_Neighbor_alltoallw_init) MPI_Neighbor_alltoallw_init
+    __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init")));
+extern "C" decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_c
+    __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init_c")));

@@ -50,8 +50,10 @@ extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcou
   return ineighbor_allgather_body("MPI_Ineighbor_allgather_c", sendbuf, sendcount, sendtype, recvbuf,
       recvcount, recvtype, comm, request);
 }
-#pragma weak MPI_Ineighbor_allgather = PMPI_Ineighbor_allgather
-#pragma weak MPI_Ineighbor_allgather_c = PMPI_Ineighbor_allgather_c
+extern "C" decltype(PMPI_Ineighbor_allgather) MPI_Ineighbor_allgather
+    __attribute__((weak, alias("PMPI_Ineighbor_allgather")));
+extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c
+    __attribute__((weak, alias("PMPI_Ineighbor_allgather_c")));
 
 static int ineighbor_allgatherv_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs, MPI_Datatype recvtype,
@@ -97,8 +99,10 @@ extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendco
   return ineighbor_allgatherv_body("MPI_Ineighbor_allgatherv_c", sendbuf, sendcount, sendtype, recvbuf,
       IntArray{recvcounts, true}, IntArray{displs, true}, recvtype, comm, request);
 }
-#pragma weak MPI_Ineighbor_allgatherv = PMPI_Ineighbor_allgatherv
-#pragma weak MPI_Ineighbor_allgatherv_c = PMPI_Ineighbor_allgatherv_c
+extern "C" decltype(PMPI_Ineighbor_allgatherv) MPI_Ineighbor_allgatherv
+    __attribute__((weak, alias("PMPI_Ineighbor_allgatherv")));
+extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c
+    __attribute__((weak, alias("PMPI_Ineighbor_allgatherv_c")));
 
 static int ineighbor_alltoall_body(const char* call, const void* sendbuf, std::int64_t sendcount,
     MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, MPI_Comm comm,
@@ -142,8 +146,10 @@ extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcoun
   return ineighbor_alltoall_body("MPI_Ineighbor_alltoall_c", sendbuf, sendcount, sendtype, recvbuf, recvcount,
       recvtype, comm, request);
 }
-#pragma weak MPI_Ineighbor_alltoall = PMPI_Ineighbor_alltoall
-#pragma weak MPI_Ineighbor_alltoall_c = PMPI_Ineighbor_alltoall_c
+extern "C" decltype(PMPI_Ineighbor_alltoall) MPI_Ineighbor_alltoall
+    __attribute__((weak, alias("PMPI_Ineighbor_alltoall")));
+extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c
+    __attribute__((weak, alias("PMPI_Ineighbor_alltoall_c")));
 
 static int ineighbor_alltoallv_body(const char* call, const void* sendbuf, IntArray sendcounts,
     IntArray sdispls, MPI_Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
@@ -192,8 +198,10 @@ extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count s
       IntArray{sdispls, true}, sendtype, recvbuf, IntArray{recvcounts, true}, IntArray{rdispls, true},
       recvtype, comm, request);
 }
-#pragma weak MPI_Ineighbor_alltoallv = PMPI_Ineighbor_alltoallv
-#pragma weak MPI_Ineighbor_alltoallv_c = PMPI_Ineighbor_alltoallv_c
+extern "C" decltype(PMPI_Ineighbor_alltoallv) MPI_Ineighbor_alltoallv
+    __attribute__((weak, alias("PMPI_Ineighbor_alltoallv")));
+extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c
+    __attribute__((weak, alias("PMPI_Ineighbor_alltoallv_c")));
 
 static int ineighbor_alltoallw_body(const char* call, const void* sendbuf, IntArray sendcounts,
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, IntArray recvcounts,
@@ -232,5 +240,7 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count s
   return ineighbor_alltoallw_body("MPI_Ineighbor_alltoallw_c", sendbuf, IntArray{sendcounts, true}, sdispls,
       sendtypes, recvbuf, IntArray{recvcounts, true}, rdispls, recvtypes, comm, request);
 }
-#pragma weak MPI_Ineighbor_alltoallw = PMPI_Ineighbor_alltoallw
-#pragma weak MPI_Ineighbor_alltoallw_c = PMPI_Ineighbor_alltoallw_c
+extern "C" decltype(PMPI_Ineighbor_alltoallw) MPI_Ineighbor_alltoallw
+    __attribute__((weak, alias("PMPI_Ineighbor_alltoallw")));
+extern "C" decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c
+    __attribute__((weak, alias("PMPI_Ineighbor_alltoallw_c")));

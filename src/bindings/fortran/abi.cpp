@@ -11,42 +11,59 @@ extern "C" void pmpi_abi_get_fortran_booleans_(const Fint* logical_size, void* l
   answer(ierror, MPI_Abi_get_fortran_booleans(narrow(*logical_size), logical_true, logical_false,
       Written(is_set)));
 }
-#pragma weak mpi_abi_get_fortran_booleans_ = pmpi_abi_get_fortran_booleans_
-#pragma weak mpi_abi_get_fortran_booleans_f08_ = pmpi_abi_get_fortran_booleans_
-#pragma weak pmpi_abi_get_fortran_booleans_f08_ = pmpi_abi_get_fortran_booleans_
+extern "C" decltype(pmpi_abi_get_fortran_booleans_) mpi_abi_get_fortran_booleans_
+    __attribute__((weak, alias("pmpi_abi_get_fortran_booleans_")));
+extern "C" decltype(pmpi_abi_get_fortran_booleans_) mpi_abi_get_fortran_booleans_f08_
+    __attribute__((weak, alias("pmpi_abi_get_fortran_booleans_")));
+extern "C" decltype(pmpi_abi_get_fortran_booleans_) pmpi_abi_get_fortran_booleans_f08_
+    __attribute__((weak, alias("pmpi_abi_get_fortran_booleans_")));
 
 extern "C" void pmpi_abi_get_fortran_info_(Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Abi_get_fortran_info(Made<MPI_Info>(info)));
 }
-#pragma weak mpi_abi_get_fortran_info_ = pmpi_abi_get_fortran_info_
-#pragma weak mpi_abi_get_fortran_info_f08_ = pmpi_abi_get_fortran_info_
-#pragma weak pmpi_abi_get_fortran_info_f08_ = pmpi_abi_get_fortran_info_
+extern "C" decltype(pmpi_abi_get_fortran_info_) mpi_abi_get_fortran_info_
+    __attribute__((weak, alias("pmpi_abi_get_fortran_info_")));
+extern "C" decltype(pmpi_abi_get_fortran_info_) mpi_abi_get_fortran_info_f08_
+    __attribute__((weak, alias("pmpi_abi_get_fortran_info_")));
+extern "C" decltype(pmpi_abi_get_fortran_info_) pmpi_abi_get_fortran_info_f08_
+    __attribute__((weak, alias("pmpi_abi_get_fortran_info_")));
 
 extern "C" void pmpi_abi_get_info_(Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Abi_get_info(Made<MPI_Info>(info)));
 }
-#pragma weak mpi_abi_get_info_ = pmpi_abi_get_info_
-#pragma weak mpi_abi_get_info_f08_ = pmpi_abi_get_info_
-#pragma weak pmpi_abi_get_info_f08_ = pmpi_abi_get_info_
+extern "C" decltype(pmpi_abi_get_info_) mpi_abi_get_info_ __attribute__((weak, alias("pmpi_abi_get_info_")));
+extern "C" decltype(pmpi_abi_get_info_) mpi_abi_get_info_f08_
+    __attribute__((weak, alias("pmpi_abi_get_info_")));
+extern "C" decltype(pmpi_abi_get_info_) pmpi_abi_get_info_f08_
+    __attribute__((weak, alias("pmpi_abi_get_info_")));
 
 extern "C" void pmpi_abi_get_version_(Fint* abi_major, Fint* abi_minor, Fint* ierror) noexcept {
   answer(ierror, MPI_Abi_get_version(Written(abi_major), Written(abi_minor)));
 }
-#pragma weak mpi_abi_get_version_ = pmpi_abi_get_version_
-#pragma weak mpi_abi_get_version_f08_ = pmpi_abi_get_version_
-#pragma weak pmpi_abi_get_version_f08_ = pmpi_abi_get_version_
+extern "C" decltype(pmpi_abi_get_version_) mpi_abi_get_version_
+    __attribute__((weak, alias("pmpi_abi_get_version_")));
+extern "C" decltype(pmpi_abi_get_version_) mpi_abi_get_version_f08_
+    __attribute__((weak, alias("pmpi_abi_get_version_")));
+extern "C" decltype(pmpi_abi_get_version_) pmpi_abi_get_version_f08_
+    __attribute__((weak, alias("pmpi_abi_get_version_")));
 
 extern "C" void pmpi_abi_set_fortran_booleans_(const Fint* logical_size, void* logical_true,
     void* logical_false, Fint* ierror) noexcept {
   answer(ierror, MPI_Abi_set_fortran_booleans(narrow(*logical_size), logical_true, logical_false));
 }
-#pragma weak mpi_abi_set_fortran_booleans_ = pmpi_abi_set_fortran_booleans_
-#pragma weak mpi_abi_set_fortran_booleans_f08_ = pmpi_abi_set_fortran_booleans_
-#pragma weak pmpi_abi_set_fortran_booleans_f08_ = pmpi_abi_set_fortran_booleans_
+extern "C" decltype(pmpi_abi_set_fortran_booleans_) mpi_abi_set_fortran_booleans_
+    __attribute__((weak, alias("pmpi_abi_set_fortran_booleans_")));
+extern "C" decltype(pmpi_abi_set_fortran_booleans_) mpi_abi_set_fortran_booleans_f08_
+    __attribute__((weak, alias("pmpi_abi_set_fortran_booleans_")));
+extern "C" decltype(pmpi_abi_set_fortran_booleans_) pmpi_abi_set_fortran_booleans_f08_
+    __attribute__((weak, alias("pmpi_abi_set_fortran_booleans_")));
 
 extern "C" void pmpi_abi_set_fortran_info_(const Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Abi_set_fortran_info(to_c<MPI_Info>(info)));
 }
-#pragma weak mpi_abi_set_fortran_info_ = pmpi_abi_set_fortran_info_
-#pragma weak mpi_abi_set_fortran_info_f08_ = pmpi_abi_set_fortran_info_
-#pragma weak pmpi_abi_set_fortran_info_f08_ = pmpi_abi_set_fortran_info_
+extern "C" decltype(pmpi_abi_set_fortran_info_) mpi_abi_set_fortran_info_
+    __attribute__((weak, alias("pmpi_abi_set_fortran_info_")));
+extern "C" decltype(pmpi_abi_set_fortran_info_) mpi_abi_set_fortran_info_f08_
+    __attribute__((weak, alias("pmpi_abi_set_fortran_info_")));
+extern "C" decltype(pmpi_abi_set_fortran_info_) pmpi_abi_set_fortran_info_f08_
+    __attribute__((weak, alias("pmpi_abi_set_fortran_info_")));

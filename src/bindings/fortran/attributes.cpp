@@ -13,117 +13,160 @@ extern "C" void pmpi_comm_create_keyval_(Procedure* comm_copy_attr_fn, Procedure
   answer(ierror, MPI_Comm_create_keyval(comm_copy_attr_function(comm_copy_attr_fn),
       comm_delete_attr_function(comm_delete_attr_fn), Written(comm_keyval), pointer(extra_state)));
 }
-#pragma weak mpi_comm_create_keyval_ = pmpi_comm_create_keyval_
-#pragma weak mpi_comm_create_keyval_f08_ = pmpi_comm_create_keyval_
-#pragma weak pmpi_comm_create_keyval_f08_ = pmpi_comm_create_keyval_
+extern "C" decltype(pmpi_comm_create_keyval_) mpi_comm_create_keyval_
+    __attribute__((weak, alias("pmpi_comm_create_keyval_")));
+extern "C" decltype(pmpi_comm_create_keyval_) mpi_comm_create_keyval_f08_
+    __attribute__((weak, alias("pmpi_comm_create_keyval_")));
+extern "C" decltype(pmpi_comm_create_keyval_) pmpi_comm_create_keyval_f08_
+    __attribute__((weak, alias("pmpi_comm_create_keyval_")));
 
 extern "C" void pmpi_comm_delete_attr_(const Fint* comm, const Fint* comm_keyval, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_delete_attr(to_c<MPI_Comm>(comm), narrow(*comm_keyval)));
 }
-#pragma weak mpi_comm_delete_attr_ = pmpi_comm_delete_attr_
-#pragma weak mpi_comm_delete_attr_f08_ = pmpi_comm_delete_attr_
-#pragma weak pmpi_comm_delete_attr_f08_ = pmpi_comm_delete_attr_
+extern "C" decltype(pmpi_comm_delete_attr_) mpi_comm_delete_attr_
+    __attribute__((weak, alias("pmpi_comm_delete_attr_")));
+extern "C" decltype(pmpi_comm_delete_attr_) mpi_comm_delete_attr_f08_
+    __attribute__((weak, alias("pmpi_comm_delete_attr_")));
+extern "C" decltype(pmpi_comm_delete_attr_) pmpi_comm_delete_attr_f08_
+    __attribute__((weak, alias("pmpi_comm_delete_attr_")));
 
 extern "C" void pmpi_comm_free_keyval_(Fint* comm_keyval, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_free_keyval(Written(comm_keyval)));
 }
-#pragma weak mpi_comm_free_keyval_ = pmpi_comm_free_keyval_
-#pragma weak mpi_comm_free_keyval_f08_ = pmpi_comm_free_keyval_
-#pragma weak pmpi_comm_free_keyval_f08_ = pmpi_comm_free_keyval_
+extern "C" decltype(pmpi_comm_free_keyval_) mpi_comm_free_keyval_
+    __attribute__((weak, alias("pmpi_comm_free_keyval_")));
+extern "C" decltype(pmpi_comm_free_keyval_) mpi_comm_free_keyval_f08_
+    __attribute__((weak, alias("pmpi_comm_free_keyval_")));
+extern "C" decltype(pmpi_comm_free_keyval_) pmpi_comm_free_keyval_f08_
+    __attribute__((weak, alias("pmpi_comm_free_keyval_")));
 
 extern "C" void pmpi_comm_get_attr_(const Fint* comm, const Fint* comm_keyval, MPI_Aint* attribute_val,
     Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_get_attr(to_c<MPI_Comm>(comm), narrow(*comm_keyval), AttributeValue(comm_keyval,
       attribute_val), Written(flag)));
 }
-#pragma weak mpi_comm_get_attr_ = pmpi_comm_get_attr_
-#pragma weak mpi_comm_get_attr_f08_ = pmpi_comm_get_attr_
-#pragma weak pmpi_comm_get_attr_f08_ = pmpi_comm_get_attr_
+extern "C" decltype(pmpi_comm_get_attr_) mpi_comm_get_attr_
+    __attribute__((weak, alias("pmpi_comm_get_attr_")));
+extern "C" decltype(pmpi_comm_get_attr_) mpi_comm_get_attr_f08_
+    __attribute__((weak, alias("pmpi_comm_get_attr_")));
+extern "C" decltype(pmpi_comm_get_attr_) pmpi_comm_get_attr_f08_
+    __attribute__((weak, alias("pmpi_comm_get_attr_")));
 
 extern "C" void pmpi_comm_set_attr_(const Fint* comm, const Fint* comm_keyval, const MPI_Aint* attribute_val,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_set_attr(to_c<MPI_Comm>(comm), narrow(*comm_keyval), boxed(attribute_val)));
 }
-#pragma weak mpi_comm_set_attr_ = pmpi_comm_set_attr_
-#pragma weak mpi_comm_set_attr_f08_ = pmpi_comm_set_attr_
-#pragma weak pmpi_comm_set_attr_f08_ = pmpi_comm_set_attr_
+extern "C" decltype(pmpi_comm_set_attr_) mpi_comm_set_attr_
+    __attribute__((weak, alias("pmpi_comm_set_attr_")));
+extern "C" decltype(pmpi_comm_set_attr_) mpi_comm_set_attr_f08_
+    __attribute__((weak, alias("pmpi_comm_set_attr_")));
+extern "C" decltype(pmpi_comm_set_attr_) pmpi_comm_set_attr_f08_
+    __attribute__((weak, alias("pmpi_comm_set_attr_")));
 
 extern "C" void pmpi_type_create_keyval_(Procedure* type_copy_attr_fn, Procedure* type_delete_attr_fn,
     Fint* type_keyval, const MPI_Aint* extra_state, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_keyval(type_copy_attr_function(type_copy_attr_fn),
       type_delete_attr_function(type_delete_attr_fn), Written(type_keyval), pointer(extra_state)));
 }
-#pragma weak mpi_type_create_keyval_ = pmpi_type_create_keyval_
-#pragma weak mpi_type_create_keyval_f08_ = pmpi_type_create_keyval_
-#pragma weak pmpi_type_create_keyval_f08_ = pmpi_type_create_keyval_
+extern "C" decltype(pmpi_type_create_keyval_) mpi_type_create_keyval_
+    __attribute__((weak, alias("pmpi_type_create_keyval_")));
+extern "C" decltype(pmpi_type_create_keyval_) mpi_type_create_keyval_f08_
+    __attribute__((weak, alias("pmpi_type_create_keyval_")));
+extern "C" decltype(pmpi_type_create_keyval_) pmpi_type_create_keyval_f08_
+    __attribute__((weak, alias("pmpi_type_create_keyval_")));
 
 extern "C" void pmpi_type_delete_attr_(const Fint* datatype, const Fint* type_keyval, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_delete_attr(to_c<MPI_Datatype>(datatype), narrow(*type_keyval)));
 }
-#pragma weak mpi_type_delete_attr_ = pmpi_type_delete_attr_
-#pragma weak mpi_type_delete_attr_f08_ = pmpi_type_delete_attr_
-#pragma weak pmpi_type_delete_attr_f08_ = pmpi_type_delete_attr_
+extern "C" decltype(pmpi_type_delete_attr_) mpi_type_delete_attr_
+    __attribute__((weak, alias("pmpi_type_delete_attr_")));
+extern "C" decltype(pmpi_type_delete_attr_) mpi_type_delete_attr_f08_
+    __attribute__((weak, alias("pmpi_type_delete_attr_")));
+extern "C" decltype(pmpi_type_delete_attr_) pmpi_type_delete_attr_f08_
+    __attribute__((weak, alias("pmpi_type_delete_attr_")));
 
 extern "C" void pmpi_type_free_keyval_(Fint* type_keyval, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_free_keyval(Written(type_keyval)));
 }
-#pragma weak mpi_type_free_keyval_ = pmpi_type_free_keyval_
-#pragma weak mpi_type_free_keyval_f08_ = pmpi_type_free_keyval_
-#pragma weak pmpi_type_free_keyval_f08_ = pmpi_type_free_keyval_
+extern "C" decltype(pmpi_type_free_keyval_) mpi_type_free_keyval_
+    __attribute__((weak, alias("pmpi_type_free_keyval_")));
+extern "C" decltype(pmpi_type_free_keyval_) mpi_type_free_keyval_f08_
+    __attribute__((weak, alias("pmpi_type_free_keyval_")));
+extern "C" decltype(pmpi_type_free_keyval_) pmpi_type_free_keyval_f08_
+    __attribute__((weak, alias("pmpi_type_free_keyval_")));
 
 extern "C" void pmpi_type_get_attr_(const Fint* datatype, const Fint* type_keyval, MPI_Aint* attribute_val,
     Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_attr(to_c<MPI_Datatype>(datatype), narrow(*type_keyval),
       AttributeValue(type_keyval, attribute_val), Written(flag)));
 }
-#pragma weak mpi_type_get_attr_ = pmpi_type_get_attr_
-#pragma weak mpi_type_get_attr_f08_ = pmpi_type_get_attr_
-#pragma weak pmpi_type_get_attr_f08_ = pmpi_type_get_attr_
+extern "C" decltype(pmpi_type_get_attr_) mpi_type_get_attr_
+    __attribute__((weak, alias("pmpi_type_get_attr_")));
+extern "C" decltype(pmpi_type_get_attr_) mpi_type_get_attr_f08_
+    __attribute__((weak, alias("pmpi_type_get_attr_")));
+extern "C" decltype(pmpi_type_get_attr_) pmpi_type_get_attr_f08_
+    __attribute__((weak, alias("pmpi_type_get_attr_")));
 
 extern "C" void pmpi_type_set_attr_(const Fint* datatype, const Fint* type_keyval,
     const MPI_Aint* attribute_val, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_set_attr(to_c<MPI_Datatype>(datatype), narrow(*type_keyval), boxed(attribute_val)));
 }
-#pragma weak mpi_type_set_attr_ = pmpi_type_set_attr_
-#pragma weak mpi_type_set_attr_f08_ = pmpi_type_set_attr_
-#pragma weak pmpi_type_set_attr_f08_ = pmpi_type_set_attr_
+extern "C" decltype(pmpi_type_set_attr_) mpi_type_set_attr_
+    __attribute__((weak, alias("pmpi_type_set_attr_")));
+extern "C" decltype(pmpi_type_set_attr_) mpi_type_set_attr_f08_
+    __attribute__((weak, alias("pmpi_type_set_attr_")));
+extern "C" decltype(pmpi_type_set_attr_) pmpi_type_set_attr_f08_
+    __attribute__((weak, alias("pmpi_type_set_attr_")));
 
 extern "C" void pmpi_win_create_keyval_(Procedure* win_copy_attr_fn, Procedure* win_delete_attr_fn,
     Fint* win_keyval, const MPI_Aint* extra_state, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_create_keyval(win_copy_attr_function(win_copy_attr_fn),
       win_delete_attr_function(win_delete_attr_fn), Written(win_keyval), pointer(extra_state)));
 }
-#pragma weak mpi_win_create_keyval_ = pmpi_win_create_keyval_
-#pragma weak mpi_win_create_keyval_f08_ = pmpi_win_create_keyval_
-#pragma weak pmpi_win_create_keyval_f08_ = pmpi_win_create_keyval_
+extern "C" decltype(pmpi_win_create_keyval_) mpi_win_create_keyval_
+    __attribute__((weak, alias("pmpi_win_create_keyval_")));
+extern "C" decltype(pmpi_win_create_keyval_) mpi_win_create_keyval_f08_
+    __attribute__((weak, alias("pmpi_win_create_keyval_")));
+extern "C" decltype(pmpi_win_create_keyval_) pmpi_win_create_keyval_f08_
+    __attribute__((weak, alias("pmpi_win_create_keyval_")));
 
 extern "C" void pmpi_win_delete_attr_(const Fint* win, const Fint* win_keyval, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_delete_attr(to_c<MPI_Win>(win), narrow(*win_keyval)));
 }
-#pragma weak mpi_win_delete_attr_ = pmpi_win_delete_attr_
-#pragma weak mpi_win_delete_attr_f08_ = pmpi_win_delete_attr_
-#pragma weak pmpi_win_delete_attr_f08_ = pmpi_win_delete_attr_
+extern "C" decltype(pmpi_win_delete_attr_) mpi_win_delete_attr_
+    __attribute__((weak, alias("pmpi_win_delete_attr_")));
+extern "C" decltype(pmpi_win_delete_attr_) mpi_win_delete_attr_f08_
+    __attribute__((weak, alias("pmpi_win_delete_attr_")));
+extern "C" decltype(pmpi_win_delete_attr_) pmpi_win_delete_attr_f08_
+    __attribute__((weak, alias("pmpi_win_delete_attr_")));
 
 extern "C" void pmpi_win_free_keyval_(Fint* win_keyval, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_free_keyval(Written(win_keyval)));
 }
-#pragma weak mpi_win_free_keyval_ = pmpi_win_free_keyval_
-#pragma weak mpi_win_free_keyval_f08_ = pmpi_win_free_keyval_
-#pragma weak pmpi_win_free_keyval_f08_ = pmpi_win_free_keyval_
+extern "C" decltype(pmpi_win_free_keyval_) mpi_win_free_keyval_
+    __attribute__((weak, alias("pmpi_win_free_keyval_")));
+extern "C" decltype(pmpi_win_free_keyval_) mpi_win_free_keyval_f08_
+    __attribute__((weak, alias("pmpi_win_free_keyval_")));
+extern "C" decltype(pmpi_win_free_keyval_) pmpi_win_free_keyval_f08_
+    __attribute__((weak, alias("pmpi_win_free_keyval_")));
 
 extern "C" void pmpi_win_get_attr_(const Fint* win, const Fint* win_keyval, MPI_Aint* attribute_val,
     Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_get_attr(to_c<MPI_Win>(win), narrow(*win_keyval), AttributeValue(win_keyval,
       attribute_val), Written(flag)));
 }
-#pragma weak mpi_win_get_attr_ = pmpi_win_get_attr_
-#pragma weak mpi_win_get_attr_f08_ = pmpi_win_get_attr_
-#pragma weak pmpi_win_get_attr_f08_ = pmpi_win_get_attr_
+extern "C" decltype(pmpi_win_get_attr_) mpi_win_get_attr_ __attribute__((weak, alias("pmpi_win_get_attr_")));
+extern "C" decltype(pmpi_win_get_attr_) mpi_win_get_attr_f08_
+    __attribute__((weak, alias("pmpi_win_get_attr_")));
+extern "C" decltype(pmpi_win_get_attr_) pmpi_win_get_attr_f08_
+    __attribute__((weak, alias("pmpi_win_get_attr_")));
 
 extern "C" void pmpi_win_set_attr_(const Fint* win, const Fint* win_keyval, const MPI_Aint* attribute_val,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Win_set_attr(to_c<MPI_Win>(win), narrow(*win_keyval), boxed(attribute_val)));
 }
-#pragma weak mpi_win_set_attr_ = pmpi_win_set_attr_
-#pragma weak mpi_win_set_attr_f08_ = pmpi_win_set_attr_
-#pragma weak pmpi_win_set_attr_f08_ = pmpi_win_set_attr_
+extern "C" decltype(pmpi_win_set_attr_) mpi_win_set_attr_ __attribute__((weak, alias("pmpi_win_set_attr_")));
+extern "C" decltype(pmpi_win_set_attr_) mpi_win_set_attr_f08_
+    __attribute__((weak, alias("pmpi_win_set_attr_")));
+extern "C" decltype(pmpi_win_set_attr_) pmpi_win_set_attr_f08_
+    __attribute__((weak, alias("pmpi_win_set_attr_")));

@@ -26,9 +26,9 @@ extern "C" void pmpi_info_get_(const Fint* info, const char* key, const Fint* va
   *flag = is_there;
   if (is_there) fill(value, value_length, text);
 }
-#pragma weak mpi_info_get_ = pmpi_info_get_
-#pragma weak mpi_info_get_f08_ = pmpi_info_get_
-#pragma weak pmpi_info_get_f08_ = pmpi_info_get_
+extern "C" decltype(pmpi_info_get_) mpi_info_get_ __attribute__((weak, alias("pmpi_info_get_")));
+extern "C" decltype(pmpi_info_get_) mpi_info_get_f08_ __attribute__((weak, alias("pmpi_info_get_")));
+extern "C" decltype(pmpi_info_get_) pmpi_info_get_f08_ __attribute__((weak, alias("pmpi_info_get_")));
 
 extern "C" void pmpi_info_get_string_(const Fint* info, const char* key, Fint* buflen, char* value,
                                       Fint* flag, Fint* ierror, std::size_t key_length,
@@ -42,9 +42,12 @@ extern "C" void pmpi_info_get_string_(const Fint* info, const char* key, Fint* b
   if (*buflen > 0) fill(value, value_length, text);
   *buflen = capacity - 1;
 }
-#pragma weak mpi_info_get_string_ = pmpi_info_get_string_
-#pragma weak mpi_info_get_string_f08_ = pmpi_info_get_string_
-#pragma weak pmpi_info_get_string_f08_ = pmpi_info_get_string_
+extern "C" decltype(pmpi_info_get_string_) mpi_info_get_string_
+    __attribute__((weak, alias("pmpi_info_get_string_")));
+extern "C" decltype(pmpi_info_get_string_) mpi_info_get_string_f08_
+    __attribute__((weak, alias("pmpi_info_get_string_")));
+extern "C" decltype(pmpi_info_get_string_) pmpi_info_get_string_f08_
+    __attribute__((weak, alias("pmpi_info_get_string_")));
 
 extern "C" void pmpi_session_get_nth_pset_(const Fint* session, const Fint* info, const Fint* n,
                                            Fint* pset_len, char* pset_name, Fint* ierror,
@@ -59,9 +62,12 @@ extern "C" void pmpi_session_get_nth_pset_(const Fint* session, const Fint* info
   }
   answer(ierror, error);
 }
-#pragma weak mpi_session_get_nth_pset_ = pmpi_session_get_nth_pset_
-#pragma weak mpi_session_get_nth_pset_f08_ = pmpi_session_get_nth_pset_
-#pragma weak pmpi_session_get_nth_pset_f08_ = pmpi_session_get_nth_pset_
+extern "C" decltype(pmpi_session_get_nth_pset_) mpi_session_get_nth_pset_
+    __attribute__((weak, alias("pmpi_session_get_nth_pset_")));
+extern "C" decltype(pmpi_session_get_nth_pset_) mpi_session_get_nth_pset_f08_
+    __attribute__((weak, alias("pmpi_session_get_nth_pset_")));
+extern "C" decltype(pmpi_session_get_nth_pset_) pmpi_session_get_nth_pset_f08_
+    __attribute__((weak, alias("pmpi_session_get_nth_pset_")));
 
 // --- spawned commands: the arguments of each end with a blank one
 // --------------------------------------------------
@@ -104,9 +110,9 @@ extern "C" void pmpi_comm_spawn_(const char* command, const char* argv, const Fi
                                 to_c<MPI_Info>(info), narrow(*root), to_c<MPI_Comm>(comm),
                                 Made<MPI_Comm>(intercomm), Written(address(array_of_errcodes), *maxprocs)));
 }
-#pragma weak mpi_comm_spawn_ = pmpi_comm_spawn_
-#pragma weak mpi_comm_spawn_f08_ = pmpi_comm_spawn_
-#pragma weak pmpi_comm_spawn_f08_ = pmpi_comm_spawn_
+extern "C" decltype(pmpi_comm_spawn_) mpi_comm_spawn_ __attribute__((weak, alias("pmpi_comm_spawn_")));
+extern "C" decltype(pmpi_comm_spawn_) mpi_comm_spawn_f08_ __attribute__((weak, alias("pmpi_comm_spawn_")));
+extern "C" decltype(pmpi_comm_spawn_) pmpi_comm_spawn_f08_ __attribute__((weak, alias("pmpi_comm_spawn_")));
 
 extern "C" void pmpi_comm_spawn_multiple_(const Fint* count, const char* array_of_commands,
                                           const char* array_of_argv, const Fint* array_of_maxprocs,
@@ -132,9 +138,12 @@ extern "C" void pmpi_comm_spawn_multiple_(const Fint* count, const char* array_o
                                  to_c<MPI_Comm>(comm), Made<MPI_Comm>(intercomm),
                                  Written(address(array_of_errcodes), sum_of(array_of_maxprocs, commands))));
 }
-#pragma weak mpi_comm_spawn_multiple_ = pmpi_comm_spawn_multiple_
-#pragma weak mpi_comm_spawn_multiple_f08_ = pmpi_comm_spawn_multiple_
-#pragma weak pmpi_comm_spawn_multiple_f08_ = pmpi_comm_spawn_multiple_
+extern "C" decltype(pmpi_comm_spawn_multiple_) mpi_comm_spawn_multiple_
+    __attribute__((weak, alias("pmpi_comm_spawn_multiple_")));
+extern "C" decltype(pmpi_comm_spawn_multiple_) mpi_comm_spawn_multiple_f08_
+    __attribute__((weak, alias("pmpi_comm_spawn_multiple_")));
+extern "C" decltype(pmpi_comm_spawn_multiple_) pmpi_comm_spawn_multiple_f08_
+    __attribute__((weak, alias("pmpi_comm_spawn_multiple_")));
 
 // --- attributes of MPI-1, whose values are of type INTEGER
 // -----------------------------------------------------------
@@ -148,13 +157,13 @@ extern "C" void pmpi_attr_get_(const Fint* comm, const Fint* keyval, Fint* attri
   *flag = is_there;
   if (is_there) *attribute_val = Fint(value);
 }
-#pragma weak mpi_attr_get_ = pmpi_attr_get_
+extern "C" decltype(pmpi_attr_get_) mpi_attr_get_ __attribute__((weak, alias("pmpi_attr_get_")));
 
 extern "C" void pmpi_attr_put_(const Fint* comm, const Fint* keyval, const Fint* attribute_val,
                                Fint* ierror) noexcept {
   answer(ierror, MPI_Attr_put(to_c<MPI_Comm>(comm), narrow(*keyval), boxed(MPI_Aint(*attribute_val))));
 }
-#pragma weak mpi_attr_put_ = pmpi_attr_put_
+extern "C" decltype(pmpi_attr_put_) mpi_attr_put_ __attribute__((weak, alias("pmpi_attr_put_")));
 
 extern "C" void pmpi_keyval_create_(Procedure* copy_fn, Procedure* delete_fn, Fint* keyval,
                                     const Fint* extra_state, Fint* ierror) noexcept {
@@ -162,7 +171,8 @@ extern "C" void pmpi_keyval_create_(Procedure* copy_fn, Procedure* delete_fn, Fi
   answer(ierror, MPI_Keyval_create(copy_function(copy_fn), delete_function(delete_fn), Written(keyval),
                                    pointer(&state)));
 }
-#pragma weak mpi_keyval_create_ = pmpi_keyval_create_
+extern "C" decltype(pmpi_keyval_create_) mpi_keyval_create_
+    __attribute__((weak, alias("pmpi_keyval_create_")));
 
 // --- statuses of mpi_f08 and of the others: the same integers
 // ------------------------------------------------------------
@@ -171,16 +181,20 @@ extern "C" void pmpi_status_f082f_(const Fint* f08_status, Fint* f_status, Fint*
   std::copy_n(f08_status, MPI_F_STATUS_SIZE, f_status);
   answer(ierror, MPI_SUCCESS);
 }
-#pragma weak mpi_status_f082f_ = pmpi_status_f082f_
-#pragma weak mpi_status_f082f_f08_ = pmpi_status_f082f_
-#pragma weak pmpi_status_f082f_f08_ = pmpi_status_f082f_
+extern "C" decltype(pmpi_status_f082f_) mpi_status_f082f_ __attribute__((weak, alias("pmpi_status_f082f_")));
+extern "C" decltype(pmpi_status_f082f_) mpi_status_f082f_f08_
+    __attribute__((weak, alias("pmpi_status_f082f_")));
+extern "C" decltype(pmpi_status_f082f_) pmpi_status_f082f_f08_
+    __attribute__((weak, alias("pmpi_status_f082f_")));
 
 extern "C" void pmpi_status_f2f08_(const Fint* f_status, Fint* f08_status, Fint* ierror) noexcept {
   pmpi_status_f082f_(f_status, f08_status, ierror);
 }
-#pragma weak mpi_status_f2f08_ = pmpi_status_f2f08_
-#pragma weak mpi_status_f2f08_f08_ = pmpi_status_f2f08_
-#pragma weak pmpi_status_f2f08_f08_ = pmpi_status_f2f08_
+extern "C" decltype(pmpi_status_f2f08_) mpi_status_f2f08_ __attribute__((weak, alias("pmpi_status_f2f08_")));
+extern "C" decltype(pmpi_status_f2f08_) mpi_status_f2f08_f08_
+    __attribute__((weak, alias("pmpi_status_f2f08_")));
+extern "C" decltype(pmpi_status_f2f08_) pmpi_status_f2f08_f08_
+    __attribute__((weak, alias("pmpi_status_f2f08_")));
 
 // --- what only Fortran has
 // ---------------------------------------------------------------------------------------------
@@ -189,10 +203,11 @@ extern "C" void pmpi_sizeof_f08ts_(const CFI_cdesc_t* x, Fint* size, Fint* ierro
   *size = Fint(x->elem_len);
   answer(ierror, MPI_SUCCESS);
 }
-#pragma weak mpi_sizeof_f08ts_ = pmpi_sizeof_f08ts_
+extern "C" decltype(pmpi_sizeof_f08ts_) mpi_sizeof_f08ts_ __attribute__((weak, alias("pmpi_sizeof_f08ts_")));
 
 // An optimizer must suppose that the buffer is changed here, because it does not see that nothing happens.
 extern "C" void pmpi_f_sync_reg_(void*) noexcept {}
-#pragma weak mpi_f_sync_reg_ = pmpi_f_sync_reg_
+extern "C" decltype(pmpi_f_sync_reg_) mpi_f_sync_reg_ __attribute__((weak, alias("pmpi_f_sync_reg_")));
 extern "C" void pmpi_f_sync_reg_f08ts_(const CFI_cdesc_t*) noexcept {}
-#pragma weak mpi_f_sync_reg_f08ts_ = pmpi_f_sync_reg_f08ts_
+extern "C" decltype(pmpi_f_sync_reg_f08ts_) mpi_f_sync_reg_f08ts_
+    __attribute__((weak, alias("pmpi_f_sync_reg_f08ts_")));

@@ -12,7 +12,7 @@ extern "C" void pmpi_allgather_(const void* sendbuf, const Fint* sendcount, cons
   answer(ierror, MPI_Allgather(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allgather_ = pmpi_allgather_
+extern "C" decltype(pmpi_allgather_) mpi_allgather_ __attribute__((weak, alias("pmpi_allgather_")));
 extern "C" void pmpi_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm,
     Fint* ierror) noexcept {
@@ -22,7 +22,8 @@ extern "C" void pmpi_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* se
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allgather_f08ts_ = pmpi_allgather_f08ts_
+extern "C" decltype(pmpi_allgather_f08ts_) mpi_allgather_f08ts_
+    __attribute__((weak, alias("pmpi_allgather_f08ts_")));
 extern "C" void pmpi_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* ierror) noexcept {
@@ -32,7 +33,8 @@ extern "C" void pmpi_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Co
       sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allgather_c_f08ts_ = pmpi_allgather_c_f08ts_
+extern "C" decltype(pmpi_allgather_c_f08ts_) mpi_allgather_c_f08ts_
+    __attribute__((weak, alias("pmpi_allgather_c_f08ts_")));
 
 extern "C" void pmpi_allgatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
@@ -41,7 +43,7 @@ extern "C" void pmpi_allgatherv_(const void* sendbuf, const Fint* sendcount, con
       fortran::address(recvbuf), Integers(recvcounts, [&] { return blocks_received(comm); }), Integers(displs,
       [&] { return blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allgatherv_ = pmpi_allgatherv_
+extern "C" decltype(pmpi_allgatherv_) mpi_allgatherv_ __attribute__((weak, alias("pmpi_allgatherv_")));
 extern "C" void pmpi_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
     const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -52,7 +54,8 @@ extern "C" void pmpi_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* s
       [&] { return blocks_received(comm); }), Integers(displs, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allgatherv_f08ts_ = pmpi_allgatherv_f08ts_
+extern "C" decltype(pmpi_allgatherv_f08ts_) mpi_allgatherv_f08ts_
+    __attribute__((weak, alias("pmpi_allgatherv_f08ts_")));
 extern "C" void pmpi_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -62,14 +65,15 @@ extern "C" void pmpi_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_C
       sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allgatherv_c_f08ts_ = pmpi_allgatherv_c_f08ts_
+extern "C" decltype(pmpi_allgatherv_c_f08ts_) mpi_allgatherv_c_f08ts_
+    __attribute__((weak, alias("pmpi_allgatherv_c_f08ts_")));
 
 extern "C" void pmpi_alltoall_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Alltoall(fortran::address(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoall_ = pmpi_alltoall_
+extern "C" decltype(pmpi_alltoall_) mpi_alltoall_ __attribute__((weak, alias("pmpi_alltoall_")));
 extern "C" void pmpi_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm,
     Fint* ierror) noexcept {
@@ -77,7 +81,8 @@ extern "C" void pmpi_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sen
   answer(ierror, MPI_Alltoall(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
       copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoall_f08ts_ = pmpi_alltoall_f08ts_
+extern "C" decltype(pmpi_alltoall_f08ts_) mpi_alltoall_f08ts_
+    __attribute__((weak, alias("pmpi_alltoall_f08ts_")));
 extern "C" void pmpi_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* ierror) noexcept {
@@ -85,7 +90,8 @@ extern "C" void pmpi_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Cou
   answer(ierror, MPI_Alltoall_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
       copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoall_c_f08ts_ = pmpi_alltoall_c_f08ts_
+extern "C" decltype(pmpi_alltoall_c_f08ts_) mpi_alltoall_c_f08ts_
+    __attribute__((weak, alias("pmpi_alltoall_c_f08ts_")));
 
 extern "C" void pmpi_alltoallv_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
@@ -96,7 +102,7 @@ extern "C" void pmpi_alltoallv_(const void* sendbuf, const Fint* sendcounts, con
       [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoallv_ = pmpi_alltoallv_
+extern "C" decltype(pmpi_alltoallv_) mpi_alltoallv_ __attribute__((weak, alias("pmpi_alltoallv_")));
 extern "C" void pmpi_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* rdispls,
     const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -107,7 +113,8 @@ extern "C" void pmpi_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* se
       [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoallv_f08ts_ = pmpi_alltoallv_f08ts_
+extern "C" decltype(pmpi_alltoallv_f08ts_) mpi_alltoallv_f08ts_
+    __attribute__((weak, alias("pmpi_alltoallv_f08ts_")));
 extern "C" void pmpi_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -115,7 +122,8 @@ extern "C" void pmpi_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Co
   answer(ierror, MPI_Alltoallv_c(copies.in(sendbuf), sendcounts, sdispls, to_c<MPI_Datatype>(sendtype),
       copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoallv_c_f08ts_ = pmpi_alltoallv_c_f08ts_
+extern "C" decltype(pmpi_alltoallv_c_f08ts_) mpi_alltoallv_c_f08ts_
+    __attribute__((weak, alias("pmpi_alltoallv_c_f08ts_")));
 
 extern "C" void pmpi_alltoallw_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtypes, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtypes,
@@ -127,7 +135,7 @@ extern "C" void pmpi_alltoallw_(const void* sendbuf, const Fint* sendcounts, con
       [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoallw_ = pmpi_alltoallw_
+extern "C" decltype(pmpi_alltoallw_) mpi_alltoallw_ __attribute__((weak, alias("pmpi_alltoallw_")));
 extern "C" void pmpi_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* rdispls,
     const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
@@ -139,7 +147,8 @@ extern "C" void pmpi_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* se
       [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoallw_f08ts_ = pmpi_alltoallw_f08ts_
+extern "C" decltype(pmpi_alltoallw_f08ts_) mpi_alltoallw_f08ts_
+    __attribute__((weak, alias("pmpi_alltoallw_f08ts_")));
 extern "C" void pmpi_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
@@ -148,35 +157,37 @@ extern "C" void pmpi_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Co
       blocks_sent(comm, sendbuf->base_addr)), copies.out(recvbuf), recvcounts, rdispls,
       Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_alltoallw_c_f08ts_ = pmpi_alltoallw_c_f08ts_
+extern "C" decltype(pmpi_alltoallw_c_f08ts_) mpi_alltoallw_c_f08ts_
+    __attribute__((weak, alias("pmpi_alltoallw_c_f08ts_")));
 
 extern "C" void pmpi_barrier_(const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Barrier(to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_barrier_ = pmpi_barrier_
-#pragma weak mpi_barrier_f08_ = pmpi_barrier_
-#pragma weak pmpi_barrier_f08_ = pmpi_barrier_
+extern "C" decltype(pmpi_barrier_) mpi_barrier_ __attribute__((weak, alias("pmpi_barrier_")));
+extern "C" decltype(pmpi_barrier_) mpi_barrier_f08_ __attribute__((weak, alias("pmpi_barrier_")));
+extern "C" decltype(pmpi_barrier_) pmpi_barrier_f08_ __attribute__((weak, alias("pmpi_barrier_")));
 
 extern "C" void pmpi_bcast_(void* buffer, const Fint* count, const Fint* datatype, const Fint* root,
     const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Bcast(fortran::address(buffer), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_bcast_ = pmpi_bcast_
+extern "C" decltype(pmpi_bcast_) mpi_bcast_ __attribute__((weak, alias("pmpi_bcast_")));
 extern "C" void pmpi_bcast_f08ts_(const CFI_cdesc_t* buffer, const Fint* count, const Fint* datatype,
     const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
   answer(ierror, MPI_Bcast(buffer_message.address(), narrow(buffer_message.count()),
       buffer_message.datatype(), narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_bcast_f08ts_ = pmpi_bcast_f08ts_
+extern "C" decltype(pmpi_bcast_f08ts_) mpi_bcast_f08ts_ __attribute__((weak, alias("pmpi_bcast_f08ts_")));
 extern "C" void pmpi_bcast_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* count, const Fint* datatype,
     const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
   answer(ierror, MPI_Bcast_c(buffer_message.address(), buffer_message.count(), buffer_message.datatype(),
       narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_bcast_c_f08ts_ = pmpi_bcast_c_f08ts_
+extern "C" decltype(pmpi_bcast_c_f08ts_) mpi_bcast_c_f08ts_
+    __attribute__((weak, alias("pmpi_bcast_c_f08ts_")));
 
 extern "C" void pmpi_gather_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype, void* recvbuf,
     const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
@@ -184,7 +195,7 @@ extern "C" void pmpi_gather_(const void* sendbuf, const Fint* sendcount, const F
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_gather_ = pmpi_gather_
+extern "C" decltype(pmpi_gather_) mpi_gather_ __attribute__((weak, alias("pmpi_gather_")));
 extern "C" void pmpi_gather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
     const Fint* comm, Fint* ierror) noexcept {
@@ -194,7 +205,7 @@ extern "C" void pmpi_gather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendc
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_gather_f08ts_ = pmpi_gather_f08ts_
+extern "C" decltype(pmpi_gather_f08ts_) mpi_gather_f08ts_ __attribute__((weak, alias("pmpi_gather_f08ts_")));
 extern "C" void pmpi_gather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, Fint* ierror) noexcept {
@@ -203,7 +214,8 @@ extern "C" void pmpi_gather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count
   answer(ierror, MPI_Gather_c(sendbuf_message.address(), sendbuf_message.count(), sendbuf_message.datatype(),
       copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_gather_c_f08ts_ = pmpi_gather_c_f08ts_
+extern "C" decltype(pmpi_gather_c_f08ts_) mpi_gather_c_f08ts_
+    __attribute__((weak, alias("pmpi_gather_c_f08ts_")));
 
 extern "C" void pmpi_gatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype, void* recvbuf,
     const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* root, const Fint* comm,
@@ -213,7 +225,7 @@ extern "C" void pmpi_gatherv_(const void* sendbuf, const Fint* sendcount, const 
       Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_gatherv_ = pmpi_gatherv_
+extern "C" decltype(pmpi_gatherv_) mpi_gatherv_ __attribute__((weak, alias("pmpi_gatherv_")));
 extern "C" void pmpi_gatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype,
     const Fint* root, const Fint* comm, Fint* ierror) noexcept {
@@ -224,7 +236,8 @@ extern "C" void pmpi_gatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* send
       root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_gatherv_f08ts_ = pmpi_gatherv_f08ts_
+extern "C" decltype(pmpi_gatherv_f08ts_) mpi_gatherv_f08ts_
+    __attribute__((weak, alias("pmpi_gatherv_f08ts_")));
 extern "C" void pmpi_gatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
@@ -234,7 +247,8 @@ extern "C" void pmpi_gatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Coun
       copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_gatherv_c_f08ts_ = pmpi_gatherv_c_f08ts_
+extern "C" decltype(pmpi_gatherv_c_f08ts_) mpi_gatherv_c_f08ts_
+    __attribute__((weak, alias("pmpi_gatherv_c_f08ts_")));
 
 extern "C" void pmpi_scatter_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype, void* recvbuf,
     const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
@@ -242,7 +256,7 @@ extern "C" void pmpi_scatter_(const void* sendbuf, const Fint* sendcount, const 
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scatter_ = pmpi_scatter_
+extern "C" decltype(pmpi_scatter_) mpi_scatter_ __attribute__((weak, alias("pmpi_scatter_")));
 extern "C" void pmpi_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
     const Fint* comm, Fint* ierror) noexcept {
@@ -252,7 +266,8 @@ extern "C" void pmpi_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* send
       recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scatter_f08ts_ = pmpi_scatter_f08ts_
+extern "C" decltype(pmpi_scatter_f08ts_) mpi_scatter_f08ts_
+    __attribute__((weak, alias("pmpi_scatter_f08ts_")));
 extern "C" void pmpi_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, Fint* ierror) noexcept {
@@ -262,7 +277,8 @@ extern "C" void pmpi_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Coun
       recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scatter_c_f08ts_ = pmpi_scatter_c_f08ts_
+extern "C" decltype(pmpi_scatter_c_f08ts_) mpi_scatter_c_f08ts_
+    __attribute__((weak, alias("pmpi_scatter_c_f08ts_")));
 
 extern "C" void pmpi_scatterv_(const void* sendbuf, const Fint* sendcounts, const Fint* displs,
     const Fint* sendtype, void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
@@ -272,7 +288,7 @@ extern "C" void pmpi_scatterv_(const void* sendbuf, const Fint* sendcounts, cons
       }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scatterv_ = pmpi_scatterv_
+extern "C" decltype(pmpi_scatterv_) mpi_scatterv_ __attribute__((weak, alias("pmpi_scatterv_")));
 extern "C" void pmpi_scatterv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts, const Fint* displs,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, Fint* ierror) noexcept {
@@ -283,7 +299,8 @@ extern "C" void pmpi_scatterv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sen
       recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scatterv_f08ts_ = pmpi_scatterv_f08ts_
+extern "C" decltype(pmpi_scatterv_f08ts_) mpi_scatterv_f08ts_
+    __attribute__((weak, alias("pmpi_scatterv_f08ts_")));
 extern "C" void pmpi_scatterv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* displs, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const Fint* recvtype, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
@@ -293,4 +310,5 @@ extern "C" void pmpi_scatterv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Cou
       recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scatterv_c_f08ts_ = pmpi_scatterv_c_f08ts_
+extern "C" decltype(pmpi_scatterv_c_f08ts_) mpi_scatterv_c_f08ts_
+    __attribute__((weak, alias("pmpi_scatterv_c_f08ts_")));

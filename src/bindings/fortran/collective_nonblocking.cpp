@@ -14,7 +14,7 @@ extern "C" void pmpi_iallgather_(const void* sendbuf, const Fint* sendcount, con
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallgather_ = pmpi_iallgather_
+extern "C" decltype(pmpi_iallgather_) mpi_iallgather_ __attribute__((weak, alias("pmpi_iallgather_")));
 extern "C" void pmpi_iallgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -24,7 +24,8 @@ extern "C" void pmpi_iallgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* s
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallgather_f08ts_ = pmpi_iallgather_f08ts_
+extern "C" decltype(pmpi_iallgather_f08ts_) mpi_iallgather_f08ts_
+    __attribute__((weak, alias("pmpi_iallgather_f08ts_")));
 extern "C" void pmpi_iallgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -34,7 +35,8 @@ extern "C" void pmpi_iallgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_C
       sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallgather_c_f08ts_ = pmpi_iallgather_c_f08ts_
+extern "C" decltype(pmpi_iallgather_c_f08ts_) mpi_iallgather_c_f08ts_
+    __attribute__((weak, alias("pmpi_iallgather_c_f08ts_")));
 
 extern "C" void pmpi_iallgatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
@@ -44,7 +46,7 @@ extern "C" void pmpi_iallgatherv_(const void* sendbuf, const Fint* sendcount, co
       [&] { return blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallgatherv_ = pmpi_iallgatherv_
+extern "C" decltype(pmpi_iallgatherv_) mpi_iallgatherv_ __attribute__((weak, alias("pmpi_iallgatherv_")));
 extern "C" void pmpi_iallgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
     const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -55,7 +57,8 @@ extern "C" void pmpi_iallgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* 
       [&] { return blocks_received(comm); }), Integers(displs, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallgatherv_f08ts_ = pmpi_iallgatherv_f08ts_
+extern "C" decltype(pmpi_iallgatherv_f08ts_) mpi_iallgatherv_f08ts_
+    __attribute__((weak, alias("pmpi_iallgatherv_f08ts_")));
 extern "C" void pmpi_iallgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -65,7 +68,8 @@ extern "C" void pmpi_iallgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_
       sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallgatherv_c_f08ts_ = pmpi_iallgatherv_c_f08ts_
+extern "C" decltype(pmpi_iallgatherv_c_f08ts_) mpi_iallgatherv_c_f08ts_
+    __attribute__((weak, alias("pmpi_iallgatherv_c_f08ts_")));
 
 extern "C" void pmpi_ialltoall_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* request,
@@ -74,7 +78,7 @@ extern "C" void pmpi_ialltoall_(const void* sendbuf, const Fint* sendcount, cons
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoall_ = pmpi_ialltoall_
+extern "C" decltype(pmpi_ialltoall_) mpi_ialltoall_ __attribute__((weak, alias("pmpi_ialltoall_")));
 extern "C" void pmpi_ialltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -83,7 +87,8 @@ extern "C" void pmpi_ialltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* se
       copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoall_f08ts_ = pmpi_ialltoall_f08ts_
+extern "C" decltype(pmpi_ialltoall_f08ts_) mpi_ialltoall_f08ts_
+    __attribute__((weak, alias("pmpi_ialltoall_f08ts_")));
 extern "C" void pmpi_ialltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -92,7 +97,8 @@ extern "C" void pmpi_ialltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Co
       copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoall_c_f08ts_ = pmpi_ialltoall_c_f08ts_
+extern "C" decltype(pmpi_ialltoall_c_f08ts_) mpi_ialltoall_c_f08ts_
+    __attribute__((weak, alias("pmpi_ialltoall_c_f08ts_")));
 
 extern "C" void pmpi_ialltoallv_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
@@ -103,7 +109,7 @@ extern "C" void pmpi_ialltoallv_(const void* sendbuf, const Fint* sendcounts, co
       [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoallv_ = pmpi_ialltoallv_
+extern "C" decltype(pmpi_ialltoallv_) mpi_ialltoallv_ __attribute__((weak, alias("pmpi_ialltoallv_")));
 extern "C" void pmpi_ialltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const Fint* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -114,7 +120,8 @@ extern "C" void pmpi_ialltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* s
       [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoallv_f08ts_ = pmpi_ialltoallv_f08ts_
+extern "C" decltype(pmpi_ialltoallv_f08ts_) mpi_ialltoallv_f08ts_
+    __attribute__((weak, alias("pmpi_ialltoallv_f08ts_")));
 extern "C" void pmpi_ialltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -123,7 +130,8 @@ extern "C" void pmpi_ialltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_C
       copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoallv_c_f08ts_ = pmpi_ialltoallv_c_f08ts_
+extern "C" decltype(pmpi_ialltoallv_c_f08ts_) mpi_ialltoallv_c_f08ts_
+    __attribute__((weak, alias("pmpi_ialltoallv_c_f08ts_")));
 
 extern "C" void pmpi_ialltoallw_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtypes, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtypes,
@@ -135,7 +143,7 @@ extern "C" void pmpi_ialltoallw_(const void* sendbuf, const Fint* sendcounts, co
       [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoallw_ = pmpi_ialltoallw_
+extern "C" decltype(pmpi_ialltoallw_) mpi_ialltoallw_ __attribute__((weak, alias("pmpi_ialltoallw_")));
 extern "C" void pmpi_ialltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const Fint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const Fint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -147,7 +155,8 @@ extern "C" void pmpi_ialltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* s
       [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoallw_f08ts_ = pmpi_ialltoallw_f08ts_
+extern "C" decltype(pmpi_ialltoallw_f08ts_) mpi_ialltoallw_f08ts_
+    __attribute__((weak, alias("pmpi_ialltoallw_f08ts_")));
 extern "C" void pmpi_ialltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -157,35 +166,37 @@ extern "C" void pmpi_ialltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_C
       Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ialltoallw_c_f08ts_ = pmpi_ialltoallw_c_f08ts_
+extern "C" decltype(pmpi_ialltoallw_c_f08ts_) mpi_ialltoallw_c_f08ts_
+    __attribute__((weak, alias("pmpi_ialltoallw_c_f08ts_")));
 
 extern "C" void pmpi_ibarrier_(const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Ibarrier(to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ibarrier_ = pmpi_ibarrier_
-#pragma weak mpi_ibarrier_f08_ = pmpi_ibarrier_
-#pragma weak pmpi_ibarrier_f08_ = pmpi_ibarrier_
+extern "C" decltype(pmpi_ibarrier_) mpi_ibarrier_ __attribute__((weak, alias("pmpi_ibarrier_")));
+extern "C" decltype(pmpi_ibarrier_) mpi_ibarrier_f08_ __attribute__((weak, alias("pmpi_ibarrier_")));
+extern "C" decltype(pmpi_ibarrier_) pmpi_ibarrier_f08_ __attribute__((weak, alias("pmpi_ibarrier_")));
 
 extern "C" void pmpi_ibcast_(void* buffer, const Fint* count, const Fint* datatype, const Fint* root,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Ibcast(fortran::address(buffer), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ibcast_ = pmpi_ibcast_
+extern "C" decltype(pmpi_ibcast_) mpi_ibcast_ __attribute__((weak, alias("pmpi_ibcast_")));
 extern "C" void pmpi_ibcast_f08ts_(const CFI_cdesc_t* buffer, const Fint* count, const Fint* datatype,
     const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
   answer(ierror, MPI_Ibcast(buffer_message.address(), narrow(buffer_message.count()),
       buffer_message.datatype(), narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ibcast_f08ts_ = pmpi_ibcast_f08ts_
+extern "C" decltype(pmpi_ibcast_f08ts_) mpi_ibcast_f08ts_ __attribute__((weak, alias("pmpi_ibcast_f08ts_")));
 extern "C" void pmpi_ibcast_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* count, const Fint* datatype,
     const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
   answer(ierror, MPI_Ibcast_c(buffer_message.address(), buffer_message.count(), buffer_message.datatype(),
       narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ibcast_c_f08ts_ = pmpi_ibcast_c_f08ts_
+extern "C" decltype(pmpi_ibcast_c_f08ts_) mpi_ibcast_c_f08ts_
+    __attribute__((weak, alias("pmpi_ibcast_c_f08ts_")));
 
 extern "C" void pmpi_igather_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype, void* recvbuf,
     const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm, Fint* request,
@@ -194,7 +205,7 @@ extern "C" void pmpi_igather_(const void* sendbuf, const Fint* sendcount, const 
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_igather_ = pmpi_igather_
+extern "C" decltype(pmpi_igather_) mpi_igather_ __attribute__((weak, alias("pmpi_igather_")));
 extern "C" void pmpi_igather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -204,7 +215,8 @@ extern "C" void pmpi_igather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* send
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_igather_f08ts_ = pmpi_igather_f08ts_
+extern "C" decltype(pmpi_igather_f08ts_) mpi_igather_f08ts_
+    __attribute__((weak, alias("pmpi_igather_f08ts_")));
 extern "C" void pmpi_igather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -214,7 +226,8 @@ extern "C" void pmpi_igather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Coun
       copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_igather_c_f08ts_ = pmpi_igather_c_f08ts_
+extern "C" decltype(pmpi_igather_c_f08ts_) mpi_igather_c_f08ts_
+    __attribute__((weak, alias("pmpi_igather_c_f08ts_")));
 
 extern "C" void pmpi_igatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* root,
@@ -224,7 +237,7 @@ extern "C" void pmpi_igatherv_(const void* sendbuf, const Fint* sendcount, const
       Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_igatherv_ = pmpi_igatherv_
+extern "C" decltype(pmpi_igatherv_) mpi_igatherv_ __attribute__((weak, alias("pmpi_igatherv_")));
 extern "C" void pmpi_igatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype,
     const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -235,7 +248,8 @@ extern "C" void pmpi_igatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sen
       root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_igatherv_f08ts_ = pmpi_igatherv_f08ts_
+extern "C" decltype(pmpi_igatherv_f08ts_) mpi_igatherv_f08ts_
+    __attribute__((weak, alias("pmpi_igatherv_f08ts_")));
 extern "C" void pmpi_igatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -245,7 +259,8 @@ extern "C" void pmpi_igatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Cou
       sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_igatherv_c_f08ts_ = pmpi_igatherv_c_f08ts_
+extern "C" decltype(pmpi_igatherv_c_f08ts_) mpi_igatherv_c_f08ts_
+    __attribute__((weak, alias("pmpi_igatherv_c_f08ts_")));
 
 extern "C" void pmpi_iscatter_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm,
@@ -254,7 +269,7 @@ extern "C" void pmpi_iscatter_(const void* sendbuf, const Fint* sendcount, const
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscatter_ = pmpi_iscatter_
+extern "C" decltype(pmpi_iscatter_) mpi_iscatter_ __attribute__((weak, alias("pmpi_iscatter_")));
 extern "C" void pmpi_iscatter_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -264,7 +279,8 @@ extern "C" void pmpi_iscatter_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sen
       recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscatter_f08ts_ = pmpi_iscatter_f08ts_
+extern "C" decltype(pmpi_iscatter_f08ts_) mpi_iscatter_f08ts_
+    __attribute__((weak, alias("pmpi_iscatter_f08ts_")));
 extern "C" void pmpi_iscatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -274,7 +290,8 @@ extern "C" void pmpi_iscatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Cou
       recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscatter_c_f08ts_ = pmpi_iscatter_c_f08ts_
+extern "C" decltype(pmpi_iscatter_c_f08ts_) mpi_iscatter_c_f08ts_
+    __attribute__((weak, alias("pmpi_iscatter_c_f08ts_")));
 
 extern "C" void pmpi_iscatterv_(const void* sendbuf, const Fint* sendcounts, const Fint* displs,
     const Fint* sendtype, void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
@@ -284,7 +301,7 @@ extern "C" void pmpi_iscatterv_(const void* sendbuf, const Fint* sendcounts, con
       }), to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscatterv_ = pmpi_iscatterv_
+extern "C" decltype(pmpi_iscatterv_) mpi_iscatterv_ __attribute__((weak, alias("pmpi_iscatterv_")));
 extern "C" void pmpi_iscatterv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts, const Fint* displs,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -295,7 +312,8 @@ extern "C" void pmpi_iscatterv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* se
       recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscatterv_f08ts_ = pmpi_iscatterv_f08ts_
+extern "C" decltype(pmpi_iscatterv_f08ts_) mpi_iscatterv_f08ts_
+    __attribute__((weak, alias("pmpi_iscatterv_f08ts_")));
 extern "C" void pmpi_iscatterv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* displs, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const Fint* recvtype, const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -305,4 +323,5 @@ extern "C" void pmpi_iscatterv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Co
       recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscatterv_c_f08ts_ = pmpi_iscatterv_c_f08ts_
+extern "C" decltype(pmpi_iscatterv_c_f08ts_) mpi_iscatterv_c_f08ts_
+    __attribute__((weak, alias("pmpi_iscatterv_c_f08ts_")));

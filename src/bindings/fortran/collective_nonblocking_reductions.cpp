@@ -12,7 +12,7 @@ extern "C" void pmpi_iallreduce_(const void* sendbuf, void* recvbuf, const Fint*
   answer(ierror, MPI_Iallreduce(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallreduce_ = pmpi_iallreduce_
+extern "C" decltype(pmpi_iallreduce_) mpi_iallreduce_ __attribute__((weak, alias("pmpi_iallreduce_")));
 extern "C" void pmpi_iallreduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -20,7 +20,8 @@ extern "C" void pmpi_iallreduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cde
   answer(ierror, MPI_Iallreduce(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallreduce_f08ts_ = pmpi_iallreduce_f08ts_
+extern "C" decltype(pmpi_iallreduce_f08ts_) mpi_iallreduce_f08ts_
+    __attribute__((weak, alias("pmpi_iallreduce_f08ts_")));
 extern "C" void pmpi_iallreduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -28,21 +29,23 @@ extern "C" void pmpi_iallreduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_c
   answer(ierror, MPI_Iallreduce_c(copies.in(sendbuf), copies.out(recvbuf), *count,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iallreduce_c_f08ts_ = pmpi_iallreduce_c_f08ts_
+extern "C" decltype(pmpi_iallreduce_c_f08ts_) mpi_iallreduce_c_f08ts_
+    __attribute__((weak, alias("pmpi_iallreduce_c_f08ts_")));
 
 extern "C" void pmpi_iexscan_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Iexscan(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iexscan_ = pmpi_iexscan_
+extern "C" decltype(pmpi_iexscan_) mpi_iexscan_ __attribute__((weak, alias("pmpi_iexscan_")));
 extern "C" void pmpi_iexscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
     const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   Copies copies(request, Copies::Of::request);
   answer(ierror, MPI_Iexscan(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iexscan_f08ts_ = pmpi_iexscan_f08ts_
+extern "C" decltype(pmpi_iexscan_f08ts_) mpi_iexscan_f08ts_
+    __attribute__((weak, alias("pmpi_iexscan_f08ts_")));
 extern "C" void pmpi_iexscan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -50,7 +53,8 @@ extern "C" void pmpi_iexscan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdes
   answer(ierror, MPI_Iexscan_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
       to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iexscan_c_f08ts_ = pmpi_iexscan_c_f08ts_
+extern "C" decltype(pmpi_iexscan_c_f08ts_) mpi_iexscan_c_f08ts_
+    __attribute__((weak, alias("pmpi_iexscan_c_f08ts_")));
 
 extern "C" void pmpi_ireduce_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* root, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -58,7 +62,7 @@ extern "C" void pmpi_ireduce_(const void* sendbuf, void* recvbuf, const Fint* co
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_ = pmpi_ireduce_
+extern "C" decltype(pmpi_ireduce_) mpi_ireduce_ __attribute__((weak, alias("pmpi_ireduce_")));
 extern "C" void pmpi_ireduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
     const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -67,7 +71,8 @@ extern "C" void pmpi_ireduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_f08ts_ = pmpi_ireduce_f08ts_
+extern "C" decltype(pmpi_ireduce_f08ts_) mpi_ireduce_f08ts_
+    __attribute__((weak, alias("pmpi_ireduce_f08ts_")));
 extern "C" void pmpi_ireduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm,
     Fint* request, Fint* ierror) noexcept {
@@ -75,7 +80,8 @@ extern "C" void pmpi_ireduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdes
   answer(ierror, MPI_Ireduce_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
       to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_c_f08ts_ = pmpi_ireduce_c_f08ts_
+extern "C" decltype(pmpi_ireduce_c_f08ts_) mpi_ireduce_c_f08ts_
+    __attribute__((weak, alias("pmpi_ireduce_c_f08ts_")));
 
 extern "C" void pmpi_ireduce_scatter_(const void* sendbuf, void* recvbuf, const Fint* recvcounts,
     const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -83,7 +89,8 @@ extern "C" void pmpi_ireduce_scatter_(const void* sendbuf, void* recvbuf, const 
       Integers(recvcounts, [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype),
       to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_scatter_ = pmpi_ireduce_scatter_
+extern "C" decltype(pmpi_ireduce_scatter_) mpi_ireduce_scatter_
+    __attribute__((weak, alias("pmpi_ireduce_scatter_")));
 extern "C" void pmpi_ireduce_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -92,7 +99,8 @@ extern "C" void pmpi_ireduce_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const CF
       [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_scatter_f08ts_ = pmpi_ireduce_scatter_f08ts_
+extern "C" decltype(pmpi_ireduce_scatter_f08ts_) mpi_ireduce_scatter_f08ts_
+    __attribute__((weak, alias("pmpi_ireduce_scatter_f08ts_")));
 extern "C" void pmpi_ireduce_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -100,7 +108,8 @@ extern "C" void pmpi_ireduce_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const 
   answer(ierror, MPI_Ireduce_scatter_c(copies.in(sendbuf), copies.out(recvbuf), recvcounts,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_scatter_c_f08ts_ = pmpi_ireduce_scatter_c_f08ts_
+extern "C" decltype(pmpi_ireduce_scatter_c_f08ts_) mpi_ireduce_scatter_c_f08ts_
+    __attribute__((weak, alias("pmpi_ireduce_scatter_c_f08ts_")));
 
 extern "C" void pmpi_ireduce_scatter_block_(const void* sendbuf, void* recvbuf, const Fint* recvcount,
     const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -108,7 +117,8 @@ extern "C" void pmpi_ireduce_scatter_block_(const void* sendbuf, void* recvbuf, 
       narrow(*recvcount), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_scatter_block_ = pmpi_ireduce_scatter_block_
+extern "C" decltype(pmpi_ireduce_scatter_block_) mpi_ireduce_scatter_block_
+    __attribute__((weak, alias("pmpi_ireduce_scatter_block_")));
 extern "C" void pmpi_ireduce_scatter_block_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* recvcount, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -116,7 +126,8 @@ extern "C" void pmpi_ireduce_scatter_block_f08ts_(const CFI_cdesc_t* sendbuf, co
   answer(ierror, MPI_Ireduce_scatter_block(copies.in(sendbuf), copies.out(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_scatter_block_f08ts_ = pmpi_ireduce_scatter_block_f08ts_
+extern "C" decltype(pmpi_ireduce_scatter_block_f08ts_) mpi_ireduce_scatter_block_f08ts_
+    __attribute__((weak, alias("pmpi_ireduce_scatter_block_f08ts_")));
 extern "C" void pmpi_ireduce_scatter_block_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* recvcount, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -124,21 +135,22 @@ extern "C" void pmpi_ireduce_scatter_block_c_f08ts_(const CFI_cdesc_t* sendbuf, 
   answer(ierror, MPI_Ireduce_scatter_block_c(copies.in(sendbuf), copies.out(recvbuf), *recvcount,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ireduce_scatter_block_c_f08ts_ = pmpi_ireduce_scatter_block_c_f08ts_
+extern "C" decltype(pmpi_ireduce_scatter_block_c_f08ts_) mpi_ireduce_scatter_block_c_f08ts_
+    __attribute__((weak, alias("pmpi_ireduce_scatter_block_c_f08ts_")));
 
 extern "C" void pmpi_iscan_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Iscan(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscan_ = pmpi_iscan_
+extern "C" decltype(pmpi_iscan_) mpi_iscan_ __attribute__((weak, alias("pmpi_iscan_")));
 extern "C" void pmpi_iscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
     const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   Copies copies(request, Copies::Of::request);
   answer(ierror, MPI_Iscan(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscan_f08ts_ = pmpi_iscan_f08ts_
+extern "C" decltype(pmpi_iscan_f08ts_) mpi_iscan_f08ts_ __attribute__((weak, alias("pmpi_iscan_f08ts_")));
 extern "C" void pmpi_iscan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -146,4 +158,5 @@ extern "C" void pmpi_iscan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_
   answer(ierror, MPI_Iscan_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
       to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_iscan_c_f08ts_ = pmpi_iscan_c_f08ts_
+extern "C" decltype(pmpi_iscan_c_f08ts_) mpi_iscan_c_f08ts_
+    __attribute__((weak, alias("pmpi_iscan_c_f08ts_")));

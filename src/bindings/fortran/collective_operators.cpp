@@ -11,46 +11,52 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_op_commutative_(const Fint* op, Fint* commute, Fint* ierror) noexcept {
   answer(ierror, MPI_Op_commutative(to_c<MPI_Op>(op), Written(commute)));
 }
-#pragma weak mpi_op_commutative_ = pmpi_op_commutative_
-#pragma weak mpi_op_commutative_f08_ = pmpi_op_commutative_
-#pragma weak pmpi_op_commutative_f08_ = pmpi_op_commutative_
+extern "C" decltype(pmpi_op_commutative_) mpi_op_commutative_
+    __attribute__((weak, alias("pmpi_op_commutative_")));
+extern "C" decltype(pmpi_op_commutative_) mpi_op_commutative_f08_
+    __attribute__((weak, alias("pmpi_op_commutative_")));
+extern "C" decltype(pmpi_op_commutative_) pmpi_op_commutative_f08_
+    __attribute__((weak, alias("pmpi_op_commutative_")));
 
 extern "C" void pmpi_op_create_(Procedure* user_fn, const Fint* commute, Fint* op, Fint* ierror) noexcept {
   answer(ierror, MPI_Op_create(user_function(user_fn), narrow(*commute), Made<MPI_Op>(op)));
 }
-#pragma weak mpi_op_create_ = pmpi_op_create_
+extern "C" decltype(pmpi_op_create_) mpi_op_create_ __attribute__((weak, alias("pmpi_op_create_")));
 extern "C" void pmpi_op_create_c_f08_(Procedure* user_fn, const Fint* commute, Fint* op,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Op_create_c(user_function_c(user_fn), narrow(*commute), Made<MPI_Op>(op)));
 }
-#pragma weak mpi_op_create_c_f08_ = pmpi_op_create_c_f08_
-#pragma weak mpi_op_create_f08_ = pmpi_op_create_
-#pragma weak pmpi_op_create_f08_ = pmpi_op_create_
+extern "C" decltype(pmpi_op_create_c_f08_) mpi_op_create_c_f08_
+    __attribute__((weak, alias("pmpi_op_create_c_f08_")));
+extern "C" decltype(pmpi_op_create_) mpi_op_create_f08_ __attribute__((weak, alias("pmpi_op_create_")));
+extern "C" decltype(pmpi_op_create_) pmpi_op_create_f08_ __attribute__((weak, alias("pmpi_op_create_")));
 
 extern "C" void pmpi_op_free_(Fint* op, Fint* ierror) noexcept {
   answer(ierror, MPI_Op_free(Changed<MPI_Op>(op)));
 }
-#pragma weak mpi_op_free_ = pmpi_op_free_
-#pragma weak mpi_op_free_f08_ = pmpi_op_free_
-#pragma weak pmpi_op_free_f08_ = pmpi_op_free_
+extern "C" decltype(pmpi_op_free_) mpi_op_free_ __attribute__((weak, alias("pmpi_op_free_")));
+extern "C" decltype(pmpi_op_free_) mpi_op_free_f08_ __attribute__((weak, alias("pmpi_op_free_")));
+extern "C" decltype(pmpi_op_free_) pmpi_op_free_f08_ __attribute__((weak, alias("pmpi_op_free_")));
 
 extern "C" void pmpi_reduce_local_(const void* inbuf, void* inoutbuf, const Fint* count, const Fint* datatype,
     const Fint* op, Fint* ierror) noexcept {
   answer(ierror, MPI_Reduce_local(fortran::address(inbuf), fortran::address(inoutbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op)));
 }
-#pragma weak mpi_reduce_local_ = pmpi_reduce_local_
+extern "C" decltype(pmpi_reduce_local_) mpi_reduce_local_ __attribute__((weak, alias("pmpi_reduce_local_")));
 extern "C" void pmpi_reduce_local_f08ts_(const CFI_cdesc_t* inbuf, const CFI_cdesc_t* inoutbuf,
     const Fint* count, const Fint* datatype, const Fint* op, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Reduce_local(copies.in(inbuf), copies.out(inoutbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op)));
 }
-#pragma weak mpi_reduce_local_f08ts_ = pmpi_reduce_local_f08ts_
+extern "C" decltype(pmpi_reduce_local_f08ts_) mpi_reduce_local_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_local_f08ts_")));
 extern "C" void pmpi_reduce_local_c_f08ts_(const CFI_cdesc_t* inbuf, const CFI_cdesc_t* inoutbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Reduce_local_c(copies.in(inbuf), copies.out(inoutbuf), *count,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op)));
 }
-#pragma weak mpi_reduce_local_c_f08ts_ = pmpi_reduce_local_c_f08ts_
+extern "C" decltype(pmpi_reduce_local_c_f08ts_) mpi_reduce_local_c_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_local_c_f08ts_")));

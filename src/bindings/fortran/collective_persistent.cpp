@@ -14,7 +14,8 @@ extern "C" void pmpi_allgather_init_(const void* sendbuf, const Fint* sendcount,
       to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allgather_init_ = pmpi_allgather_init_
+extern "C" decltype(pmpi_allgather_init_) mpi_allgather_init_
+    __attribute__((weak, alias("pmpi_allgather_init_")));
 extern "C" void pmpi_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -24,7 +25,8 @@ extern "C" void pmpi_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fin
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allgather_init_f08ts_ = pmpi_allgather_init_f08ts_
+extern "C" decltype(pmpi_allgather_init_f08ts_) mpi_allgather_init_f08ts_
+    __attribute__((weak, alias("pmpi_allgather_init_f08ts_")));
 extern "C" void pmpi_allgather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -34,7 +36,8 @@ extern "C" void pmpi_allgather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const M
       sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allgather_init_c_f08ts_ = pmpi_allgather_init_c_f08ts_
+extern "C" decltype(pmpi_allgather_init_c_f08ts_) mpi_allgather_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_allgather_init_c_f08ts_")));
 
 extern "C" void pmpi_allgatherv_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
@@ -44,7 +47,8 @@ extern "C" void pmpi_allgatherv_init_(const void* sendbuf, const Fint* sendcount
       [&] { return blocks_received(comm); }), Integers(displs, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allgatherv_init_ = pmpi_allgatherv_init_
+extern "C" decltype(pmpi_allgatherv_init_) mpi_allgatherv_init_
+    __attribute__((weak, alias("pmpi_allgatherv_init_")));
 extern "C" void pmpi_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
     const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -55,7 +59,8 @@ extern "C" void pmpi_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fi
       [&] { return blocks_received(comm); }), Integers(displs, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allgatherv_init_f08ts_ = pmpi_allgatherv_init_f08ts_
+extern "C" decltype(pmpi_allgatherv_init_f08ts_) mpi_allgatherv_init_f08ts_
+    __attribute__((weak, alias("pmpi_allgatherv_init_f08ts_")));
 extern "C" void pmpi_allgatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -65,7 +70,8 @@ extern "C" void pmpi_allgatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const 
       sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allgatherv_init_c_f08ts_ = pmpi_allgatherv_init_c_f08ts_
+extern "C" decltype(pmpi_allgatherv_init_c_f08ts_) mpi_allgatherv_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_allgatherv_init_c_f08ts_")));
 
 extern "C" void pmpi_alltoall_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, const Fint* info,
@@ -74,7 +80,8 @@ extern "C" void pmpi_alltoall_init_(const void* sendbuf, const Fint* sendcount, 
       to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoall_init_ = pmpi_alltoall_init_
+extern "C" decltype(pmpi_alltoall_init_) mpi_alltoall_init_
+    __attribute__((weak, alias("pmpi_alltoall_init_")));
 extern "C" void pmpi_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -83,7 +90,8 @@ extern "C" void pmpi_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint
       copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoall_init_f08ts_ = pmpi_alltoall_init_f08ts_
+extern "C" decltype(pmpi_alltoall_init_f08ts_) mpi_alltoall_init_f08ts_
+    __attribute__((weak, alias("pmpi_alltoall_init_f08ts_")));
 extern "C" void pmpi_alltoall_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -92,7 +100,8 @@ extern "C" void pmpi_alltoall_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MP
       copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoall_init_c_f08ts_ = pmpi_alltoall_init_c_f08ts_
+extern "C" decltype(pmpi_alltoall_init_c_f08ts_) mpi_alltoall_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_alltoall_init_c_f08ts_")));
 
 extern "C" void pmpi_alltoallv_init_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
@@ -103,7 +112,8 @@ extern "C" void pmpi_alltoallv_init_(const void* sendbuf, const Fint* sendcounts
       [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoallv_init_ = pmpi_alltoallv_init_
+extern "C" decltype(pmpi_alltoallv_init_) mpi_alltoallv_init_
+    __attribute__((weak, alias("pmpi_alltoallv_init_")));
 extern "C" void pmpi_alltoallv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const Fint* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request,
@@ -115,7 +125,8 @@ extern "C" void pmpi_alltoallv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fin
       [&] { return blocks_received(comm); }), Integers(rdispls, [&] { return blocks_received(comm); }),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoallv_init_f08ts_ = pmpi_alltoallv_init_f08ts_
+extern "C" decltype(pmpi_alltoallv_init_f08ts_) mpi_alltoallv_init_f08ts_
+    __attribute__((weak, alias("pmpi_alltoallv_init_f08ts_")));
 extern "C" void pmpi_alltoallv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request,
@@ -125,7 +136,8 @@ extern "C" void pmpi_alltoallv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const M
       copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoallv_init_c_f08ts_ = pmpi_alltoallv_init_c_f08ts_
+extern "C" decltype(pmpi_alltoallv_init_c_f08ts_) mpi_alltoallv_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_alltoallv_init_c_f08ts_")));
 
 extern "C" void pmpi_alltoallw_init_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtypes, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtypes,
@@ -137,7 +149,8 @@ extern "C" void pmpi_alltoallw_init_(const void* sendbuf, const Fint* sendcounts
       [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoallw_init_ = pmpi_alltoallw_init_
+extern "C" decltype(pmpi_alltoallw_init_) mpi_alltoallw_init_
+    __attribute__((weak, alias("pmpi_alltoallw_init_")));
 extern "C" void pmpi_alltoallw_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const Fint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const Fint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
@@ -150,7 +163,8 @@ extern "C" void pmpi_alltoallw_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fin
       [&] { return blocks_received(comm); }), Handles<MPI_Datatype>(recvtypes, blocks_received(comm)),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoallw_init_f08ts_ = pmpi_alltoallw_init_f08ts_
+extern "C" decltype(pmpi_alltoallw_init_f08ts_) mpi_alltoallw_init_f08ts_
+    __attribute__((weak, alias("pmpi_alltoallw_init_f08ts_")));
 extern "C" void pmpi_alltoallw_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
@@ -161,21 +175,24 @@ extern "C" void pmpi_alltoallw_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const M
       recvcounts, rdispls, Handles<MPI_Datatype>(recvtypes, blocks_received(comm)), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_alltoallw_init_c_f08ts_ = pmpi_alltoallw_init_c_f08ts_
+extern "C" decltype(pmpi_alltoallw_init_c_f08ts_) mpi_alltoallw_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_alltoallw_init_c_f08ts_")));
 
 extern "C" void pmpi_barrier_init_(const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Barrier_init(to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_barrier_init_ = pmpi_barrier_init_
-#pragma weak mpi_barrier_init_f08_ = pmpi_barrier_init_
-#pragma weak pmpi_barrier_init_f08_ = pmpi_barrier_init_
+extern "C" decltype(pmpi_barrier_init_) mpi_barrier_init_ __attribute__((weak, alias("pmpi_barrier_init_")));
+extern "C" decltype(pmpi_barrier_init_) mpi_barrier_init_f08_
+    __attribute__((weak, alias("pmpi_barrier_init_")));
+extern "C" decltype(pmpi_barrier_init_) pmpi_barrier_init_f08_
+    __attribute__((weak, alias("pmpi_barrier_init_")));
 
 extern "C" void pmpi_bcast_init_(void* buffer, const Fint* count, const Fint* datatype, const Fint* root,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Bcast_init(fortran::address(buffer), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_bcast_init_ = pmpi_bcast_init_
+extern "C" decltype(pmpi_bcast_init_) mpi_bcast_init_ __attribute__((weak, alias("pmpi_bcast_init_")));
 extern "C" void pmpi_bcast_init_f08ts_(const CFI_cdesc_t* buffer, const Fint* count, const Fint* datatype,
     const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
   const Message buffer_message(buffer, *count, datatype);
@@ -183,7 +200,8 @@ extern "C" void pmpi_bcast_init_f08ts_(const CFI_cdesc_t* buffer, const Fint* co
       buffer_message.datatype(), narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_bcast_init_f08ts_ = pmpi_bcast_init_f08ts_
+extern "C" decltype(pmpi_bcast_init_f08ts_) mpi_bcast_init_f08ts_
+    __attribute__((weak, alias("pmpi_bcast_init_f08ts_")));
 extern "C" void pmpi_bcast_init_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* count,
     const Fint* datatype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
     Fint* ierror) noexcept {
@@ -191,7 +209,8 @@ extern "C" void pmpi_bcast_init_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Co
   answer(ierror, MPI_Bcast_init_c(buffer_message.address(), buffer_message.count(), buffer_message.datatype(),
       narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_bcast_init_c_f08ts_ = pmpi_bcast_init_c_f08ts_
+extern "C" decltype(pmpi_bcast_init_c_f08ts_) mpi_bcast_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_bcast_init_c_f08ts_")));
 
 extern "C" void pmpi_gather_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm,
@@ -200,7 +219,7 @@ extern "C" void pmpi_gather_init_(const void* sendbuf, const Fint* sendcount, co
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_gather_init_ = pmpi_gather_init_
+extern "C" decltype(pmpi_gather_init_) mpi_gather_init_ __attribute__((weak, alias("pmpi_gather_init_")));
 extern "C" void pmpi_gather_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -210,7 +229,8 @@ extern "C" void pmpi_gather_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* 
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_gather_init_f08ts_ = pmpi_gather_init_f08ts_
+extern "C" decltype(pmpi_gather_init_f08ts_) mpi_gather_init_f08ts_
+    __attribute__((weak, alias("pmpi_gather_init_f08ts_")));
 extern "C" void pmpi_gather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -220,7 +240,8 @@ extern "C" void pmpi_gather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_
       sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_gather_init_c_f08ts_ = pmpi_gather_init_c_f08ts_
+extern "C" decltype(pmpi_gather_init_c_f08ts_) mpi_gather_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_gather_init_c_f08ts_")));
 
 extern "C" void pmpi_gatherv_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* root,
@@ -230,7 +251,7 @@ extern "C" void pmpi_gatherv_init_(const void* sendbuf, const Fint* sendcount, c
       Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_gatherv_init_ = pmpi_gatherv_init_
+extern "C" decltype(pmpi_gatherv_init_) mpi_gatherv_init_ __attribute__((weak, alias("pmpi_gatherv_init_")));
 extern "C" void pmpi_gatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
     const Fint* recvtype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
@@ -242,7 +263,8 @@ extern "C" void pmpi_gatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint*
       root); }), Integers(displs, [&] { return blocks_at_root(comm, root); }), to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_gatherv_init_f08ts_ = pmpi_gatherv_init_f08ts_
+extern "C" decltype(pmpi_gatherv_init_f08ts_) mpi_gatherv_init_f08ts_
+    __attribute__((weak, alias("pmpi_gatherv_init_f08ts_")));
 extern "C" void pmpi_gatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
@@ -253,7 +275,8 @@ extern "C" void pmpi_gatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI
       sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_gatherv_init_c_f08ts_ = pmpi_gatherv_init_c_f08ts_
+extern "C" decltype(pmpi_gatherv_init_c_f08ts_) mpi_gatherv_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_gatherv_init_c_f08ts_")));
 
 extern "C" void pmpi_scatter_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root, const Fint* comm,
@@ -262,7 +285,7 @@ extern "C" void pmpi_scatter_init_(const void* sendbuf, const Fint* sendcount, c
       fortran::address(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), narrow(*root),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scatter_init_ = pmpi_scatter_init_
+extern "C" decltype(pmpi_scatter_init_) mpi_scatter_init_ __attribute__((weak, alias("pmpi_scatter_init_")));
 extern "C" void pmpi_scatter_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -272,7 +295,8 @@ extern "C" void pmpi_scatter_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint*
       recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scatter_init_f08ts_ = pmpi_scatter_init_f08ts_
+extern "C" decltype(pmpi_scatter_init_f08ts_) mpi_scatter_init_f08ts_
+    __attribute__((weak, alias("pmpi_scatter_init_f08ts_")));
 extern "C" void pmpi_scatter_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -282,7 +306,8 @@ extern "C" void pmpi_scatter_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI
       recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scatter_init_c_f08ts_ = pmpi_scatter_init_c_f08ts_
+extern "C" decltype(pmpi_scatter_init_c_f08ts_) mpi_scatter_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_scatter_init_c_f08ts_")));
 
 extern "C" void pmpi_scatterv_init_(const void* sendbuf, const Fint* sendcounts, const Fint* displs,
     const Fint* sendtype, void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* root,
@@ -293,7 +318,8 @@ extern "C" void pmpi_scatterv_init_(const void* sendbuf, const Fint* sendcounts,
       to_c<MPI_Datatype>(recvtype), narrow(*root), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scatterv_init_ = pmpi_scatterv_init_
+extern "C" decltype(pmpi_scatterv_init_) mpi_scatterv_init_
+    __attribute__((weak, alias("pmpi_scatterv_init_")));
 extern "C" void pmpi_scatterv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const Fint* displs, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount,
     const Fint* recvtype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
@@ -305,7 +331,8 @@ extern "C" void pmpi_scatterv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint
       recvbuf_message.address(), narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scatterv_init_f08ts_ = pmpi_scatterv_init_f08ts_
+extern "C" decltype(pmpi_scatterv_init_f08ts_) mpi_scatterv_init_f08ts_
+    __attribute__((weak, alias("pmpi_scatterv_init_f08ts_")));
 extern "C" void pmpi_scatterv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* displs, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount,
     const Fint* recvtype, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
@@ -316,4 +343,5 @@ extern "C" void pmpi_scatterv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MP
       recvbuf_message.address(), recvbuf_message.count(), recvbuf_message.datatype(), narrow(*root),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scatterv_init_c_f08ts_ = pmpi_scatterv_init_c_f08ts_
+extern "C" decltype(pmpi_scatterv_init_c_f08ts_) mpi_scatterv_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_scatterv_init_c_f08ts_")));

@@ -14,7 +14,8 @@ extern "C" void pmpi_allreduce_init_(const void* sendbuf, void* recvbuf, const F
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allreduce_init_ = pmpi_allreduce_init_
+extern "C" decltype(pmpi_allreduce_init_) mpi_allreduce_init_
+    __attribute__((weak, alias("pmpi_allreduce_init_")));
 extern "C" void pmpi_allreduce_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -23,7 +24,8 @@ extern "C" void pmpi_allreduce_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allreduce_init_f08ts_ = pmpi_allreduce_init_f08ts_
+extern "C" decltype(pmpi_allreduce_init_f08ts_) mpi_allreduce_init_f08ts_
+    __attribute__((weak, alias("pmpi_allreduce_init_f08ts_")));
 extern "C" void pmpi_allreduce_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -32,7 +34,8 @@ extern "C" void pmpi_allreduce_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const C
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_allreduce_init_c_f08ts_ = pmpi_allreduce_init_c_f08ts_
+extern "C" decltype(pmpi_allreduce_init_c_f08ts_) mpi_allreduce_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_allreduce_init_c_f08ts_")));
 
 extern "C" void pmpi_exscan_init_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -40,7 +43,7 @@ extern "C" void pmpi_exscan_init_(const void* sendbuf, void* recvbuf, const Fint
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_exscan_init_ = pmpi_exscan_init_
+extern "C" decltype(pmpi_exscan_init_) mpi_exscan_init_ __attribute__((weak, alias("pmpi_exscan_init_")));
 extern "C" void pmpi_exscan_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -49,7 +52,8 @@ extern "C" void pmpi_exscan_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cd
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_exscan_init_f08ts_ = pmpi_exscan_init_f08ts_
+extern "C" decltype(pmpi_exscan_init_f08ts_) mpi_exscan_init_f08ts_
+    __attribute__((weak, alias("pmpi_exscan_init_f08ts_")));
 extern "C" void pmpi_exscan_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -58,7 +62,8 @@ extern "C" void pmpi_exscan_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_exscan_init_c_f08ts_ = pmpi_exscan_init_c_f08ts_
+extern "C" decltype(pmpi_exscan_init_c_f08ts_) mpi_exscan_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_exscan_init_c_f08ts_")));
 
 extern "C" void pmpi_reduce_init_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* root, const Fint* comm, const Fint* info, Fint* request,
@@ -67,7 +72,7 @@ extern "C" void pmpi_reduce_init_(const void* sendbuf, void* recvbuf, const Fint
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_init_ = pmpi_reduce_init_
+extern "C" decltype(pmpi_reduce_init_) mpi_reduce_init_ __attribute__((weak, alias("pmpi_reduce_init_")));
 extern "C" void pmpi_reduce_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* count, const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm,
     const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -76,7 +81,8 @@ extern "C" void pmpi_reduce_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cd
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_init_f08ts_ = pmpi_reduce_init_f08ts_
+extern "C" decltype(pmpi_reduce_init_f08ts_) mpi_reduce_init_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_init_f08ts_")));
 extern "C" void pmpi_reduce_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm,
     const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -85,7 +91,8 @@ extern "C" void pmpi_reduce_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_init_c_f08ts_ = pmpi_reduce_init_c_f08ts_
+extern "C" decltype(pmpi_reduce_init_c_f08ts_) mpi_reduce_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_init_c_f08ts_")));
 
 extern "C" void pmpi_reduce_scatter_block_init_(const void* sendbuf, void* recvbuf, const Fint* recvcount,
     const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info, Fint* request,
@@ -94,7 +101,8 @@ extern "C" void pmpi_reduce_scatter_block_init_(const void* sendbuf, void* recvb
       narrow(*recvcount), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_scatter_block_init_ = pmpi_reduce_scatter_block_init_
+extern "C" decltype(pmpi_reduce_scatter_block_init_) mpi_reduce_scatter_block_init_
+    __attribute__((weak, alias("pmpi_reduce_scatter_block_init_")));
 extern "C" void pmpi_reduce_scatter_block_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* recvcount, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -103,7 +111,8 @@ extern "C" void pmpi_reduce_scatter_block_init_f08ts_(const CFI_cdesc_t* sendbuf
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_scatter_block_init_f08ts_ = pmpi_reduce_scatter_block_init_f08ts_
+extern "C" decltype(pmpi_reduce_scatter_block_init_f08ts_) mpi_reduce_scatter_block_init_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_scatter_block_init_f08ts_")));
 extern "C" void pmpi_reduce_scatter_block_init_c_f08ts_(const CFI_cdesc_t* sendbuf,
     const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* datatype, const Fint* op,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -112,7 +121,8 @@ extern "C" void pmpi_reduce_scatter_block_init_c_f08ts_(const CFI_cdesc_t* sendb
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_scatter_block_init_c_f08ts_ = pmpi_reduce_scatter_block_init_c_f08ts_
+extern "C" decltype(pmpi_reduce_scatter_block_init_c_f08ts_) mpi_reduce_scatter_block_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_scatter_block_init_c_f08ts_")));
 
 extern "C" void pmpi_reduce_scatter_init_(const void* sendbuf, void* recvbuf, const Fint* recvcounts,
     const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info, Fint* request,
@@ -121,7 +131,8 @@ extern "C" void pmpi_reduce_scatter_init_(const void* sendbuf, void* recvbuf, co
       Integers(recvcounts, [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype),
       to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_scatter_init_ = pmpi_reduce_scatter_init_
+extern "C" decltype(pmpi_reduce_scatter_init_) mpi_reduce_scatter_init_
+    __attribute__((weak, alias("pmpi_reduce_scatter_init_")));
 extern "C" void pmpi_reduce_scatter_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -130,7 +141,8 @@ extern "C" void pmpi_reduce_scatter_init_f08ts_(const CFI_cdesc_t* sendbuf, cons
       [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_scatter_init_f08ts_ = pmpi_reduce_scatter_init_f08ts_
+extern "C" decltype(pmpi_reduce_scatter_init_f08ts_) mpi_reduce_scatter_init_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_scatter_init_f08ts_")));
 extern "C" void pmpi_reduce_scatter_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -139,7 +151,8 @@ extern "C" void pmpi_reduce_scatter_init_c_f08ts_(const CFI_cdesc_t* sendbuf, co
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_reduce_scatter_init_c_f08ts_ = pmpi_reduce_scatter_init_c_f08ts_
+extern "C" decltype(pmpi_reduce_scatter_init_c_f08ts_) mpi_reduce_scatter_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_scatter_init_c_f08ts_")));
 
 extern "C" void pmpi_scan_init_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -147,7 +160,7 @@ extern "C" void pmpi_scan_init_(const void* sendbuf, void* recvbuf, const Fint* 
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scan_init_ = pmpi_scan_init_
+extern "C" decltype(pmpi_scan_init_) mpi_scan_init_ __attribute__((weak, alias("pmpi_scan_init_")));
 extern "C" void pmpi_scan_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -156,7 +169,8 @@ extern "C" void pmpi_scan_init_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdes
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scan_init_f08ts_ = pmpi_scan_init_f08ts_
+extern "C" decltype(pmpi_scan_init_f08ts_) mpi_scan_init_f08ts_
+    __attribute__((weak, alias("pmpi_scan_init_f08ts_")));
 extern "C" void pmpi_scan_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -165,4 +179,5 @@ extern "C" void pmpi_scan_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cd
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_scan_init_c_f08ts_ = pmpi_scan_init_c_f08ts_
+extern "C" decltype(pmpi_scan_init_c_f08ts_) mpi_scan_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_scan_init_c_f08ts_")));

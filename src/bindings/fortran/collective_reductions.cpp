@@ -12,56 +12,59 @@ extern "C" void pmpi_allreduce_(const void* sendbuf, void* recvbuf, const Fint* 
   answer(ierror, MPI_Allreduce(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allreduce_ = pmpi_allreduce_
+extern "C" decltype(pmpi_allreduce_) mpi_allreduce_ __attribute__((weak, alias("pmpi_allreduce_")));
 extern "C" void pmpi_allreduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Allreduce(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allreduce_f08ts_ = pmpi_allreduce_f08ts_
+extern "C" decltype(pmpi_allreduce_f08ts_) mpi_allreduce_f08ts_
+    __attribute__((weak, alias("pmpi_allreduce_f08ts_")));
 extern "C" void pmpi_allreduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Allreduce_c(copies.in(sendbuf), copies.out(recvbuf), *count,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_allreduce_c_f08ts_ = pmpi_allreduce_c_f08ts_
+extern "C" decltype(pmpi_allreduce_c_f08ts_) mpi_allreduce_c_f08ts_
+    __attribute__((weak, alias("pmpi_allreduce_c_f08ts_")));
 
 extern "C" void pmpi_exscan_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Exscan(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_exscan_ = pmpi_exscan_
+extern "C" decltype(pmpi_exscan_) mpi_exscan_ __attribute__((weak, alias("pmpi_exscan_")));
 extern "C" void pmpi_exscan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
     const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Exscan(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_exscan_f08ts_ = pmpi_exscan_f08ts_
+extern "C" decltype(pmpi_exscan_f08ts_) mpi_exscan_f08ts_ __attribute__((weak, alias("pmpi_exscan_f08ts_")));
 extern "C" void pmpi_exscan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Exscan_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
       to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_exscan_c_f08ts_ = pmpi_exscan_c_f08ts_
+extern "C" decltype(pmpi_exscan_c_f08ts_) mpi_exscan_c_f08ts_
+    __attribute__((weak, alias("pmpi_exscan_c_f08ts_")));
 
 extern "C" void pmpi_reduce_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Reduce(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_ = pmpi_reduce_
+extern "C" decltype(pmpi_reduce_) mpi_reduce_ __attribute__((weak, alias("pmpi_reduce_")));
 extern "C" void pmpi_reduce_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
     const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Reduce(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_f08ts_ = pmpi_reduce_f08ts_
+extern "C" decltype(pmpi_reduce_f08ts_) mpi_reduce_f08ts_ __attribute__((weak, alias("pmpi_reduce_f08ts_")));
 extern "C" void pmpi_reduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* root, const Fint* comm,
     Fint* ierror) noexcept {
@@ -69,7 +72,8 @@ extern "C" void pmpi_reduce_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc
   answer(ierror, MPI_Reduce_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
       to_c<MPI_Op>(op), narrow(*root), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_c_f08ts_ = pmpi_reduce_c_f08ts_
+extern "C" decltype(pmpi_reduce_c_f08ts_) mpi_reduce_c_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_c_f08ts_")));
 
 extern "C" void pmpi_reduce_scatter_(const void* sendbuf, void* recvbuf, const Fint* recvcounts,
     const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
@@ -77,7 +81,8 @@ extern "C" void pmpi_reduce_scatter_(const void* sendbuf, void* recvbuf, const F
       [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_scatter_ = pmpi_reduce_scatter_
+extern "C" decltype(pmpi_reduce_scatter_) mpi_reduce_scatter_
+    __attribute__((weak, alias("pmpi_reduce_scatter_")));
 extern "C" void pmpi_reduce_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
@@ -85,7 +90,8 @@ extern "C" void pmpi_reduce_scatter_f08ts_(const CFI_cdesc_t* sendbuf, const CFI
       [&] { return blocks_reduced(comm); }), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_scatter_f08ts_ = pmpi_reduce_scatter_f08ts_
+extern "C" decltype(pmpi_reduce_scatter_f08ts_) mpi_reduce_scatter_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_scatter_f08ts_")));
 extern "C" void pmpi_reduce_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm,
     Fint* ierror) noexcept {
@@ -93,21 +99,24 @@ extern "C" void pmpi_reduce_scatter_c_f08ts_(const CFI_cdesc_t* sendbuf, const C
   answer(ierror, MPI_Reduce_scatter_c(copies.in(sendbuf), copies.out(recvbuf), recvcounts,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_scatter_c_f08ts_ = pmpi_reduce_scatter_c_f08ts_
+extern "C" decltype(pmpi_reduce_scatter_c_f08ts_) mpi_reduce_scatter_c_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_scatter_c_f08ts_")));
 
 extern "C" void pmpi_reduce_scatter_block_(const void* sendbuf, void* recvbuf, const Fint* recvcount,
     const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Reduce_scatter_block(fortran::address(sendbuf), fortran::address(recvbuf),
       narrow(*recvcount), to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_scatter_block_ = pmpi_reduce_scatter_block_
+extern "C" decltype(pmpi_reduce_scatter_block_) mpi_reduce_scatter_block_
+    __attribute__((weak, alias("pmpi_reduce_scatter_block_")));
 extern "C" void pmpi_reduce_scatter_block_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const Fint* recvcount, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Reduce_scatter_block(copies.in(sendbuf), copies.out(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_scatter_block_f08ts_ = pmpi_reduce_scatter_block_f08ts_
+extern "C" decltype(pmpi_reduce_scatter_block_f08ts_) mpi_reduce_scatter_block_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_scatter_block_f08ts_")));
 extern "C" void pmpi_reduce_scatter_block_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* recvcount, const Fint* datatype, const Fint* op, const Fint* comm,
     Fint* ierror) noexcept {
@@ -115,25 +124,26 @@ extern "C" void pmpi_reduce_scatter_block_c_f08ts_(const CFI_cdesc_t* sendbuf, c
   answer(ierror, MPI_Reduce_scatter_block_c(copies.in(sendbuf), copies.out(recvbuf), *recvcount,
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_reduce_scatter_block_c_f08ts_ = pmpi_reduce_scatter_block_c_f08ts_
+extern "C" decltype(pmpi_reduce_scatter_block_c_f08ts_) mpi_reduce_scatter_block_c_f08ts_
+    __attribute__((weak, alias("pmpi_reduce_scatter_block_c_f08ts_")));
 
 extern "C" void pmpi_scan_(const void* sendbuf, void* recvbuf, const Fint* count, const Fint* datatype,
     const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Scan(fortran::address(sendbuf), fortran::address(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scan_ = pmpi_scan_
+extern "C" decltype(pmpi_scan_) mpi_scan_ __attribute__((weak, alias("pmpi_scan_")));
 extern "C" void pmpi_scan_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const Fint* count,
     const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Scan(copies.in(sendbuf), copies.out(recvbuf), narrow(*count),
       to_c<MPI_Datatype>(datatype), to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scan_f08ts_ = pmpi_scan_f08ts_
+extern "C" decltype(pmpi_scan_f08ts_) mpi_scan_f08ts_ __attribute__((weak, alias("pmpi_scan_f08ts_")));
 extern "C" void pmpi_scan_c_f08ts_(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
     const MPI_Count* count, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) noexcept {
   Copies copies;
   answer(ierror, MPI_Scan_c(copies.in(sendbuf), copies.out(recvbuf), *count, to_c<MPI_Datatype>(datatype),
       to_c<MPI_Op>(op), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_scan_c_f08ts_ = pmpi_scan_c_f08ts_
+extern "C" decltype(pmpi_scan_c_f08ts_) mpi_scan_c_f08ts_ __attribute__((weak, alias("pmpi_scan_c_f08ts_")));

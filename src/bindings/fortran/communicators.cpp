@@ -10,153 +10,189 @@ extern "C" void pmpi_comm_compare_(const Fint* comm1, const Fint* comm2, Fint* r
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_compare(to_c<MPI_Comm>(comm1), to_c<MPI_Comm>(comm2), Written(result)));
 }
-#pragma weak mpi_comm_compare_ = pmpi_comm_compare_
-#pragma weak mpi_comm_compare_f08_ = pmpi_comm_compare_
-#pragma weak pmpi_comm_compare_f08_ = pmpi_comm_compare_
+extern "C" decltype(pmpi_comm_compare_) mpi_comm_compare_ __attribute__((weak, alias("pmpi_comm_compare_")));
+extern "C" decltype(pmpi_comm_compare_) mpi_comm_compare_f08_
+    __attribute__((weak, alias("pmpi_comm_compare_")));
+extern "C" decltype(pmpi_comm_compare_) pmpi_comm_compare_f08_
+    __attribute__((weak, alias("pmpi_comm_compare_")));
 
 extern "C" void pmpi_comm_create_(const Fint* comm, const Fint* group, Fint* newcomm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_create(to_c<MPI_Comm>(comm), to_c<MPI_Group>(group), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_create_ = pmpi_comm_create_
-#pragma weak mpi_comm_create_f08_ = pmpi_comm_create_
-#pragma weak pmpi_comm_create_f08_ = pmpi_comm_create_
+extern "C" decltype(pmpi_comm_create_) mpi_comm_create_ __attribute__((weak, alias("pmpi_comm_create_")));
+extern "C" decltype(pmpi_comm_create_) mpi_comm_create_f08_ __attribute__((weak, alias("pmpi_comm_create_")));
+extern "C" decltype(pmpi_comm_create_) pmpi_comm_create_f08_
+    __attribute__((weak, alias("pmpi_comm_create_")));
 
 extern "C" void pmpi_comm_create_group_(const Fint* comm, const Fint* group, const Fint* tag, Fint* newcomm,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_create_group(to_c<MPI_Comm>(comm), to_c<MPI_Group>(group), narrow(*tag),
       Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_create_group_ = pmpi_comm_create_group_
-#pragma weak mpi_comm_create_group_f08_ = pmpi_comm_create_group_
-#pragma weak pmpi_comm_create_group_f08_ = pmpi_comm_create_group_
+extern "C" decltype(pmpi_comm_create_group_) mpi_comm_create_group_
+    __attribute__((weak, alias("pmpi_comm_create_group_")));
+extern "C" decltype(pmpi_comm_create_group_) mpi_comm_create_group_f08_
+    __attribute__((weak, alias("pmpi_comm_create_group_")));
+extern "C" decltype(pmpi_comm_create_group_) pmpi_comm_create_group_f08_
+    __attribute__((weak, alias("pmpi_comm_create_group_")));
 
 extern "C" void pmpi_comm_dup_(const Fint* comm, Fint* newcomm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_dup(to_c<MPI_Comm>(comm), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_dup_ = pmpi_comm_dup_
-#pragma weak mpi_comm_dup_f08_ = pmpi_comm_dup_
-#pragma weak pmpi_comm_dup_f08_ = pmpi_comm_dup_
+extern "C" decltype(pmpi_comm_dup_) mpi_comm_dup_ __attribute__((weak, alias("pmpi_comm_dup_")));
+extern "C" decltype(pmpi_comm_dup_) mpi_comm_dup_f08_ __attribute__((weak, alias("pmpi_comm_dup_")));
+extern "C" decltype(pmpi_comm_dup_) pmpi_comm_dup_f08_ __attribute__((weak, alias("pmpi_comm_dup_")));
 
 extern "C" void pmpi_comm_dup_with_info_(const Fint* comm, const Fint* info, Fint* newcomm,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_dup_with_info(to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_dup_with_info_ = pmpi_comm_dup_with_info_
-#pragma weak mpi_comm_dup_with_info_f08_ = pmpi_comm_dup_with_info_
-#pragma weak pmpi_comm_dup_with_info_f08_ = pmpi_comm_dup_with_info_
+extern "C" decltype(pmpi_comm_dup_with_info_) mpi_comm_dup_with_info_
+    __attribute__((weak, alias("pmpi_comm_dup_with_info_")));
+extern "C" decltype(pmpi_comm_dup_with_info_) mpi_comm_dup_with_info_f08_
+    __attribute__((weak, alias("pmpi_comm_dup_with_info_")));
+extern "C" decltype(pmpi_comm_dup_with_info_) pmpi_comm_dup_with_info_f08_
+    __attribute__((weak, alias("pmpi_comm_dup_with_info_")));
 
 extern "C" void pmpi_comm_free_(Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_free(Changed<MPI_Comm>(comm)));
 }
-#pragma weak mpi_comm_free_ = pmpi_comm_free_
-#pragma weak mpi_comm_free_f08_ = pmpi_comm_free_
-#pragma weak pmpi_comm_free_f08_ = pmpi_comm_free_
+extern "C" decltype(pmpi_comm_free_) mpi_comm_free_ __attribute__((weak, alias("pmpi_comm_free_")));
+extern "C" decltype(pmpi_comm_free_) mpi_comm_free_f08_ __attribute__((weak, alias("pmpi_comm_free_")));
+extern "C" decltype(pmpi_comm_free_) pmpi_comm_free_f08_ __attribute__((weak, alias("pmpi_comm_free_")));
 
 extern "C" void pmpi_comm_get_info_(const Fint* comm, Fint* info_used, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_get_info(to_c<MPI_Comm>(comm), Made<MPI_Info>(info_used)));
 }
-#pragma weak mpi_comm_get_info_ = pmpi_comm_get_info_
-#pragma weak mpi_comm_get_info_f08_ = pmpi_comm_get_info_
-#pragma weak pmpi_comm_get_info_f08_ = pmpi_comm_get_info_
+extern "C" decltype(pmpi_comm_get_info_) mpi_comm_get_info_
+    __attribute__((weak, alias("pmpi_comm_get_info_")));
+extern "C" decltype(pmpi_comm_get_info_) mpi_comm_get_info_f08_
+    __attribute__((weak, alias("pmpi_comm_get_info_")));
+extern "C" decltype(pmpi_comm_get_info_) pmpi_comm_get_info_f08_
+    __attribute__((weak, alias("pmpi_comm_get_info_")));
 
 extern "C" void pmpi_comm_get_name_(const Fint* comm, char* comm_name, Fint* resultlen, Fint* ierror,
     std::size_t comm_name_length) noexcept {
   answer(ierror, MPI_Comm_get_name(to_c<MPI_Comm>(comm), WrittenText<MPI_MAX_OBJECT_NAME>(comm_name,
       comm_name_length), Written(resultlen)));
 }
-#pragma weak mpi_comm_get_name_ = pmpi_comm_get_name_
-#pragma weak mpi_comm_get_name_f08_ = pmpi_comm_get_name_
-#pragma weak pmpi_comm_get_name_f08_ = pmpi_comm_get_name_
+extern "C" decltype(pmpi_comm_get_name_) mpi_comm_get_name_
+    __attribute__((weak, alias("pmpi_comm_get_name_")));
+extern "C" decltype(pmpi_comm_get_name_) mpi_comm_get_name_f08_
+    __attribute__((weak, alias("pmpi_comm_get_name_")));
+extern "C" decltype(pmpi_comm_get_name_) pmpi_comm_get_name_f08_
+    __attribute__((weak, alias("pmpi_comm_get_name_")));
 
 extern "C" void pmpi_comm_group_(const Fint* comm, Fint* group, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_group(to_c<MPI_Comm>(comm), Made<MPI_Group>(group)));
 }
-#pragma weak mpi_comm_group_ = pmpi_comm_group_
-#pragma weak mpi_comm_group_f08_ = pmpi_comm_group_
-#pragma weak pmpi_comm_group_f08_ = pmpi_comm_group_
+extern "C" decltype(pmpi_comm_group_) mpi_comm_group_ __attribute__((weak, alias("pmpi_comm_group_")));
+extern "C" decltype(pmpi_comm_group_) mpi_comm_group_f08_ __attribute__((weak, alias("pmpi_comm_group_")));
+extern "C" decltype(pmpi_comm_group_) pmpi_comm_group_f08_ __attribute__((weak, alias("pmpi_comm_group_")));
 
 extern "C" void pmpi_comm_idup_(const Fint* comm, Fint* newcomm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_idup(to_c<MPI_Comm>(comm), Made<MPI_Comm>(newcomm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_comm_idup_ = pmpi_comm_idup_
-#pragma weak mpi_comm_idup_f08_ = pmpi_comm_idup_
-#pragma weak pmpi_comm_idup_f08_ = pmpi_comm_idup_
+extern "C" decltype(pmpi_comm_idup_) mpi_comm_idup_ __attribute__((weak, alias("pmpi_comm_idup_")));
+extern "C" decltype(pmpi_comm_idup_) mpi_comm_idup_f08_ __attribute__((weak, alias("pmpi_comm_idup_")));
+extern "C" decltype(pmpi_comm_idup_) pmpi_comm_idup_f08_ __attribute__((weak, alias("pmpi_comm_idup_")));
 
 extern "C" void pmpi_comm_idup_with_info_(const Fint* comm, const Fint* info, Fint* newcomm, Fint* request,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_idup_with_info(to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Comm>(newcomm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_comm_idup_with_info_ = pmpi_comm_idup_with_info_
-#pragma weak mpi_comm_idup_with_info_f08_ = pmpi_comm_idup_with_info_
-#pragma weak pmpi_comm_idup_with_info_f08_ = pmpi_comm_idup_with_info_
+extern "C" decltype(pmpi_comm_idup_with_info_) mpi_comm_idup_with_info_
+    __attribute__((weak, alias("pmpi_comm_idup_with_info_")));
+extern "C" decltype(pmpi_comm_idup_with_info_) mpi_comm_idup_with_info_f08_
+    __attribute__((weak, alias("pmpi_comm_idup_with_info_")));
+extern "C" decltype(pmpi_comm_idup_with_info_) pmpi_comm_idup_with_info_f08_
+    __attribute__((weak, alias("pmpi_comm_idup_with_info_")));
 
 extern "C" void pmpi_comm_rank_(const Fint* comm, Fint* rank, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_rank(to_c<MPI_Comm>(comm), Written(rank)));
 }
-#pragma weak mpi_comm_rank_ = pmpi_comm_rank_
-#pragma weak mpi_comm_rank_f08_ = pmpi_comm_rank_
-#pragma weak pmpi_comm_rank_f08_ = pmpi_comm_rank_
+extern "C" decltype(pmpi_comm_rank_) mpi_comm_rank_ __attribute__((weak, alias("pmpi_comm_rank_")));
+extern "C" decltype(pmpi_comm_rank_) mpi_comm_rank_f08_ __attribute__((weak, alias("pmpi_comm_rank_")));
+extern "C" decltype(pmpi_comm_rank_) pmpi_comm_rank_f08_ __attribute__((weak, alias("pmpi_comm_rank_")));
 
 extern "C" void pmpi_comm_remote_group_(const Fint* comm, Fint* group, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_remote_group(to_c<MPI_Comm>(comm), Made<MPI_Group>(group)));
 }
-#pragma weak mpi_comm_remote_group_ = pmpi_comm_remote_group_
-#pragma weak mpi_comm_remote_group_f08_ = pmpi_comm_remote_group_
-#pragma weak pmpi_comm_remote_group_f08_ = pmpi_comm_remote_group_
+extern "C" decltype(pmpi_comm_remote_group_) mpi_comm_remote_group_
+    __attribute__((weak, alias("pmpi_comm_remote_group_")));
+extern "C" decltype(pmpi_comm_remote_group_) mpi_comm_remote_group_f08_
+    __attribute__((weak, alias("pmpi_comm_remote_group_")));
+extern "C" decltype(pmpi_comm_remote_group_) pmpi_comm_remote_group_f08_
+    __attribute__((weak, alias("pmpi_comm_remote_group_")));
 
 extern "C" void pmpi_comm_remote_size_(const Fint* comm, Fint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_remote_size(to_c<MPI_Comm>(comm), Written(size)));
 }
-#pragma weak mpi_comm_remote_size_ = pmpi_comm_remote_size_
-#pragma weak mpi_comm_remote_size_f08_ = pmpi_comm_remote_size_
-#pragma weak pmpi_comm_remote_size_f08_ = pmpi_comm_remote_size_
+extern "C" decltype(pmpi_comm_remote_size_) mpi_comm_remote_size_
+    __attribute__((weak, alias("pmpi_comm_remote_size_")));
+extern "C" decltype(pmpi_comm_remote_size_) mpi_comm_remote_size_f08_
+    __attribute__((weak, alias("pmpi_comm_remote_size_")));
+extern "C" decltype(pmpi_comm_remote_size_) pmpi_comm_remote_size_f08_
+    __attribute__((weak, alias("pmpi_comm_remote_size_")));
 
 extern "C" void pmpi_comm_set_info_(const Fint* comm, const Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_set_info(to_c<MPI_Comm>(comm), to_c<MPI_Info>(info)));
 }
-#pragma weak mpi_comm_set_info_ = pmpi_comm_set_info_
-#pragma weak mpi_comm_set_info_f08_ = pmpi_comm_set_info_
-#pragma weak pmpi_comm_set_info_f08_ = pmpi_comm_set_info_
+extern "C" decltype(pmpi_comm_set_info_) mpi_comm_set_info_
+    __attribute__((weak, alias("pmpi_comm_set_info_")));
+extern "C" decltype(pmpi_comm_set_info_) mpi_comm_set_info_f08_
+    __attribute__((weak, alias("pmpi_comm_set_info_")));
+extern "C" decltype(pmpi_comm_set_info_) pmpi_comm_set_info_f08_
+    __attribute__((weak, alias("pmpi_comm_set_info_")));
 
 extern "C" void pmpi_comm_set_name_(const Fint* comm, const char* comm_name, Fint* ierror,
     std::size_t comm_name_length) noexcept {
   answer(ierror, MPI_Comm_set_name(to_c<MPI_Comm>(comm), Text(comm_name, comm_name_length)));
 }
-#pragma weak mpi_comm_set_name_ = pmpi_comm_set_name_
-#pragma weak mpi_comm_set_name_f08_ = pmpi_comm_set_name_
-#pragma weak pmpi_comm_set_name_f08_ = pmpi_comm_set_name_
+extern "C" decltype(pmpi_comm_set_name_) mpi_comm_set_name_
+    __attribute__((weak, alias("pmpi_comm_set_name_")));
+extern "C" decltype(pmpi_comm_set_name_) mpi_comm_set_name_f08_
+    __attribute__((weak, alias("pmpi_comm_set_name_")));
+extern "C" decltype(pmpi_comm_set_name_) pmpi_comm_set_name_f08_
+    __attribute__((weak, alias("pmpi_comm_set_name_")));
 
 extern "C" void pmpi_comm_size_(const Fint* comm, Fint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_size(to_c<MPI_Comm>(comm), Written(size)));
 }
-#pragma weak mpi_comm_size_ = pmpi_comm_size_
-#pragma weak mpi_comm_size_f08_ = pmpi_comm_size_
-#pragma weak pmpi_comm_size_f08_ = pmpi_comm_size_
+extern "C" decltype(pmpi_comm_size_) mpi_comm_size_ __attribute__((weak, alias("pmpi_comm_size_")));
+extern "C" decltype(pmpi_comm_size_) mpi_comm_size_f08_ __attribute__((weak, alias("pmpi_comm_size_")));
+extern "C" decltype(pmpi_comm_size_) pmpi_comm_size_f08_ __attribute__((weak, alias("pmpi_comm_size_")));
 
 extern "C" void pmpi_comm_split_(const Fint* comm, const Fint* color, const Fint* key, Fint* newcomm,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_split(to_c<MPI_Comm>(comm), narrow(*color), narrow(*key), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_split_ = pmpi_comm_split_
-#pragma weak mpi_comm_split_f08_ = pmpi_comm_split_
-#pragma weak pmpi_comm_split_f08_ = pmpi_comm_split_
+extern "C" decltype(pmpi_comm_split_) mpi_comm_split_ __attribute__((weak, alias("pmpi_comm_split_")));
+extern "C" decltype(pmpi_comm_split_) mpi_comm_split_f08_ __attribute__((weak, alias("pmpi_comm_split_")));
+extern "C" decltype(pmpi_comm_split_) pmpi_comm_split_f08_ __attribute__((weak, alias("pmpi_comm_split_")));
 
 extern "C" void pmpi_comm_split_type_(const Fint* comm, const Fint* split_type, const Fint* key,
     const Fint* info, Fint* newcomm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_split_type(to_c<MPI_Comm>(comm), narrow(*split_type), narrow(*key),
       to_c<MPI_Info>(info), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_split_type_ = pmpi_comm_split_type_
-#pragma weak mpi_comm_split_type_f08_ = pmpi_comm_split_type_
-#pragma weak pmpi_comm_split_type_f08_ = pmpi_comm_split_type_
+extern "C" decltype(pmpi_comm_split_type_) mpi_comm_split_type_
+    __attribute__((weak, alias("pmpi_comm_split_type_")));
+extern "C" decltype(pmpi_comm_split_type_) mpi_comm_split_type_f08_
+    __attribute__((weak, alias("pmpi_comm_split_type_")));
+extern "C" decltype(pmpi_comm_split_type_) pmpi_comm_split_type_f08_
+    __attribute__((weak, alias("pmpi_comm_split_type_")));
 
 extern "C" void pmpi_comm_test_inter_(const Fint* comm, Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_test_inter(to_c<MPI_Comm>(comm), Written(flag)));
 }
-#pragma weak mpi_comm_test_inter_ = pmpi_comm_test_inter_
-#pragma weak mpi_comm_test_inter_f08_ = pmpi_comm_test_inter_
-#pragma weak pmpi_comm_test_inter_f08_ = pmpi_comm_test_inter_
+extern "C" decltype(pmpi_comm_test_inter_) mpi_comm_test_inter_
+    __attribute__((weak, alias("pmpi_comm_test_inter_")));
+extern "C" decltype(pmpi_comm_test_inter_) mpi_comm_test_inter_f08_
+    __attribute__((weak, alias("pmpi_comm_test_inter_")));
+extern "C" decltype(pmpi_comm_test_inter_) pmpi_comm_test_inter_f08_
+    __attribute__((weak, alias("pmpi_comm_test_inter_")));
 
 extern "C" void pmpi_intercomm_create_(const Fint* local_comm, const Fint* local_leader,
     const Fint* peer_comm, const Fint* remote_leader, const Fint* tag, Fint* newintercomm,
@@ -164,14 +200,20 @@ extern "C" void pmpi_intercomm_create_(const Fint* local_comm, const Fint* local
   answer(ierror, MPI_Intercomm_create(to_c<MPI_Comm>(local_comm), narrow(*local_leader),
       to_c<MPI_Comm>(peer_comm), narrow(*remote_leader), narrow(*tag), Made<MPI_Comm>(newintercomm)));
 }
-#pragma weak mpi_intercomm_create_ = pmpi_intercomm_create_
-#pragma weak mpi_intercomm_create_f08_ = pmpi_intercomm_create_
-#pragma weak pmpi_intercomm_create_f08_ = pmpi_intercomm_create_
+extern "C" decltype(pmpi_intercomm_create_) mpi_intercomm_create_
+    __attribute__((weak, alias("pmpi_intercomm_create_")));
+extern "C" decltype(pmpi_intercomm_create_) mpi_intercomm_create_f08_
+    __attribute__((weak, alias("pmpi_intercomm_create_")));
+extern "C" decltype(pmpi_intercomm_create_) pmpi_intercomm_create_f08_
+    __attribute__((weak, alias("pmpi_intercomm_create_")));
 
 extern "C" void pmpi_intercomm_merge_(const Fint* intercomm, const Fint* high, Fint* newintracomm,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Intercomm_merge(to_c<MPI_Comm>(intercomm), narrow(*high), Made<MPI_Comm>(newintracomm)));
 }
-#pragma weak mpi_intercomm_merge_ = pmpi_intercomm_merge_
-#pragma weak mpi_intercomm_merge_f08_ = pmpi_intercomm_merge_
-#pragma weak pmpi_intercomm_merge_f08_ = pmpi_intercomm_merge_
+extern "C" decltype(pmpi_intercomm_merge_) mpi_intercomm_merge_
+    __attribute__((weak, alias("pmpi_intercomm_merge_")));
+extern "C" decltype(pmpi_intercomm_merge_) mpi_intercomm_merge_f08_
+    __attribute__((weak, alias("pmpi_intercomm_merge_")));
+extern "C" decltype(pmpi_intercomm_merge_) pmpi_intercomm_merge_f08_
+    __attribute__((weak, alias("pmpi_intercomm_merge_")));

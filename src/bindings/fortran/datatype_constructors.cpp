@@ -9,23 +9,28 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_type_commit_(Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_commit(Changed<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_type_commit_ = pmpi_type_commit_
-#pragma weak mpi_type_commit_f08_ = pmpi_type_commit_
-#pragma weak pmpi_type_commit_f08_ = pmpi_type_commit_
+extern "C" decltype(pmpi_type_commit_) mpi_type_commit_ __attribute__((weak, alias("pmpi_type_commit_")));
+extern "C" decltype(pmpi_type_commit_) mpi_type_commit_f08_ __attribute__((weak, alias("pmpi_type_commit_")));
+extern "C" decltype(pmpi_type_commit_) pmpi_type_commit_f08_
+    __attribute__((weak, alias("pmpi_type_commit_")));
 
 extern "C" void pmpi_type_contiguous_(const Fint* count, const Fint* oldtype, Fint* newtype,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_contiguous(narrow(*count), to_c<MPI_Datatype>(oldtype),
       Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_contiguous_ = pmpi_type_contiguous_
+extern "C" decltype(pmpi_type_contiguous_) mpi_type_contiguous_
+    __attribute__((weak, alias("pmpi_type_contiguous_")));
 extern "C" void pmpi_type_contiguous_c_f08_(const MPI_Count* count, const Fint* oldtype, Fint* newtype,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_contiguous_c(*count, to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_contiguous_c_f08_ = pmpi_type_contiguous_c_f08_
-#pragma weak mpi_type_contiguous_f08_ = pmpi_type_contiguous_
-#pragma weak pmpi_type_contiguous_f08_ = pmpi_type_contiguous_
+extern "C" decltype(pmpi_type_contiguous_c_f08_) mpi_type_contiguous_c_f08_
+    __attribute__((weak, alias("pmpi_type_contiguous_c_f08_")));
+extern "C" decltype(pmpi_type_contiguous_) mpi_type_contiguous_f08_
+    __attribute__((weak, alias("pmpi_type_contiguous_")));
+extern "C" decltype(pmpi_type_contiguous_) pmpi_type_contiguous_f08_
+    __attribute__((weak, alias("pmpi_type_contiguous_")));
 
 extern "C" void pmpi_type_create_darray_(const Fint* size, const Fint* rank, const Fint* ndims,
     const Fint* array_of_gsizes, const Fint* array_of_distribs, const Fint* array_of_dargs,
@@ -36,7 +41,8 @@ extern "C" void pmpi_type_create_darray_(const Fint* size, const Fint* rank, con
       *ndims), Integers(array_of_psizes, *ndims), narrow(*order), to_c<MPI_Datatype>(oldtype),
       Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_darray_ = pmpi_type_create_darray_
+extern "C" decltype(pmpi_type_create_darray_) mpi_type_create_darray_
+    __attribute__((weak, alias("pmpi_type_create_darray_")));
 extern "C" void pmpi_type_create_darray_c_f08_(const Fint* size, const Fint* rank, const Fint* ndims,
     const MPI_Count* array_of_gsizes, const Fint* array_of_distribs, const Fint* array_of_dargs,
     const Fint* array_of_psizes, const Fint* order, const Fint* oldtype, Fint* newtype,
@@ -45,102 +51,133 @@ extern "C" void pmpi_type_create_darray_c_f08_(const Fint* size, const Fint* ran
       Integers(array_of_distribs, *ndims), Integers(array_of_dargs, *ndims), Integers(array_of_psizes,
       *ndims), narrow(*order), to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_darray_c_f08_ = pmpi_type_create_darray_c_f08_
-#pragma weak mpi_type_create_darray_f08_ = pmpi_type_create_darray_
-#pragma weak pmpi_type_create_darray_f08_ = pmpi_type_create_darray_
+extern "C" decltype(pmpi_type_create_darray_c_f08_) mpi_type_create_darray_c_f08_
+    __attribute__((weak, alias("pmpi_type_create_darray_c_f08_")));
+extern "C" decltype(pmpi_type_create_darray_) mpi_type_create_darray_f08_
+    __attribute__((weak, alias("pmpi_type_create_darray_")));
+extern "C" decltype(pmpi_type_create_darray_) pmpi_type_create_darray_f08_
+    __attribute__((weak, alias("pmpi_type_create_darray_")));
 
 extern "C" void pmpi_type_create_f90_complex_(const Fint* p, const Fint* r, Fint* newtype,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_f90_complex(narrow(*p), narrow(*r), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_f90_complex_ = pmpi_type_create_f90_complex_
-#pragma weak mpi_type_create_f90_complex_f08_ = pmpi_type_create_f90_complex_
-#pragma weak pmpi_type_create_f90_complex_f08_ = pmpi_type_create_f90_complex_
+extern "C" decltype(pmpi_type_create_f90_complex_) mpi_type_create_f90_complex_
+    __attribute__((weak, alias("pmpi_type_create_f90_complex_")));
+extern "C" decltype(pmpi_type_create_f90_complex_) mpi_type_create_f90_complex_f08_
+    __attribute__((weak, alias("pmpi_type_create_f90_complex_")));
+extern "C" decltype(pmpi_type_create_f90_complex_) pmpi_type_create_f90_complex_f08_
+    __attribute__((weak, alias("pmpi_type_create_f90_complex_")));
 
 extern "C" void pmpi_type_create_f90_integer_(const Fint* r, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_f90_integer(narrow(*r), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_f90_integer_ = pmpi_type_create_f90_integer_
-#pragma weak mpi_type_create_f90_integer_f08_ = pmpi_type_create_f90_integer_
-#pragma weak pmpi_type_create_f90_integer_f08_ = pmpi_type_create_f90_integer_
+extern "C" decltype(pmpi_type_create_f90_integer_) mpi_type_create_f90_integer_
+    __attribute__((weak, alias("pmpi_type_create_f90_integer_")));
+extern "C" decltype(pmpi_type_create_f90_integer_) mpi_type_create_f90_integer_f08_
+    __attribute__((weak, alias("pmpi_type_create_f90_integer_")));
+extern "C" decltype(pmpi_type_create_f90_integer_) pmpi_type_create_f90_integer_f08_
+    __attribute__((weak, alias("pmpi_type_create_f90_integer_")));
 
 extern "C" void pmpi_type_create_f90_real_(const Fint* p, const Fint* r, Fint* newtype,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_f90_real(narrow(*p), narrow(*r), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_f90_real_ = pmpi_type_create_f90_real_
-#pragma weak mpi_type_create_f90_real_f08_ = pmpi_type_create_f90_real_
-#pragma weak pmpi_type_create_f90_real_f08_ = pmpi_type_create_f90_real_
+extern "C" decltype(pmpi_type_create_f90_real_) mpi_type_create_f90_real_
+    __attribute__((weak, alias("pmpi_type_create_f90_real_")));
+extern "C" decltype(pmpi_type_create_f90_real_) mpi_type_create_f90_real_f08_
+    __attribute__((weak, alias("pmpi_type_create_f90_real_")));
+extern "C" decltype(pmpi_type_create_f90_real_) pmpi_type_create_f90_real_f08_
+    __attribute__((weak, alias("pmpi_type_create_f90_real_")));
 
 extern "C" void pmpi_type_create_hindexed_(const Fint* count, const Fint* array_of_blocklengths,
     const MPI_Aint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hindexed(narrow(*count), Integers(array_of_blocklengths, *count),
       array_of_displacements, to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_hindexed_ = pmpi_type_create_hindexed_
+extern "C" decltype(pmpi_type_create_hindexed_) mpi_type_create_hindexed_
+    __attribute__((weak, alias("pmpi_type_create_hindexed_")));
 extern "C" void pmpi_type_create_hindexed_c_f08_(const MPI_Count* count,
     const MPI_Count* array_of_blocklengths, const MPI_Count* array_of_displacements, const Fint* oldtype,
     Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hindexed_c(*count, array_of_blocklengths, array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_hindexed_c_f08_ = pmpi_type_create_hindexed_c_f08_
-#pragma weak mpi_type_create_hindexed_f08_ = pmpi_type_create_hindexed_
-#pragma weak pmpi_type_create_hindexed_f08_ = pmpi_type_create_hindexed_
+extern "C" decltype(pmpi_type_create_hindexed_c_f08_) mpi_type_create_hindexed_c_f08_
+    __attribute__((weak, alias("pmpi_type_create_hindexed_c_f08_")));
+extern "C" decltype(pmpi_type_create_hindexed_) mpi_type_create_hindexed_f08_
+    __attribute__((weak, alias("pmpi_type_create_hindexed_")));
+extern "C" decltype(pmpi_type_create_hindexed_) pmpi_type_create_hindexed_f08_
+    __attribute__((weak, alias("pmpi_type_create_hindexed_")));
 
 extern "C" void pmpi_type_create_hindexed_block_(const Fint* count, const Fint* blocklength,
     const MPI_Aint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hindexed_block(narrow(*count), narrow(*blocklength), array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_hindexed_block_ = pmpi_type_create_hindexed_block_
+extern "C" decltype(pmpi_type_create_hindexed_block_) mpi_type_create_hindexed_block_
+    __attribute__((weak, alias("pmpi_type_create_hindexed_block_")));
 extern "C" void pmpi_type_create_hindexed_block_c_f08_(const MPI_Count* count, const MPI_Count* blocklength,
     const MPI_Count* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hindexed_block_c(*count, *blocklength, array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_hindexed_block_c_f08_ = pmpi_type_create_hindexed_block_c_f08_
-#pragma weak mpi_type_create_hindexed_block_f08_ = pmpi_type_create_hindexed_block_
-#pragma weak pmpi_type_create_hindexed_block_f08_ = pmpi_type_create_hindexed_block_
+extern "C" decltype(pmpi_type_create_hindexed_block_c_f08_) mpi_type_create_hindexed_block_c_f08_
+    __attribute__((weak, alias("pmpi_type_create_hindexed_block_c_f08_")));
+extern "C" decltype(pmpi_type_create_hindexed_block_) mpi_type_create_hindexed_block_f08_
+    __attribute__((weak, alias("pmpi_type_create_hindexed_block_")));
+extern "C" decltype(pmpi_type_create_hindexed_block_) pmpi_type_create_hindexed_block_f08_
+    __attribute__((weak, alias("pmpi_type_create_hindexed_block_")));
 
 extern "C" void pmpi_type_create_hvector_(const Fint* count, const Fint* blocklength, const MPI_Aint* stride,
     const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hvector(narrow(*count), narrow(*blocklength), *stride,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_hvector_ = pmpi_type_create_hvector_
+extern "C" decltype(pmpi_type_create_hvector_) mpi_type_create_hvector_
+    __attribute__((weak, alias("pmpi_type_create_hvector_")));
 extern "C" void pmpi_type_create_hvector_c_f08_(const MPI_Count* count, const MPI_Count* blocklength,
     const MPI_Count* stride, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hvector_c(*count, *blocklength, *stride, to_c<MPI_Datatype>(oldtype),
       Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_hvector_c_f08_ = pmpi_type_create_hvector_c_f08_
-#pragma weak mpi_type_create_hvector_f08_ = pmpi_type_create_hvector_
-#pragma weak pmpi_type_create_hvector_f08_ = pmpi_type_create_hvector_
+extern "C" decltype(pmpi_type_create_hvector_c_f08_) mpi_type_create_hvector_c_f08_
+    __attribute__((weak, alias("pmpi_type_create_hvector_c_f08_")));
+extern "C" decltype(pmpi_type_create_hvector_) mpi_type_create_hvector_f08_
+    __attribute__((weak, alias("pmpi_type_create_hvector_")));
+extern "C" decltype(pmpi_type_create_hvector_) pmpi_type_create_hvector_f08_
+    __attribute__((weak, alias("pmpi_type_create_hvector_")));
 
 extern "C" void pmpi_type_create_indexed_block_(const Fint* count, const Fint* blocklength,
     const Fint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_indexed_block(narrow(*count), narrow(*blocklength),
       Integers(array_of_displacements, *count), to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_indexed_block_ = pmpi_type_create_indexed_block_
+extern "C" decltype(pmpi_type_create_indexed_block_) mpi_type_create_indexed_block_
+    __attribute__((weak, alias("pmpi_type_create_indexed_block_")));
 extern "C" void pmpi_type_create_indexed_block_c_f08_(const MPI_Count* count, const MPI_Count* blocklength,
     const MPI_Count* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_indexed_block_c(*count, *blocklength, array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_indexed_block_c_f08_ = pmpi_type_create_indexed_block_c_f08_
-#pragma weak mpi_type_create_indexed_block_f08_ = pmpi_type_create_indexed_block_
-#pragma weak pmpi_type_create_indexed_block_f08_ = pmpi_type_create_indexed_block_
+extern "C" decltype(pmpi_type_create_indexed_block_c_f08_) mpi_type_create_indexed_block_c_f08_
+    __attribute__((weak, alias("pmpi_type_create_indexed_block_c_f08_")));
+extern "C" decltype(pmpi_type_create_indexed_block_) mpi_type_create_indexed_block_f08_
+    __attribute__((weak, alias("pmpi_type_create_indexed_block_")));
+extern "C" decltype(pmpi_type_create_indexed_block_) pmpi_type_create_indexed_block_f08_
+    __attribute__((weak, alias("pmpi_type_create_indexed_block_")));
 
 extern "C" void pmpi_type_create_resized_(const Fint* oldtype, const MPI_Aint* lb, const MPI_Aint* extent,
     Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_resized(to_c<MPI_Datatype>(oldtype), *lb, *extent,
       Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_resized_ = pmpi_type_create_resized_
-#pragma weak mpi_type_create_resized_f08_ = pmpi_type_create_resized_
-#pragma weak pmpi_type_create_resized_f08_ = pmpi_type_create_resized_
+extern "C" decltype(pmpi_type_create_resized_) mpi_type_create_resized_
+    __attribute__((weak, alias("pmpi_type_create_resized_")));
+extern "C" decltype(pmpi_type_create_resized_) mpi_type_create_resized_f08_
+    __attribute__((weak, alias("pmpi_type_create_resized_")));
+extern "C" decltype(pmpi_type_create_resized_) pmpi_type_create_resized_f08_
+    __attribute__((weak, alias("pmpi_type_create_resized_")));
 
 extern "C" void pmpi_type_create_struct_(const Fint* count, const Fint* array_of_blocklengths,
     const MPI_Aint* array_of_displacements, const Fint* array_of_types, Fint* newtype,
@@ -148,16 +185,20 @@ extern "C" void pmpi_type_create_struct_(const Fint* count, const Fint* array_of
   answer(ierror, MPI_Type_create_struct(narrow(*count), Integers(array_of_blocklengths, *count),
       array_of_displacements, Handles<MPI_Datatype>(array_of_types, *count), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_struct_ = pmpi_type_create_struct_
+extern "C" decltype(pmpi_type_create_struct_) mpi_type_create_struct_
+    __attribute__((weak, alias("pmpi_type_create_struct_")));
 extern "C" void pmpi_type_create_struct_c_f08_(const MPI_Count* count, const MPI_Count* array_of_blocklengths,
     const MPI_Count* array_of_displacements, const Fint* array_of_types, Fint* newtype,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_struct_c(*count, array_of_blocklengths, array_of_displacements,
       Handles<MPI_Datatype>(array_of_types, *count), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_struct_c_f08_ = pmpi_type_create_struct_c_f08_
-#pragma weak mpi_type_create_struct_f08_ = pmpi_type_create_struct_
-#pragma weak pmpi_type_create_struct_f08_ = pmpi_type_create_struct_
+extern "C" decltype(pmpi_type_create_struct_c_f08_) mpi_type_create_struct_c_f08_
+    __attribute__((weak, alias("pmpi_type_create_struct_c_f08_")));
+extern "C" decltype(pmpi_type_create_struct_) mpi_type_create_struct_f08_
+    __attribute__((weak, alias("pmpi_type_create_struct_")));
+extern "C" decltype(pmpi_type_create_struct_) pmpi_type_create_struct_f08_
+    __attribute__((weak, alias("pmpi_type_create_struct_")));
 
 extern "C" void pmpi_type_create_subarray_(const Fint* ndims, const Fint* array_of_sizes,
     const Fint* array_of_subsizes, const Fint* array_of_starts, const Fint* order, const Fint* oldtype,
@@ -166,65 +207,77 @@ extern "C" void pmpi_type_create_subarray_(const Fint* ndims, const Fint* array_
       Integers(array_of_subsizes, *ndims), Integers(array_of_starts, *ndims), narrow(*order),
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_subarray_ = pmpi_type_create_subarray_
+extern "C" decltype(pmpi_type_create_subarray_) mpi_type_create_subarray_
+    __attribute__((weak, alias("pmpi_type_create_subarray_")));
 extern "C" void pmpi_type_create_subarray_c_f08_(const Fint* ndims, const MPI_Count* array_of_sizes,
     const MPI_Count* array_of_subsizes, const MPI_Count* array_of_starts, const Fint* order,
     const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_subarray_c(narrow(*ndims), array_of_sizes, array_of_subsizes,
       array_of_starts, narrow(*order), to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_create_subarray_c_f08_ = pmpi_type_create_subarray_c_f08_
-#pragma weak mpi_type_create_subarray_f08_ = pmpi_type_create_subarray_
-#pragma weak pmpi_type_create_subarray_f08_ = pmpi_type_create_subarray_
+extern "C" decltype(pmpi_type_create_subarray_c_f08_) mpi_type_create_subarray_c_f08_
+    __attribute__((weak, alias("pmpi_type_create_subarray_c_f08_")));
+extern "C" decltype(pmpi_type_create_subarray_) mpi_type_create_subarray_f08_
+    __attribute__((weak, alias("pmpi_type_create_subarray_")));
+extern "C" decltype(pmpi_type_create_subarray_) pmpi_type_create_subarray_f08_
+    __attribute__((weak, alias("pmpi_type_create_subarray_")));
 
 extern "C" void pmpi_type_dup_(const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_dup(to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_dup_ = pmpi_type_dup_
-#pragma weak mpi_type_dup_f08_ = pmpi_type_dup_
-#pragma weak pmpi_type_dup_f08_ = pmpi_type_dup_
+extern "C" decltype(pmpi_type_dup_) mpi_type_dup_ __attribute__((weak, alias("pmpi_type_dup_")));
+extern "C" decltype(pmpi_type_dup_) mpi_type_dup_f08_ __attribute__((weak, alias("pmpi_type_dup_")));
+extern "C" decltype(pmpi_type_dup_) pmpi_type_dup_f08_ __attribute__((weak, alias("pmpi_type_dup_")));
 
 extern "C" void pmpi_type_free_(Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_free(Changed<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_type_free_ = pmpi_type_free_
-#pragma weak mpi_type_free_f08_ = pmpi_type_free_
-#pragma weak pmpi_type_free_f08_ = pmpi_type_free_
+extern "C" decltype(pmpi_type_free_) mpi_type_free_ __attribute__((weak, alias("pmpi_type_free_")));
+extern "C" decltype(pmpi_type_free_) mpi_type_free_f08_ __attribute__((weak, alias("pmpi_type_free_")));
+extern "C" decltype(pmpi_type_free_) pmpi_type_free_f08_ __attribute__((weak, alias("pmpi_type_free_")));
 
 extern "C" void pmpi_type_indexed_(const Fint* count, const Fint* array_of_blocklengths,
     const Fint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_indexed(narrow(*count), Integers(array_of_blocklengths, *count),
       Integers(array_of_displacements, *count), to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_indexed_ = pmpi_type_indexed_
+extern "C" decltype(pmpi_type_indexed_) mpi_type_indexed_ __attribute__((weak, alias("pmpi_type_indexed_")));
 extern "C" void pmpi_type_indexed_c_f08_(const MPI_Count* count, const MPI_Count* array_of_blocklengths,
     const MPI_Count* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_indexed_c(*count, array_of_blocklengths, array_of_displacements,
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_indexed_c_f08_ = pmpi_type_indexed_c_f08_
-#pragma weak mpi_type_indexed_f08_ = pmpi_type_indexed_
-#pragma weak pmpi_type_indexed_f08_ = pmpi_type_indexed_
+extern "C" decltype(pmpi_type_indexed_c_f08_) mpi_type_indexed_c_f08_
+    __attribute__((weak, alias("pmpi_type_indexed_c_f08_")));
+extern "C" decltype(pmpi_type_indexed_) mpi_type_indexed_f08_
+    __attribute__((weak, alias("pmpi_type_indexed_")));
+extern "C" decltype(pmpi_type_indexed_) pmpi_type_indexed_f08_
+    __attribute__((weak, alias("pmpi_type_indexed_")));
 
 extern "C" void pmpi_type_match_size_(const Fint* typeclass, const Fint* size, Fint* datatype,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_match_size(narrow(*typeclass), narrow(*size), Made<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_type_match_size_ = pmpi_type_match_size_
-#pragma weak mpi_type_match_size_f08_ = pmpi_type_match_size_
-#pragma weak pmpi_type_match_size_f08_ = pmpi_type_match_size_
+extern "C" decltype(pmpi_type_match_size_) mpi_type_match_size_
+    __attribute__((weak, alias("pmpi_type_match_size_")));
+extern "C" decltype(pmpi_type_match_size_) mpi_type_match_size_f08_
+    __attribute__((weak, alias("pmpi_type_match_size_")));
+extern "C" decltype(pmpi_type_match_size_) pmpi_type_match_size_f08_
+    __attribute__((weak, alias("pmpi_type_match_size_")));
 
 extern "C" void pmpi_type_vector_(const Fint* count, const Fint* blocklength, const Fint* stride,
     const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_vector(narrow(*count), narrow(*blocklength), narrow(*stride),
       to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_vector_ = pmpi_type_vector_
+extern "C" decltype(pmpi_type_vector_) mpi_type_vector_ __attribute__((weak, alias("pmpi_type_vector_")));
 extern "C" void pmpi_type_vector_c_f08_(const MPI_Count* count, const MPI_Count* blocklength,
     const MPI_Count* stride, const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_vector_c(*count, *blocklength, *stride, to_c<MPI_Datatype>(oldtype),
       Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_vector_c_f08_ = pmpi_type_vector_c_f08_
-#pragma weak mpi_type_vector_f08_ = pmpi_type_vector_
-#pragma weak pmpi_type_vector_f08_ = pmpi_type_vector_
+extern "C" decltype(pmpi_type_vector_c_f08_) mpi_type_vector_c_f08_
+    __attribute__((weak, alias("pmpi_type_vector_c_f08_")));
+extern "C" decltype(pmpi_type_vector_) mpi_type_vector_f08_ __attribute__((weak, alias("pmpi_type_vector_")));
+extern "C" decltype(pmpi_type_vector_) pmpi_type_vector_f08_
+    __attribute__((weak, alias("pmpi_type_vector_")));

@@ -11,29 +11,33 @@ extern "C" void pmpi_get_count_(const Fint* status, const Fint* datatype, Fint* 
   answer(ierror, MPI_Get_count(ReadStatus(fortran::address(status)), to_c<MPI_Datatype>(datatype),
       Written(count)));
 }
-#pragma weak mpi_get_count_ = pmpi_get_count_
+extern "C" decltype(pmpi_get_count_) mpi_get_count_ __attribute__((weak, alias("pmpi_get_count_")));
 extern "C" void pmpi_get_count_c_f08_(const Fint* status, const Fint* datatype, MPI_Count* count,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Get_count_c(ReadStatus(fortran::address(status)), to_c<MPI_Datatype>(datatype), count));
 }
-#pragma weak mpi_get_count_c_f08_ = pmpi_get_count_c_f08_
-#pragma weak mpi_get_count_f08_ = pmpi_get_count_
-#pragma weak pmpi_get_count_f08_ = pmpi_get_count_
+extern "C" decltype(pmpi_get_count_c_f08_) mpi_get_count_c_f08_
+    __attribute__((weak, alias("pmpi_get_count_c_f08_")));
+extern "C" decltype(pmpi_get_count_) mpi_get_count_f08_ __attribute__((weak, alias("pmpi_get_count_")));
+extern "C" decltype(pmpi_get_count_) pmpi_get_count_f08_ __attribute__((weak, alias("pmpi_get_count_")));
 
 extern "C" void pmpi_get_elements_(const Fint* status, const Fint* datatype, Fint* count,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Get_elements(ReadStatus(fortran::address(status)), to_c<MPI_Datatype>(datatype),
       Written(count)));
 }
-#pragma weak mpi_get_elements_ = pmpi_get_elements_
+extern "C" decltype(pmpi_get_elements_) mpi_get_elements_ __attribute__((weak, alias("pmpi_get_elements_")));
 extern "C" void pmpi_get_elements_c_f08_(const Fint* status, const Fint* datatype, MPI_Count* count,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Get_elements_c(ReadStatus(fortran::address(status)), to_c<MPI_Datatype>(datatype),
       count));
 }
-#pragma weak mpi_get_elements_c_f08_ = pmpi_get_elements_c_f08_
-#pragma weak mpi_get_elements_f08_ = pmpi_get_elements_
-#pragma weak pmpi_get_elements_f08_ = pmpi_get_elements_
+extern "C" decltype(pmpi_get_elements_c_f08_) mpi_get_elements_c_f08_
+    __attribute__((weak, alias("pmpi_get_elements_c_f08_")));
+extern "C" decltype(pmpi_get_elements_) mpi_get_elements_f08_
+    __attribute__((weak, alias("pmpi_get_elements_")));
+extern "C" decltype(pmpi_get_elements_) pmpi_get_elements_f08_
+    __attribute__((weak, alias("pmpi_get_elements_")));
 
 extern "C" void pmpi_type_get_contents_(const Fint* datatype, const Fint* max_integers,
     const Fint* max_addresses, const Fint* max_datatypes, Fint* array_of_integers,
@@ -42,7 +46,8 @@ extern "C" void pmpi_type_get_contents_(const Fint* datatype, const Fint* max_in
       narrow(*max_addresses), narrow(*max_datatypes), Written(array_of_integers, *max_integers),
       array_of_addresses, MadeHandles<MPI_Datatype>(array_of_datatypes, *max_datatypes)));
 }
-#pragma weak mpi_type_get_contents_ = pmpi_type_get_contents_
+extern "C" decltype(pmpi_type_get_contents_) mpi_type_get_contents_
+    __attribute__((weak, alias("pmpi_type_get_contents_")));
 extern "C" void pmpi_type_get_contents_c_f08_(const Fint* datatype, const MPI_Count* max_integers,
     const MPI_Count* max_addresses, const MPI_Count* max_large_counts, const MPI_Count* max_datatypes,
     Fint* array_of_integers, MPI_Aint* array_of_addresses, MPI_Count* array_of_large_counts,
@@ -51,75 +56,98 @@ extern "C" void pmpi_type_get_contents_c_f08_(const Fint* datatype, const MPI_Co
       *max_large_counts, *max_datatypes, Written(array_of_integers, *max_integers), array_of_addresses,
       array_of_large_counts, MadeHandles<MPI_Datatype>(array_of_datatypes, *max_datatypes)));
 }
-#pragma weak mpi_type_get_contents_c_f08_ = pmpi_type_get_contents_c_f08_
-#pragma weak mpi_type_get_contents_f08_ = pmpi_type_get_contents_
-#pragma weak pmpi_type_get_contents_f08_ = pmpi_type_get_contents_
+extern "C" decltype(pmpi_type_get_contents_c_f08_) mpi_type_get_contents_c_f08_
+    __attribute__((weak, alias("pmpi_type_get_contents_c_f08_")));
+extern "C" decltype(pmpi_type_get_contents_) mpi_type_get_contents_f08_
+    __attribute__((weak, alias("pmpi_type_get_contents_")));
+extern "C" decltype(pmpi_type_get_contents_) pmpi_type_get_contents_f08_
+    __attribute__((weak, alias("pmpi_type_get_contents_")));
 
 extern "C" void pmpi_type_get_envelope_(const Fint* datatype, Fint* num_integers, Fint* num_addresses,
     Fint* num_datatypes, Fint* combiner, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_envelope(to_c<MPI_Datatype>(datatype), Written(num_integers),
       Written(num_addresses), Written(num_datatypes), Written(combiner)));
 }
-#pragma weak mpi_type_get_envelope_ = pmpi_type_get_envelope_
+extern "C" decltype(pmpi_type_get_envelope_) mpi_type_get_envelope_
+    __attribute__((weak, alias("pmpi_type_get_envelope_")));
 extern "C" void pmpi_type_get_envelope_c_f08_(const Fint* datatype, MPI_Count* num_integers,
     MPI_Count* num_addresses, MPI_Count* num_large_counts, MPI_Count* num_datatypes, Fint* combiner,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_envelope_c(to_c<MPI_Datatype>(datatype), num_integers, num_addresses,
       num_large_counts, num_datatypes, Written(combiner)));
 }
-#pragma weak mpi_type_get_envelope_c_f08_ = pmpi_type_get_envelope_c_f08_
-#pragma weak mpi_type_get_envelope_f08_ = pmpi_type_get_envelope_
-#pragma weak pmpi_type_get_envelope_f08_ = pmpi_type_get_envelope_
+extern "C" decltype(pmpi_type_get_envelope_c_f08_) mpi_type_get_envelope_c_f08_
+    __attribute__((weak, alias("pmpi_type_get_envelope_c_f08_")));
+extern "C" decltype(pmpi_type_get_envelope_) mpi_type_get_envelope_f08_
+    __attribute__((weak, alias("pmpi_type_get_envelope_")));
+extern "C" decltype(pmpi_type_get_envelope_) pmpi_type_get_envelope_f08_
+    __attribute__((weak, alias("pmpi_type_get_envelope_")));
 
 extern "C" void pmpi_type_get_extent_(const Fint* datatype, MPI_Aint* lb, MPI_Aint* extent,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_extent(to_c<MPI_Datatype>(datatype), lb, extent));
 }
-#pragma weak mpi_type_get_extent_ = pmpi_type_get_extent_
-#pragma weak mpi_type_get_extent_f08_ = pmpi_type_get_extent_
-#pragma weak pmpi_type_get_extent_f08_ = pmpi_type_get_extent_
+extern "C" decltype(pmpi_type_get_extent_) mpi_type_get_extent_
+    __attribute__((weak, alias("pmpi_type_get_extent_")));
+extern "C" decltype(pmpi_type_get_extent_) mpi_type_get_extent_f08_
+    __attribute__((weak, alias("pmpi_type_get_extent_")));
+extern "C" decltype(pmpi_type_get_extent_) pmpi_type_get_extent_f08_
+    __attribute__((weak, alias("pmpi_type_get_extent_")));
 
 extern "C" void pmpi_type_get_name_(const Fint* datatype, char* type_name, Fint* resultlen, Fint* ierror,
     std::size_t type_name_length) noexcept {
   answer(ierror, MPI_Type_get_name(to_c<MPI_Datatype>(datatype), WrittenText<MPI_MAX_OBJECT_NAME>(type_name,
       type_name_length), Written(resultlen)));
 }
-#pragma weak mpi_type_get_name_ = pmpi_type_get_name_
-#pragma weak mpi_type_get_name_f08_ = pmpi_type_get_name_
-#pragma weak pmpi_type_get_name_f08_ = pmpi_type_get_name_
+extern "C" decltype(pmpi_type_get_name_) mpi_type_get_name_
+    __attribute__((weak, alias("pmpi_type_get_name_")));
+extern "C" decltype(pmpi_type_get_name_) mpi_type_get_name_f08_
+    __attribute__((weak, alias("pmpi_type_get_name_")));
+extern "C" decltype(pmpi_type_get_name_) pmpi_type_get_name_f08_
+    __attribute__((weak, alias("pmpi_type_get_name_")));
 
 extern "C" void pmpi_type_get_true_extent_(const Fint* datatype, MPI_Aint* true_lb, MPI_Aint* true_extent,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_true_extent(to_c<MPI_Datatype>(datatype), true_lb, true_extent));
 }
-#pragma weak mpi_type_get_true_extent_ = pmpi_type_get_true_extent_
-#pragma weak mpi_type_get_true_extent_f08_ = pmpi_type_get_true_extent_
-#pragma weak pmpi_type_get_true_extent_f08_ = pmpi_type_get_true_extent_
+extern "C" decltype(pmpi_type_get_true_extent_) mpi_type_get_true_extent_
+    __attribute__((weak, alias("pmpi_type_get_true_extent_")));
+extern "C" decltype(pmpi_type_get_true_extent_) mpi_type_get_true_extent_f08_
+    __attribute__((weak, alias("pmpi_type_get_true_extent_")));
+extern "C" decltype(pmpi_type_get_true_extent_) pmpi_type_get_true_extent_f08_
+    __attribute__((weak, alias("pmpi_type_get_true_extent_")));
 
 extern "C" void pmpi_type_get_value_index_(const Fint* value_type, const Fint* index_type, Fint* pair_type,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_value_index(to_c<MPI_Datatype>(value_type), to_c<MPI_Datatype>(index_type),
       Made<MPI_Datatype>(pair_type)));
 }
-#pragma weak mpi_type_get_value_index_ = pmpi_type_get_value_index_
-#pragma weak mpi_type_get_value_index_f08_ = pmpi_type_get_value_index_
-#pragma weak pmpi_type_get_value_index_f08_ = pmpi_type_get_value_index_
+extern "C" decltype(pmpi_type_get_value_index_) mpi_type_get_value_index_
+    __attribute__((weak, alias("pmpi_type_get_value_index_")));
+extern "C" decltype(pmpi_type_get_value_index_) mpi_type_get_value_index_f08_
+    __attribute__((weak, alias("pmpi_type_get_value_index_")));
+extern "C" decltype(pmpi_type_get_value_index_) pmpi_type_get_value_index_f08_
+    __attribute__((weak, alias("pmpi_type_get_value_index_")));
 
 extern "C" void pmpi_type_set_name_(const Fint* datatype, const char* type_name, Fint* ierror,
     std::size_t type_name_length) noexcept {
   answer(ierror, MPI_Type_set_name(to_c<MPI_Datatype>(datatype), Text(type_name, type_name_length)));
 }
-#pragma weak mpi_type_set_name_ = pmpi_type_set_name_
-#pragma weak mpi_type_set_name_f08_ = pmpi_type_set_name_
-#pragma weak pmpi_type_set_name_f08_ = pmpi_type_set_name_
+extern "C" decltype(pmpi_type_set_name_) mpi_type_set_name_
+    __attribute__((weak, alias("pmpi_type_set_name_")));
+extern "C" decltype(pmpi_type_set_name_) mpi_type_set_name_f08_
+    __attribute__((weak, alias("pmpi_type_set_name_")));
+extern "C" decltype(pmpi_type_set_name_) pmpi_type_set_name_f08_
+    __attribute__((weak, alias("pmpi_type_set_name_")));
 
 extern "C" void pmpi_type_size_(const Fint* datatype, Fint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_size(to_c<MPI_Datatype>(datatype), Written(size)));
 }
-#pragma weak mpi_type_size_ = pmpi_type_size_
+extern "C" decltype(pmpi_type_size_) mpi_type_size_ __attribute__((weak, alias("pmpi_type_size_")));
 extern "C" void pmpi_type_size_c_f08_(const Fint* datatype, MPI_Count* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_size_c(to_c<MPI_Datatype>(datatype), size));
 }
-#pragma weak mpi_type_size_c_f08_ = pmpi_type_size_c_f08_
-#pragma weak mpi_type_size_f08_ = pmpi_type_size_
-#pragma weak pmpi_type_size_f08_ = pmpi_type_size_
+extern "C" decltype(pmpi_type_size_c_f08_) mpi_type_size_c_f08_
+    __attribute__((weak, alias("pmpi_type_size_c_f08_")));
+extern "C" decltype(pmpi_type_size_) mpi_type_size_f08_ __attribute__((weak, alias("pmpi_type_size_")));
+extern "C" decltype(pmpi_type_size_) pmpi_type_size_f08_ __attribute__((weak, alias("pmpi_type_size_")));

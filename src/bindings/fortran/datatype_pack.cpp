@@ -10,33 +10,34 @@ using namespace dunlin::fortran;
 extern "C" MPI_Aint pmpi_aint_add_(const MPI_Aint* base, const MPI_Aint* disp) noexcept {
   return MPI_Aint_add(*base, *disp);
 }
-#pragma weak mpi_aint_add_ = pmpi_aint_add_
-#pragma weak mpi_aint_add_f08_ = pmpi_aint_add_
-#pragma weak pmpi_aint_add_f08_ = pmpi_aint_add_
+extern "C" decltype(pmpi_aint_add_) mpi_aint_add_ __attribute__((weak, alias("pmpi_aint_add_")));
+extern "C" decltype(pmpi_aint_add_) mpi_aint_add_f08_ __attribute__((weak, alias("pmpi_aint_add_")));
+extern "C" decltype(pmpi_aint_add_) pmpi_aint_add_f08_ __attribute__((weak, alias("pmpi_aint_add_")));
 
 extern "C" MPI_Aint pmpi_aint_diff_(const MPI_Aint* addr1, const MPI_Aint* addr2) noexcept {
   return MPI_Aint_diff(*addr1, *addr2);
 }
-#pragma weak mpi_aint_diff_ = pmpi_aint_diff_
-#pragma weak mpi_aint_diff_f08_ = pmpi_aint_diff_
-#pragma weak pmpi_aint_diff_f08_ = pmpi_aint_diff_
+extern "C" decltype(pmpi_aint_diff_) mpi_aint_diff_ __attribute__((weak, alias("pmpi_aint_diff_")));
+extern "C" decltype(pmpi_aint_diff_) mpi_aint_diff_f08_ __attribute__((weak, alias("pmpi_aint_diff_")));
+extern "C" decltype(pmpi_aint_diff_) pmpi_aint_diff_f08_ __attribute__((weak, alias("pmpi_aint_diff_")));
 
 extern "C" void pmpi_get_address_(const void* location, MPI_Aint* address, Fint* ierror) noexcept {
   answer(ierror, MPI_Get_address(fortran::address(location), address));
 }
-#pragma weak mpi_get_address_ = pmpi_get_address_
+extern "C" decltype(pmpi_get_address_) mpi_get_address_ __attribute__((weak, alias("pmpi_get_address_")));
 extern "C" void pmpi_get_address_f08ts_(const CFI_cdesc_t* location, MPI_Aint* address,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Get_address(fortran::address(location->base_addr), address));
 }
-#pragma weak mpi_get_address_f08ts_ = pmpi_get_address_f08ts_
+extern "C" decltype(pmpi_get_address_f08ts_) mpi_get_address_f08ts_
+    __attribute__((weak, alias("pmpi_get_address_f08ts_")));
 
 extern "C" void pmpi_pack_(const void* inbuf, const Fint* incount, const Fint* datatype, void* outbuf,
     const Fint* outsize, Fint* position, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Pack(fortran::address(inbuf), narrow(*incount), to_c<MPI_Datatype>(datatype),
       fortran::address(outbuf), narrow(*outsize), Written(position), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_pack_ = pmpi_pack_
+extern "C" decltype(pmpi_pack_) mpi_pack_ __attribute__((weak, alias("pmpi_pack_")));
 extern "C" void pmpi_pack_f08ts_(const CFI_cdesc_t* inbuf, const Fint* incount, const Fint* datatype,
     const CFI_cdesc_t* outbuf, const Fint* outsize, Fint* position, const Fint* comm, Fint* ierror) noexcept {
   const Message inbuf_message(inbuf, *incount, datatype);
@@ -44,7 +45,7 @@ extern "C" void pmpi_pack_f08ts_(const CFI_cdesc_t* inbuf, const Fint* incount, 
   answer(ierror, MPI_Pack(inbuf_message.address(), narrow(inbuf_message.count()), inbuf_message.datatype(),
       copies.out(outbuf), narrow(*outsize), Written(position), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_pack_f08ts_ = pmpi_pack_f08ts_
+extern "C" decltype(pmpi_pack_f08ts_) mpi_pack_f08ts_ __attribute__((weak, alias("pmpi_pack_f08ts_")));
 extern "C" void pmpi_pack_c_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Count* incount, const Fint* datatype,
     const CFI_cdesc_t* outbuf, const MPI_Count* outsize, MPI_Count* position, const Fint* comm,
     Fint* ierror) noexcept {
@@ -53,7 +54,7 @@ extern "C" void pmpi_pack_c_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Count* in
   answer(ierror, MPI_Pack_c(inbuf_message.address(), inbuf_message.count(), inbuf_message.datatype(),
       copies.out(outbuf), *outsize, position, to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_pack_c_f08ts_ = pmpi_pack_c_f08ts_
+extern "C" decltype(pmpi_pack_c_f08ts_) mpi_pack_c_f08ts_ __attribute__((weak, alias("pmpi_pack_c_f08ts_")));
 
 extern "C" void pmpi_pack_external_(const char* datarep, const void* inbuf, const Fint* incount,
     const Fint* datatype, void* outbuf, const MPI_Aint* outsize, MPI_Aint* position, Fint* ierror,
@@ -61,7 +62,8 @@ extern "C" void pmpi_pack_external_(const char* datarep, const void* inbuf, cons
   answer(ierror, MPI_Pack_external(Text(datarep, datarep_length), fortran::address(inbuf), narrow(*incount),
       to_c<MPI_Datatype>(datatype), fortran::address(outbuf), *outsize, position));
 }
-#pragma weak mpi_pack_external_ = pmpi_pack_external_
+extern "C" decltype(pmpi_pack_external_) mpi_pack_external_
+    __attribute__((weak, alias("pmpi_pack_external_")));
 extern "C" void pmpi_pack_external_f08ts_(const CFI_cdesc_t* datarep, const CFI_cdesc_t* inbuf,
     const Fint* incount, const Fint* datatype, const CFI_cdesc_t* outbuf, const MPI_Aint* outsize,
     MPI_Aint* position, Fint* ierror) noexcept {
@@ -71,7 +73,8 @@ extern "C" void pmpi_pack_external_f08ts_(const CFI_cdesc_t* datarep, const CFI_
       inbuf_message.address(), narrow(inbuf_message.count()), inbuf_message.datatype(), copies.out(outbuf),
       *outsize, position));
 }
-#pragma weak mpi_pack_external_f08ts_ = pmpi_pack_external_f08ts_
+extern "C" decltype(pmpi_pack_external_f08ts_) mpi_pack_external_f08ts_
+    __attribute__((weak, alias("pmpi_pack_external_f08ts_")));
 extern "C" void pmpi_pack_external_c_f08ts_(const CFI_cdesc_t* datarep, const CFI_cdesc_t* inbuf,
     const MPI_Count* incount, const Fint* datatype, const CFI_cdesc_t* outbuf, const MPI_Count* outsize,
     MPI_Count* position, Fint* ierror) noexcept {
@@ -81,43 +84,49 @@ extern "C" void pmpi_pack_external_c_f08ts_(const CFI_cdesc_t* datarep, const CF
       inbuf_message.address(), inbuf_message.count(), inbuf_message.datatype(), copies.out(outbuf), *outsize,
       position));
 }
-#pragma weak mpi_pack_external_c_f08ts_ = pmpi_pack_external_c_f08ts_
+extern "C" decltype(pmpi_pack_external_c_f08ts_) mpi_pack_external_c_f08ts_
+    __attribute__((weak, alias("pmpi_pack_external_c_f08ts_")));
 
 extern "C" void pmpi_pack_external_size_(const char* datarep, const Fint* incount, const Fint* datatype,
     MPI_Aint* size, Fint* ierror, std::size_t datarep_length) noexcept {
   answer(ierror, MPI_Pack_external_size(Text(datarep, datarep_length), narrow(*incount),
       to_c<MPI_Datatype>(datatype), size));
 }
-#pragma weak mpi_pack_external_size_ = pmpi_pack_external_size_
+extern "C" decltype(pmpi_pack_external_size_) mpi_pack_external_size_
+    __attribute__((weak, alias("pmpi_pack_external_size_")));
 extern "C" void pmpi_pack_external_size_c_f08_(const char* datarep, const MPI_Count* incount,
     const Fint* datatype, MPI_Count* size, Fint* ierror, std::size_t datarep_length) noexcept {
   answer(ierror, MPI_Pack_external_size_c(Text(datarep, datarep_length), *incount,
       to_c<MPI_Datatype>(datatype), size));
 }
-#pragma weak mpi_pack_external_size_c_f08_ = pmpi_pack_external_size_c_f08_
-#pragma weak mpi_pack_external_size_f08_ = pmpi_pack_external_size_
-#pragma weak pmpi_pack_external_size_f08_ = pmpi_pack_external_size_
+extern "C" decltype(pmpi_pack_external_size_c_f08_) mpi_pack_external_size_c_f08_
+    __attribute__((weak, alias("pmpi_pack_external_size_c_f08_")));
+extern "C" decltype(pmpi_pack_external_size_) mpi_pack_external_size_f08_
+    __attribute__((weak, alias("pmpi_pack_external_size_")));
+extern "C" decltype(pmpi_pack_external_size_) pmpi_pack_external_size_f08_
+    __attribute__((weak, alias("pmpi_pack_external_size_")));
 
 extern "C" void pmpi_pack_size_(const Fint* incount, const Fint* datatype, const Fint* comm, Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Pack_size(narrow(*incount), to_c<MPI_Datatype>(datatype), to_c<MPI_Comm>(comm),
       Written(size)));
 }
-#pragma weak mpi_pack_size_ = pmpi_pack_size_
+extern "C" decltype(pmpi_pack_size_) mpi_pack_size_ __attribute__((weak, alias("pmpi_pack_size_")));
 extern "C" void pmpi_pack_size_c_f08_(const MPI_Count* incount, const Fint* datatype, const Fint* comm,
     MPI_Count* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Pack_size_c(*incount, to_c<MPI_Datatype>(datatype), to_c<MPI_Comm>(comm), size));
 }
-#pragma weak mpi_pack_size_c_f08_ = pmpi_pack_size_c_f08_
-#pragma weak mpi_pack_size_f08_ = pmpi_pack_size_
-#pragma weak pmpi_pack_size_f08_ = pmpi_pack_size_
+extern "C" decltype(pmpi_pack_size_c_f08_) mpi_pack_size_c_f08_
+    __attribute__((weak, alias("pmpi_pack_size_c_f08_")));
+extern "C" decltype(pmpi_pack_size_) mpi_pack_size_f08_ __attribute__((weak, alias("pmpi_pack_size_")));
+extern "C" decltype(pmpi_pack_size_) pmpi_pack_size_f08_ __attribute__((weak, alias("pmpi_pack_size_")));
 
 extern "C" void pmpi_unpack_(const void* inbuf, const Fint* insize, Fint* position, void* outbuf,
     const Fint* outcount, const Fint* datatype, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Unpack(fortran::address(inbuf), narrow(*insize), Written(position),
       fortran::address(outbuf), narrow(*outcount), to_c<MPI_Datatype>(datatype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_unpack_ = pmpi_unpack_
+extern "C" decltype(pmpi_unpack_) mpi_unpack_ __attribute__((weak, alias("pmpi_unpack_")));
 extern "C" void pmpi_unpack_f08ts_(const CFI_cdesc_t* inbuf, const Fint* insize, Fint* position,
     const CFI_cdesc_t* outbuf, const Fint* outcount, const Fint* datatype, const Fint* comm,
     Fint* ierror) noexcept {
@@ -126,7 +135,7 @@ extern "C" void pmpi_unpack_f08ts_(const CFI_cdesc_t* inbuf, const Fint* insize,
   answer(ierror, MPI_Unpack(copies.in(inbuf), narrow(*insize), Written(position), outbuf_message.address(),
       narrow(outbuf_message.count()), outbuf_message.datatype(), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_unpack_f08ts_ = pmpi_unpack_f08ts_
+extern "C" decltype(pmpi_unpack_f08ts_) mpi_unpack_f08ts_ __attribute__((weak, alias("pmpi_unpack_f08ts_")));
 extern "C" void pmpi_unpack_c_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Count* insize, MPI_Count* position,
     const CFI_cdesc_t* outbuf, const MPI_Count* outcount, const Fint* datatype, const Fint* comm,
     Fint* ierror) noexcept {
@@ -135,7 +144,8 @@ extern "C" void pmpi_unpack_c_f08ts_(const CFI_cdesc_t* inbuf, const MPI_Count* 
   answer(ierror, MPI_Unpack_c(copies.in(inbuf), *insize, position, outbuf_message.address(),
       outbuf_message.count(), outbuf_message.datatype(), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_unpack_c_f08ts_ = pmpi_unpack_c_f08ts_
+extern "C" decltype(pmpi_unpack_c_f08ts_) mpi_unpack_c_f08ts_
+    __attribute__((weak, alias("pmpi_unpack_c_f08ts_")));
 
 extern "C" void pmpi_unpack_external_(const char* datarep, const void* inbuf, const MPI_Aint* insize,
     MPI_Aint* position, void* outbuf, const Fint* outcount, const Fint* datatype, Fint* ierror,
@@ -143,7 +153,8 @@ extern "C" void pmpi_unpack_external_(const char* datarep, const void* inbuf, co
   answer(ierror, MPI_Unpack_external(Text(datarep, datarep_length), fortran::address(inbuf), *insize,
       position, fortran::address(outbuf), narrow(*outcount), to_c<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_unpack_external_ = pmpi_unpack_external_
+extern "C" decltype(pmpi_unpack_external_) mpi_unpack_external_
+    __attribute__((weak, alias("pmpi_unpack_external_")));
 extern "C" void pmpi_unpack_external_f08ts_(const CFI_cdesc_t* datarep, const CFI_cdesc_t* inbuf,
     const MPI_Aint* insize, MPI_Aint* position, const CFI_cdesc_t* outbuf, const Fint* outcount,
     const Fint* datatype, Fint* ierror) noexcept {
@@ -153,7 +164,8 @@ extern "C" void pmpi_unpack_external_f08ts_(const CFI_cdesc_t* datarep, const CF
       copies.in(inbuf), *insize, position, outbuf_message.address(), narrow(outbuf_message.count()),
       outbuf_message.datatype()));
 }
-#pragma weak mpi_unpack_external_f08ts_ = pmpi_unpack_external_f08ts_
+extern "C" decltype(pmpi_unpack_external_f08ts_) mpi_unpack_external_f08ts_
+    __attribute__((weak, alias("pmpi_unpack_external_f08ts_")));
 extern "C" void pmpi_unpack_external_c_f08ts_(const CFI_cdesc_t* datarep, const CFI_cdesc_t* inbuf,
     const MPI_Count* insize, MPI_Count* position, const CFI_cdesc_t* outbuf, const MPI_Count* outcount,
     const Fint* datatype, Fint* ierror) noexcept {
@@ -163,4 +175,5 @@ extern "C" void pmpi_unpack_external_c_f08ts_(const CFI_cdesc_t* datarep, const 
       copies.in(inbuf), *insize, position, outbuf_message.address(), outbuf_message.count(),
       outbuf_message.datatype()));
 }
-#pragma weak mpi_unpack_external_c_f08ts_ = pmpi_unpack_external_c_f08ts_
+extern "C" decltype(pmpi_unpack_external_c_f08ts_) mpi_unpack_external_c_f08ts_
+    __attribute__((weak, alias("pmpi_unpack_external_c_f08ts_")));

@@ -9,59 +9,75 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_attr_delete_(const Fint* comm, const Fint* keyval, Fint* ierror) noexcept {
   answer(ierror, MPI_Attr_delete(to_c<MPI_Comm>(comm), narrow(*keyval)));
 }
-#pragma weak mpi_attr_delete_ = pmpi_attr_delete_
+extern "C" decltype(pmpi_attr_delete_) mpi_attr_delete_ __attribute__((weak, alias("pmpi_attr_delete_")));
 
 extern "C" void pmpi_get_elements_x_(const Fint* status, const Fint* datatype, MPI_Count* count,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Get_elements_x(ReadStatus(fortran::address(status)), to_c<MPI_Datatype>(datatype),
       count));
 }
-#pragma weak mpi_get_elements_x_ = pmpi_get_elements_x_
-#pragma weak mpi_get_elements_x_f08_ = pmpi_get_elements_x_
-#pragma weak pmpi_get_elements_x_f08_ = pmpi_get_elements_x_
+extern "C" decltype(pmpi_get_elements_x_) mpi_get_elements_x_
+    __attribute__((weak, alias("pmpi_get_elements_x_")));
+extern "C" decltype(pmpi_get_elements_x_) mpi_get_elements_x_f08_
+    __attribute__((weak, alias("pmpi_get_elements_x_")));
+extern "C" decltype(pmpi_get_elements_x_) pmpi_get_elements_x_f08_
+    __attribute__((weak, alias("pmpi_get_elements_x_")));
 
 extern "C" void pmpi_info_get_valuelen_(const Fint* info, const char* key, Fint* valuelen, Fint* flag,
     Fint* ierror, std::size_t key_length) noexcept {
   answer(ierror, MPI_Info_get_valuelen(to_c<MPI_Info>(info), Stripped(key, key_length), Written(valuelen),
       Written(flag)));
 }
-#pragma weak mpi_info_get_valuelen_ = pmpi_info_get_valuelen_
-#pragma weak mpi_info_get_valuelen_f08_ = pmpi_info_get_valuelen_
-#pragma weak pmpi_info_get_valuelen_f08_ = pmpi_info_get_valuelen_
+extern "C" decltype(pmpi_info_get_valuelen_) mpi_info_get_valuelen_
+    __attribute__((weak, alias("pmpi_info_get_valuelen_")));
+extern "C" decltype(pmpi_info_get_valuelen_) mpi_info_get_valuelen_f08_
+    __attribute__((weak, alias("pmpi_info_get_valuelen_")));
+extern "C" decltype(pmpi_info_get_valuelen_) pmpi_info_get_valuelen_f08_
+    __attribute__((weak, alias("pmpi_info_get_valuelen_")));
 
 extern "C" void pmpi_keyval_free_(Fint* keyval, Fint* ierror) noexcept {
   answer(ierror, MPI_Keyval_free(Written(keyval)));
 }
-#pragma weak mpi_keyval_free_ = pmpi_keyval_free_
+extern "C" decltype(pmpi_keyval_free_) mpi_keyval_free_ __attribute__((weak, alias("pmpi_keyval_free_")));
 
 extern "C" void pmpi_status_set_elements_x_(Fint* status, const Fint* datatype, const MPI_Count* count,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Status_set_elements_x(Status(fortran::address(status)), to_c<MPI_Datatype>(datatype),
       *count));
 }
-#pragma weak mpi_status_set_elements_x_ = pmpi_status_set_elements_x_
-#pragma weak mpi_status_set_elements_x_f08_ = pmpi_status_set_elements_x_
-#pragma weak pmpi_status_set_elements_x_f08_ = pmpi_status_set_elements_x_
+extern "C" decltype(pmpi_status_set_elements_x_) mpi_status_set_elements_x_
+    __attribute__((weak, alias("pmpi_status_set_elements_x_")));
+extern "C" decltype(pmpi_status_set_elements_x_) mpi_status_set_elements_x_f08_
+    __attribute__((weak, alias("pmpi_status_set_elements_x_")));
+extern "C" decltype(pmpi_status_set_elements_x_) pmpi_status_set_elements_x_f08_
+    __attribute__((weak, alias("pmpi_status_set_elements_x_")));
 
 extern "C" void pmpi_type_get_extent_x_(const Fint* datatype, MPI_Count* lb, MPI_Count* extent,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_extent_x(to_c<MPI_Datatype>(datatype), lb, extent));
 }
-#pragma weak mpi_type_get_extent_x_ = pmpi_type_get_extent_x_
-#pragma weak mpi_type_get_extent_x_f08_ = pmpi_type_get_extent_x_
-#pragma weak pmpi_type_get_extent_x_f08_ = pmpi_type_get_extent_x_
+extern "C" decltype(pmpi_type_get_extent_x_) mpi_type_get_extent_x_
+    __attribute__((weak, alias("pmpi_type_get_extent_x_")));
+extern "C" decltype(pmpi_type_get_extent_x_) mpi_type_get_extent_x_f08_
+    __attribute__((weak, alias("pmpi_type_get_extent_x_")));
+extern "C" decltype(pmpi_type_get_extent_x_) pmpi_type_get_extent_x_f08_
+    __attribute__((weak, alias("pmpi_type_get_extent_x_")));
 
 extern "C" void pmpi_type_get_true_extent_x_(const Fint* datatype, MPI_Count* true_lb, MPI_Count* true_extent,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Type_get_true_extent_x(to_c<MPI_Datatype>(datatype), true_lb, true_extent));
 }
-#pragma weak mpi_type_get_true_extent_x_ = pmpi_type_get_true_extent_x_
-#pragma weak mpi_type_get_true_extent_x_f08_ = pmpi_type_get_true_extent_x_
-#pragma weak pmpi_type_get_true_extent_x_f08_ = pmpi_type_get_true_extent_x_
+extern "C" decltype(pmpi_type_get_true_extent_x_) mpi_type_get_true_extent_x_
+    __attribute__((weak, alias("pmpi_type_get_true_extent_x_")));
+extern "C" decltype(pmpi_type_get_true_extent_x_) mpi_type_get_true_extent_x_f08_
+    __attribute__((weak, alias("pmpi_type_get_true_extent_x_")));
+extern "C" decltype(pmpi_type_get_true_extent_x_) pmpi_type_get_true_extent_x_f08_
+    __attribute__((weak, alias("pmpi_type_get_true_extent_x_")));
 
 extern "C" void pmpi_type_size_x_(const Fint* datatype, MPI_Count* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_size_x(to_c<MPI_Datatype>(datatype), size));
 }
-#pragma weak mpi_type_size_x_ = pmpi_type_size_x_
-#pragma weak mpi_type_size_x_f08_ = pmpi_type_size_x_
-#pragma weak pmpi_type_size_x_f08_ = pmpi_type_size_x_
+extern "C" decltype(pmpi_type_size_x_) mpi_type_size_x_ __attribute__((weak, alias("pmpi_type_size_x_")));
+extern "C" decltype(pmpi_type_size_x_) mpi_type_size_x_f08_ __attribute__((weak, alias("pmpi_type_size_x_")));
+extern "C" decltype(pmpi_type_size_x_) pmpi_type_size_x_f08_
+    __attribute__((weak, alias("pmpi_type_size_x_")));

@@ -10,122 +10,137 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_abort_(const Fint* comm, const Fint* errorcode, Fint* ierror) noexcept {
   answer(ierror, MPI_Abort(to_c<MPI_Comm>(comm), narrow(*errorcode)));
 }
-#pragma weak mpi_abort_ = pmpi_abort_
-#pragma weak mpi_abort_f08_ = pmpi_abort_
-#pragma weak pmpi_abort_f08_ = pmpi_abort_
+extern "C" decltype(pmpi_abort_) mpi_abort_ __attribute__((weak, alias("pmpi_abort_")));
+extern "C" decltype(pmpi_abort_) mpi_abort_f08_ __attribute__((weak, alias("pmpi_abort_")));
+extern "C" decltype(pmpi_abort_) pmpi_abort_f08_ __attribute__((weak, alias("pmpi_abort_")));
 
 extern "C" void pmpi_alloc_mem_(const MPI_Aint* size, const Fint* info, void* baseptr,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Alloc_mem(*size, to_c<MPI_Info>(info), baseptr));
 }
-#pragma weak mpi_alloc_mem_ = pmpi_alloc_mem_
-#pragma weak mpi_alloc_mem_cptr_ = pmpi_alloc_mem_
-#pragma weak pmpi_alloc_mem_cptr_ = pmpi_alloc_mem_
-#pragma weak mpi_alloc_mem_f08_ = pmpi_alloc_mem_
-#pragma weak pmpi_alloc_mem_f08_ = pmpi_alloc_mem_
+extern "C" decltype(pmpi_alloc_mem_) mpi_alloc_mem_ __attribute__((weak, alias("pmpi_alloc_mem_")));
+extern "C" decltype(pmpi_alloc_mem_) mpi_alloc_mem_cptr_ __attribute__((weak, alias("pmpi_alloc_mem_")));
+extern "C" decltype(pmpi_alloc_mem_) pmpi_alloc_mem_cptr_ __attribute__((weak, alias("pmpi_alloc_mem_")));
+extern "C" decltype(pmpi_alloc_mem_) mpi_alloc_mem_f08_ __attribute__((weak, alias("pmpi_alloc_mem_")));
+extern "C" decltype(pmpi_alloc_mem_) pmpi_alloc_mem_f08_ __attribute__((weak, alias("pmpi_alloc_mem_")));
 
 extern "C" void pmpi_finalize_(Fint* ierror) noexcept {
   answer(ierror, MPI_Finalize());
 }
-#pragma weak mpi_finalize_ = pmpi_finalize_
-#pragma weak mpi_finalize_f08_ = pmpi_finalize_
-#pragma weak pmpi_finalize_f08_ = pmpi_finalize_
+extern "C" decltype(pmpi_finalize_) mpi_finalize_ __attribute__((weak, alias("pmpi_finalize_")));
+extern "C" decltype(pmpi_finalize_) mpi_finalize_f08_ __attribute__((weak, alias("pmpi_finalize_")));
+extern "C" decltype(pmpi_finalize_) pmpi_finalize_f08_ __attribute__((weak, alias("pmpi_finalize_")));
 
 extern "C" void pmpi_finalized_(Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Finalized(Written(flag)));
 }
-#pragma weak mpi_finalized_ = pmpi_finalized_
-#pragma weak mpi_finalized_f08_ = pmpi_finalized_
-#pragma weak pmpi_finalized_f08_ = pmpi_finalized_
+extern "C" decltype(pmpi_finalized_) mpi_finalized_ __attribute__((weak, alias("pmpi_finalized_")));
+extern "C" decltype(pmpi_finalized_) mpi_finalized_f08_ __attribute__((weak, alias("pmpi_finalized_")));
+extern "C" decltype(pmpi_finalized_) pmpi_finalized_f08_ __attribute__((weak, alias("pmpi_finalized_")));
 
 extern "C" void pmpi_free_mem_(void* base, Fint* ierror) noexcept {
   answer(ierror, MPI_Free_mem(fortran::address(base)));
 }
-#pragma weak mpi_free_mem_ = pmpi_free_mem_
+extern "C" decltype(pmpi_free_mem_) mpi_free_mem_ __attribute__((weak, alias("pmpi_free_mem_")));
 extern "C" void pmpi_free_mem_f08ts_(const CFI_cdesc_t* base, Fint* ierror) noexcept {
   answer(ierror, MPI_Free_mem(fortran::address(base->base_addr)));
 }
-#pragma weak mpi_free_mem_f08ts_ = pmpi_free_mem_f08ts_
+extern "C" decltype(pmpi_free_mem_f08ts_) mpi_free_mem_f08ts_
+    __attribute__((weak, alias("pmpi_free_mem_f08ts_")));
 
 extern "C" void pmpi_get_library_version_(char* version, Fint* resultlen, Fint* ierror,
     std::size_t version_length) noexcept {
   answer(ierror, MPI_Get_library_version(WrittenText<MPI_MAX_LIBRARY_VERSION_STRING>(version, version_length),
       Written(resultlen)));
 }
-#pragma weak mpi_get_library_version_ = pmpi_get_library_version_
-#pragma weak mpi_get_library_version_f08_ = pmpi_get_library_version_
-#pragma weak pmpi_get_library_version_f08_ = pmpi_get_library_version_
+extern "C" decltype(pmpi_get_library_version_) mpi_get_library_version_
+    __attribute__((weak, alias("pmpi_get_library_version_")));
+extern "C" decltype(pmpi_get_library_version_) mpi_get_library_version_f08_
+    __attribute__((weak, alias("pmpi_get_library_version_")));
+extern "C" decltype(pmpi_get_library_version_) pmpi_get_library_version_f08_
+    __attribute__((weak, alias("pmpi_get_library_version_")));
 
 extern "C" void pmpi_get_processor_name_(char* name, Fint* resultlen, Fint* ierror,
     std::size_t name_length) noexcept {
   answer(ierror, MPI_Get_processor_name(WrittenText<MPI_MAX_PROCESSOR_NAME>(name, name_length),
       Written(resultlen)));
 }
-#pragma weak mpi_get_processor_name_ = pmpi_get_processor_name_
-#pragma weak mpi_get_processor_name_f08_ = pmpi_get_processor_name_
-#pragma weak pmpi_get_processor_name_f08_ = pmpi_get_processor_name_
+extern "C" decltype(pmpi_get_processor_name_) mpi_get_processor_name_
+    __attribute__((weak, alias("pmpi_get_processor_name_")));
+extern "C" decltype(pmpi_get_processor_name_) mpi_get_processor_name_f08_
+    __attribute__((weak, alias("pmpi_get_processor_name_")));
+extern "C" decltype(pmpi_get_processor_name_) pmpi_get_processor_name_f08_
+    __attribute__((weak, alias("pmpi_get_processor_name_")));
 
 extern "C" void pmpi_get_version_(Fint* version, Fint* subversion, Fint* ierror) noexcept {
   answer(ierror, MPI_Get_version(Written(version), Written(subversion)));
 }
-#pragma weak mpi_get_version_ = pmpi_get_version_
-#pragma weak mpi_get_version_f08_ = pmpi_get_version_
-#pragma weak pmpi_get_version_f08_ = pmpi_get_version_
+extern "C" decltype(pmpi_get_version_) mpi_get_version_ __attribute__((weak, alias("pmpi_get_version_")));
+extern "C" decltype(pmpi_get_version_) mpi_get_version_f08_ __attribute__((weak, alias("pmpi_get_version_")));
+extern "C" decltype(pmpi_get_version_) pmpi_get_version_f08_
+    __attribute__((weak, alias("pmpi_get_version_")));
 
 extern "C" void pmpi_init_(Fint* ierror) noexcept {
   answer(ierror, MPI_Init(nullptr, nullptr));
   register_types_once();
 }
-#pragma weak mpi_init_ = pmpi_init_
-#pragma weak mpi_init_f08_ = pmpi_init_
-#pragma weak pmpi_init_f08_ = pmpi_init_
+extern "C" decltype(pmpi_init_) mpi_init_ __attribute__((weak, alias("pmpi_init_")));
+extern "C" decltype(pmpi_init_) mpi_init_f08_ __attribute__((weak, alias("pmpi_init_")));
+extern "C" decltype(pmpi_init_) pmpi_init_f08_ __attribute__((weak, alias("pmpi_init_")));
 
 extern "C" void pmpi_init_thread_(const Fint* required, Fint* provided, Fint* ierror) noexcept {
   answer(ierror, MPI_Init_thread(nullptr, nullptr, narrow(*required), Written(provided)));
   register_types_once();
 }
-#pragma weak mpi_init_thread_ = pmpi_init_thread_
-#pragma weak mpi_init_thread_f08_ = pmpi_init_thread_
-#pragma weak pmpi_init_thread_f08_ = pmpi_init_thread_
+extern "C" decltype(pmpi_init_thread_) mpi_init_thread_ __attribute__((weak, alias("pmpi_init_thread_")));
+extern "C" decltype(pmpi_init_thread_) mpi_init_thread_f08_ __attribute__((weak, alias("pmpi_init_thread_")));
+extern "C" decltype(pmpi_init_thread_) pmpi_init_thread_f08_
+    __attribute__((weak, alias("pmpi_init_thread_")));
 
 extern "C" void pmpi_initialized_(Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Initialized(Written(flag)));
 }
-#pragma weak mpi_initialized_ = pmpi_initialized_
-#pragma weak mpi_initialized_f08_ = pmpi_initialized_
-#pragma weak pmpi_initialized_f08_ = pmpi_initialized_
+extern "C" decltype(pmpi_initialized_) mpi_initialized_ __attribute__((weak, alias("pmpi_initialized_")));
+extern "C" decltype(pmpi_initialized_) mpi_initialized_f08_ __attribute__((weak, alias("pmpi_initialized_")));
+extern "C" decltype(pmpi_initialized_) pmpi_initialized_f08_
+    __attribute__((weak, alias("pmpi_initialized_")));
 
 extern "C" void pmpi_is_thread_main_(Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Is_thread_main(Written(flag)));
 }
-#pragma weak mpi_is_thread_main_ = pmpi_is_thread_main_
-#pragma weak mpi_is_thread_main_f08_ = pmpi_is_thread_main_
-#pragma weak pmpi_is_thread_main_f08_ = pmpi_is_thread_main_
+extern "C" decltype(pmpi_is_thread_main_) mpi_is_thread_main_
+    __attribute__((weak, alias("pmpi_is_thread_main_")));
+extern "C" decltype(pmpi_is_thread_main_) mpi_is_thread_main_f08_
+    __attribute__((weak, alias("pmpi_is_thread_main_")));
+extern "C" decltype(pmpi_is_thread_main_) pmpi_is_thread_main_f08_
+    __attribute__((weak, alias("pmpi_is_thread_main_")));
 
 extern "C" int pmpi_pcontrol_(const Fint* level) noexcept {
   return MPI_Pcontrol(narrow(*level));
 }
-#pragma weak mpi_pcontrol_ = pmpi_pcontrol_
-#pragma weak mpi_pcontrol_f08_ = pmpi_pcontrol_
-#pragma weak pmpi_pcontrol_f08_ = pmpi_pcontrol_
+extern "C" decltype(pmpi_pcontrol_) mpi_pcontrol_ __attribute__((weak, alias("pmpi_pcontrol_")));
+extern "C" decltype(pmpi_pcontrol_) mpi_pcontrol_f08_ __attribute__((weak, alias("pmpi_pcontrol_")));
+extern "C" decltype(pmpi_pcontrol_) pmpi_pcontrol_f08_ __attribute__((weak, alias("pmpi_pcontrol_")));
 
 extern "C" void pmpi_query_thread_(Fint* provided, Fint* ierror) noexcept {
   answer(ierror, MPI_Query_thread(Written(provided)));
 }
-#pragma weak mpi_query_thread_ = pmpi_query_thread_
-#pragma weak mpi_query_thread_f08_ = pmpi_query_thread_
-#pragma weak pmpi_query_thread_f08_ = pmpi_query_thread_
+extern "C" decltype(pmpi_query_thread_) mpi_query_thread_ __attribute__((weak, alias("pmpi_query_thread_")));
+extern "C" decltype(pmpi_query_thread_) mpi_query_thread_f08_
+    __attribute__((weak, alias("pmpi_query_thread_")));
+extern "C" decltype(pmpi_query_thread_) pmpi_query_thread_f08_
+    __attribute__((weak, alias("pmpi_query_thread_")));
 
 extern "C" double pmpi_wtick_() noexcept {
   return MPI_Wtick();
 }
-#pragma weak mpi_wtick_ = pmpi_wtick_
-#pragma weak mpi_wtick_f08_ = pmpi_wtick_
-#pragma weak pmpi_wtick_f08_ = pmpi_wtick_
+extern "C" decltype(pmpi_wtick_) mpi_wtick_ __attribute__((weak, alias("pmpi_wtick_")));
+extern "C" decltype(pmpi_wtick_) mpi_wtick_f08_ __attribute__((weak, alias("pmpi_wtick_")));
+extern "C" decltype(pmpi_wtick_) pmpi_wtick_f08_ __attribute__((weak, alias("pmpi_wtick_")));
 
 extern "C" double pmpi_wtime_() noexcept {
   return MPI_Wtime();
 }
-#pragma weak mpi_wtime_ = pmpi_wtime_
-#pragma weak mpi_wtime_f08_ = pmpi_wtime_
-#pragma weak pmpi_wtime_f08_ = pmpi_wtime_
+extern "C" decltype(pmpi_wtime_) mpi_wtime_ __attribute__((weak, alias("pmpi_wtime_")));
+extern "C" decltype(pmpi_wtime_) mpi_wtime_f08_ __attribute__((weak, alias("pmpi_wtime_")));
+extern "C" decltype(pmpi_wtime_) pmpi_wtime_f08_ __attribute__((weak, alias("pmpi_wtime_")));

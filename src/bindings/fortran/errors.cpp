@@ -10,187 +10,259 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_add_error_class_(Fint* errorclass, Fint* ierror) noexcept {
   answer(ierror, MPI_Add_error_class(Written(errorclass)));
 }
-#pragma weak mpi_add_error_class_ = pmpi_add_error_class_
-#pragma weak mpi_add_error_class_f08_ = pmpi_add_error_class_
-#pragma weak pmpi_add_error_class_f08_ = pmpi_add_error_class_
+extern "C" decltype(pmpi_add_error_class_) mpi_add_error_class_
+    __attribute__((weak, alias("pmpi_add_error_class_")));
+extern "C" decltype(pmpi_add_error_class_) mpi_add_error_class_f08_
+    __attribute__((weak, alias("pmpi_add_error_class_")));
+extern "C" decltype(pmpi_add_error_class_) pmpi_add_error_class_f08_
+    __attribute__((weak, alias("pmpi_add_error_class_")));
 
 extern "C" void pmpi_add_error_code_(const Fint* errorclass, Fint* errorcode, Fint* ierror) noexcept {
   answer(ierror, MPI_Add_error_code(narrow(*errorclass), Written(errorcode)));
 }
-#pragma weak mpi_add_error_code_ = pmpi_add_error_code_
-#pragma weak mpi_add_error_code_f08_ = pmpi_add_error_code_
-#pragma weak pmpi_add_error_code_f08_ = pmpi_add_error_code_
+extern "C" decltype(pmpi_add_error_code_) mpi_add_error_code_
+    __attribute__((weak, alias("pmpi_add_error_code_")));
+extern "C" decltype(pmpi_add_error_code_) mpi_add_error_code_f08_
+    __attribute__((weak, alias("pmpi_add_error_code_")));
+extern "C" decltype(pmpi_add_error_code_) pmpi_add_error_code_f08_
+    __attribute__((weak, alias("pmpi_add_error_code_")));
 
 extern "C" void pmpi_add_error_string_(const Fint* errorcode, const char* string, Fint* ierror,
     std::size_t string_length) noexcept {
   answer(ierror, MPI_Add_error_string(narrow(*errorcode), Text(string, string_length)));
 }
-#pragma weak mpi_add_error_string_ = pmpi_add_error_string_
-#pragma weak mpi_add_error_string_f08_ = pmpi_add_error_string_
-#pragma weak pmpi_add_error_string_f08_ = pmpi_add_error_string_
+extern "C" decltype(pmpi_add_error_string_) mpi_add_error_string_
+    __attribute__((weak, alias("pmpi_add_error_string_")));
+extern "C" decltype(pmpi_add_error_string_) mpi_add_error_string_f08_
+    __attribute__((weak, alias("pmpi_add_error_string_")));
+extern "C" decltype(pmpi_add_error_string_) pmpi_add_error_string_f08_
+    __attribute__((weak, alias("pmpi_add_error_string_")));
 
 extern "C" void pmpi_comm_call_errhandler_(const Fint* comm, const Fint* errorcode, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_call_errhandler(to_c<MPI_Comm>(comm), narrow(*errorcode)));
 }
-#pragma weak mpi_comm_call_errhandler_ = pmpi_comm_call_errhandler_
-#pragma weak mpi_comm_call_errhandler_f08_ = pmpi_comm_call_errhandler_
-#pragma weak pmpi_comm_call_errhandler_f08_ = pmpi_comm_call_errhandler_
+extern "C" decltype(pmpi_comm_call_errhandler_) mpi_comm_call_errhandler_
+    __attribute__((weak, alias("pmpi_comm_call_errhandler_")));
+extern "C" decltype(pmpi_comm_call_errhandler_) mpi_comm_call_errhandler_f08_
+    __attribute__((weak, alias("pmpi_comm_call_errhandler_")));
+extern "C" decltype(pmpi_comm_call_errhandler_) pmpi_comm_call_errhandler_f08_
+    __attribute__((weak, alias("pmpi_comm_call_errhandler_")));
 
 extern "C" void pmpi_comm_create_errhandler_(Procedure* comm_errhandler_fn, Fint* errhandler,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_create_errhandler(comm_errhandler_function(comm_errhandler_fn),
       Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_comm_create_errhandler_ = pmpi_comm_create_errhandler_
-#pragma weak mpi_comm_create_errhandler_f08_ = pmpi_comm_create_errhandler_
-#pragma weak pmpi_comm_create_errhandler_f08_ = pmpi_comm_create_errhandler_
+extern "C" decltype(pmpi_comm_create_errhandler_) mpi_comm_create_errhandler_
+    __attribute__((weak, alias("pmpi_comm_create_errhandler_")));
+extern "C" decltype(pmpi_comm_create_errhandler_) mpi_comm_create_errhandler_f08_
+    __attribute__((weak, alias("pmpi_comm_create_errhandler_")));
+extern "C" decltype(pmpi_comm_create_errhandler_) pmpi_comm_create_errhandler_f08_
+    __attribute__((weak, alias("pmpi_comm_create_errhandler_")));
 
 extern "C" void pmpi_comm_get_errhandler_(const Fint* comm, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_get_errhandler(to_c<MPI_Comm>(comm), Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_comm_get_errhandler_ = pmpi_comm_get_errhandler_
-#pragma weak mpi_comm_get_errhandler_f08_ = pmpi_comm_get_errhandler_
-#pragma weak pmpi_comm_get_errhandler_f08_ = pmpi_comm_get_errhandler_
+extern "C" decltype(pmpi_comm_get_errhandler_) mpi_comm_get_errhandler_
+    __attribute__((weak, alias("pmpi_comm_get_errhandler_")));
+extern "C" decltype(pmpi_comm_get_errhandler_) mpi_comm_get_errhandler_f08_
+    __attribute__((weak, alias("pmpi_comm_get_errhandler_")));
+extern "C" decltype(pmpi_comm_get_errhandler_) pmpi_comm_get_errhandler_f08_
+    __attribute__((weak, alias("pmpi_comm_get_errhandler_")));
 
 extern "C" void pmpi_comm_set_errhandler_(const Fint* comm, const Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_set_errhandler(to_c<MPI_Comm>(comm), to_c<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_comm_set_errhandler_ = pmpi_comm_set_errhandler_
-#pragma weak mpi_comm_set_errhandler_f08_ = pmpi_comm_set_errhandler_
-#pragma weak pmpi_comm_set_errhandler_f08_ = pmpi_comm_set_errhandler_
+extern "C" decltype(pmpi_comm_set_errhandler_) mpi_comm_set_errhandler_
+    __attribute__((weak, alias("pmpi_comm_set_errhandler_")));
+extern "C" decltype(pmpi_comm_set_errhandler_) mpi_comm_set_errhandler_f08_
+    __attribute__((weak, alias("pmpi_comm_set_errhandler_")));
+extern "C" decltype(pmpi_comm_set_errhandler_) pmpi_comm_set_errhandler_f08_
+    __attribute__((weak, alias("pmpi_comm_set_errhandler_")));
 
 extern "C" void pmpi_errhandler_free_(Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Errhandler_free(Changed<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_errhandler_free_ = pmpi_errhandler_free_
-#pragma weak mpi_errhandler_free_f08_ = pmpi_errhandler_free_
-#pragma weak pmpi_errhandler_free_f08_ = pmpi_errhandler_free_
+extern "C" decltype(pmpi_errhandler_free_) mpi_errhandler_free_
+    __attribute__((weak, alias("pmpi_errhandler_free_")));
+extern "C" decltype(pmpi_errhandler_free_) mpi_errhandler_free_f08_
+    __attribute__((weak, alias("pmpi_errhandler_free_")));
+extern "C" decltype(pmpi_errhandler_free_) pmpi_errhandler_free_f08_
+    __attribute__((weak, alias("pmpi_errhandler_free_")));
 
 extern "C" void pmpi_error_class_(const Fint* errorcode, Fint* errorclass, Fint* ierror) noexcept {
   answer(ierror, MPI_Error_class(narrow(*errorcode), Written(errorclass)));
 }
-#pragma weak mpi_error_class_ = pmpi_error_class_
-#pragma weak mpi_error_class_f08_ = pmpi_error_class_
-#pragma weak pmpi_error_class_f08_ = pmpi_error_class_
+extern "C" decltype(pmpi_error_class_) mpi_error_class_ __attribute__((weak, alias("pmpi_error_class_")));
+extern "C" decltype(pmpi_error_class_) mpi_error_class_f08_ __attribute__((weak, alias("pmpi_error_class_")));
+extern "C" decltype(pmpi_error_class_) pmpi_error_class_f08_
+    __attribute__((weak, alias("pmpi_error_class_")));
 
 extern "C" void pmpi_error_string_(const Fint* errorcode, char* string, Fint* resultlen, Fint* ierror,
     std::size_t string_length) noexcept {
   answer(ierror, MPI_Error_string(narrow(*errorcode), WrittenText<MPI_MAX_ERROR_STRING>(string,
       string_length), Written(resultlen)));
 }
-#pragma weak mpi_error_string_ = pmpi_error_string_
-#pragma weak mpi_error_string_f08_ = pmpi_error_string_
-#pragma weak pmpi_error_string_f08_ = pmpi_error_string_
+extern "C" decltype(pmpi_error_string_) mpi_error_string_ __attribute__((weak, alias("pmpi_error_string_")));
+extern "C" decltype(pmpi_error_string_) mpi_error_string_f08_
+    __attribute__((weak, alias("pmpi_error_string_")));
+extern "C" decltype(pmpi_error_string_) pmpi_error_string_f08_
+    __attribute__((weak, alias("pmpi_error_string_")));
 
 extern "C" void pmpi_file_call_errhandler_(const Fint* fh, const Fint* errorcode, Fint* ierror) noexcept {
   answer(ierror, MPI_File_call_errhandler(to_c<MPI_File>(fh), narrow(*errorcode)));
 }
-#pragma weak mpi_file_call_errhandler_ = pmpi_file_call_errhandler_
-#pragma weak mpi_file_call_errhandler_f08_ = pmpi_file_call_errhandler_
-#pragma weak pmpi_file_call_errhandler_f08_ = pmpi_file_call_errhandler_
+extern "C" decltype(pmpi_file_call_errhandler_) mpi_file_call_errhandler_
+    __attribute__((weak, alias("pmpi_file_call_errhandler_")));
+extern "C" decltype(pmpi_file_call_errhandler_) mpi_file_call_errhandler_f08_
+    __attribute__((weak, alias("pmpi_file_call_errhandler_")));
+extern "C" decltype(pmpi_file_call_errhandler_) pmpi_file_call_errhandler_f08_
+    __attribute__((weak, alias("pmpi_file_call_errhandler_")));
 
 extern "C" void pmpi_file_create_errhandler_(Procedure* file_errhandler_fn, Fint* errhandler,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_create_errhandler(file_errhandler_function(file_errhandler_fn),
       Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_file_create_errhandler_ = pmpi_file_create_errhandler_
-#pragma weak mpi_file_create_errhandler_f08_ = pmpi_file_create_errhandler_
-#pragma weak pmpi_file_create_errhandler_f08_ = pmpi_file_create_errhandler_
+extern "C" decltype(pmpi_file_create_errhandler_) mpi_file_create_errhandler_
+    __attribute__((weak, alias("pmpi_file_create_errhandler_")));
+extern "C" decltype(pmpi_file_create_errhandler_) mpi_file_create_errhandler_f08_
+    __attribute__((weak, alias("pmpi_file_create_errhandler_")));
+extern "C" decltype(pmpi_file_create_errhandler_) pmpi_file_create_errhandler_f08_
+    __attribute__((weak, alias("pmpi_file_create_errhandler_")));
 
 extern "C" void pmpi_file_get_errhandler_(const Fint* file, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_errhandler(to_c<MPI_File>(file), Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_file_get_errhandler_ = pmpi_file_get_errhandler_
-#pragma weak mpi_file_get_errhandler_f08_ = pmpi_file_get_errhandler_
-#pragma weak pmpi_file_get_errhandler_f08_ = pmpi_file_get_errhandler_
+extern "C" decltype(pmpi_file_get_errhandler_) mpi_file_get_errhandler_
+    __attribute__((weak, alias("pmpi_file_get_errhandler_")));
+extern "C" decltype(pmpi_file_get_errhandler_) mpi_file_get_errhandler_f08_
+    __attribute__((weak, alias("pmpi_file_get_errhandler_")));
+extern "C" decltype(pmpi_file_get_errhandler_) pmpi_file_get_errhandler_f08_
+    __attribute__((weak, alias("pmpi_file_get_errhandler_")));
 
 extern "C" void pmpi_file_set_errhandler_(const Fint* file, const Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_File_set_errhandler(to_c<MPI_File>(file), to_c<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_file_set_errhandler_ = pmpi_file_set_errhandler_
-#pragma weak mpi_file_set_errhandler_f08_ = pmpi_file_set_errhandler_
-#pragma weak pmpi_file_set_errhandler_f08_ = pmpi_file_set_errhandler_
+extern "C" decltype(pmpi_file_set_errhandler_) mpi_file_set_errhandler_
+    __attribute__((weak, alias("pmpi_file_set_errhandler_")));
+extern "C" decltype(pmpi_file_set_errhandler_) mpi_file_set_errhandler_f08_
+    __attribute__((weak, alias("pmpi_file_set_errhandler_")));
+extern "C" decltype(pmpi_file_set_errhandler_) pmpi_file_set_errhandler_f08_
+    __attribute__((weak, alias("pmpi_file_set_errhandler_")));
 
 extern "C" void pmpi_remove_error_class_(const Fint* errorclass, Fint* ierror) noexcept {
   answer(ierror, MPI_Remove_error_class(narrow(*errorclass)));
 }
-#pragma weak mpi_remove_error_class_ = pmpi_remove_error_class_
-#pragma weak mpi_remove_error_class_f08_ = pmpi_remove_error_class_
-#pragma weak pmpi_remove_error_class_f08_ = pmpi_remove_error_class_
+extern "C" decltype(pmpi_remove_error_class_) mpi_remove_error_class_
+    __attribute__((weak, alias("pmpi_remove_error_class_")));
+extern "C" decltype(pmpi_remove_error_class_) mpi_remove_error_class_f08_
+    __attribute__((weak, alias("pmpi_remove_error_class_")));
+extern "C" decltype(pmpi_remove_error_class_) pmpi_remove_error_class_f08_
+    __attribute__((weak, alias("pmpi_remove_error_class_")));
 
 extern "C" void pmpi_remove_error_code_(const Fint* errorcode, Fint* ierror) noexcept {
   answer(ierror, MPI_Remove_error_code(narrow(*errorcode)));
 }
-#pragma weak mpi_remove_error_code_ = pmpi_remove_error_code_
-#pragma weak mpi_remove_error_code_f08_ = pmpi_remove_error_code_
-#pragma weak pmpi_remove_error_code_f08_ = pmpi_remove_error_code_
+extern "C" decltype(pmpi_remove_error_code_) mpi_remove_error_code_
+    __attribute__((weak, alias("pmpi_remove_error_code_")));
+extern "C" decltype(pmpi_remove_error_code_) mpi_remove_error_code_f08_
+    __attribute__((weak, alias("pmpi_remove_error_code_")));
+extern "C" decltype(pmpi_remove_error_code_) pmpi_remove_error_code_f08_
+    __attribute__((weak, alias("pmpi_remove_error_code_")));
 
 extern "C" void pmpi_remove_error_string_(const Fint* errorcode, Fint* ierror) noexcept {
   answer(ierror, MPI_Remove_error_string(narrow(*errorcode)));
 }
-#pragma weak mpi_remove_error_string_ = pmpi_remove_error_string_
-#pragma weak mpi_remove_error_string_f08_ = pmpi_remove_error_string_
-#pragma weak pmpi_remove_error_string_f08_ = pmpi_remove_error_string_
+extern "C" decltype(pmpi_remove_error_string_) mpi_remove_error_string_
+    __attribute__((weak, alias("pmpi_remove_error_string_")));
+extern "C" decltype(pmpi_remove_error_string_) mpi_remove_error_string_f08_
+    __attribute__((weak, alias("pmpi_remove_error_string_")));
+extern "C" decltype(pmpi_remove_error_string_) pmpi_remove_error_string_f08_
+    __attribute__((weak, alias("pmpi_remove_error_string_")));
 
 extern "C" void pmpi_session_call_errhandler_(const Fint* session, const Fint* errorcode,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_call_errhandler(to_c<MPI_Session>(session), narrow(*errorcode)));
 }
-#pragma weak mpi_session_call_errhandler_ = pmpi_session_call_errhandler_
-#pragma weak mpi_session_call_errhandler_f08_ = pmpi_session_call_errhandler_
-#pragma weak pmpi_session_call_errhandler_f08_ = pmpi_session_call_errhandler_
+extern "C" decltype(pmpi_session_call_errhandler_) mpi_session_call_errhandler_
+    __attribute__((weak, alias("pmpi_session_call_errhandler_")));
+extern "C" decltype(pmpi_session_call_errhandler_) mpi_session_call_errhandler_f08_
+    __attribute__((weak, alias("pmpi_session_call_errhandler_")));
+extern "C" decltype(pmpi_session_call_errhandler_) pmpi_session_call_errhandler_f08_
+    __attribute__((weak, alias("pmpi_session_call_errhandler_")));
 
 extern "C" void pmpi_session_create_errhandler_(Procedure* session_errhandler_fn, Fint* errhandler,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_create_errhandler(session_errhandler_function(session_errhandler_fn),
       Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_session_create_errhandler_ = pmpi_session_create_errhandler_
-#pragma weak mpi_session_create_errhandler_f08_ = pmpi_session_create_errhandler_
-#pragma weak pmpi_session_create_errhandler_f08_ = pmpi_session_create_errhandler_
+extern "C" decltype(pmpi_session_create_errhandler_) mpi_session_create_errhandler_
+    __attribute__((weak, alias("pmpi_session_create_errhandler_")));
+extern "C" decltype(pmpi_session_create_errhandler_) mpi_session_create_errhandler_f08_
+    __attribute__((weak, alias("pmpi_session_create_errhandler_")));
+extern "C" decltype(pmpi_session_create_errhandler_) pmpi_session_create_errhandler_f08_
+    __attribute__((weak, alias("pmpi_session_create_errhandler_")));
 
 extern "C" void pmpi_session_get_errhandler_(const Fint* session, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_get_errhandler(to_c<MPI_Session>(session), Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_session_get_errhandler_ = pmpi_session_get_errhandler_
-#pragma weak mpi_session_get_errhandler_f08_ = pmpi_session_get_errhandler_
-#pragma weak pmpi_session_get_errhandler_f08_ = pmpi_session_get_errhandler_
+extern "C" decltype(pmpi_session_get_errhandler_) mpi_session_get_errhandler_
+    __attribute__((weak, alias("pmpi_session_get_errhandler_")));
+extern "C" decltype(pmpi_session_get_errhandler_) mpi_session_get_errhandler_f08_
+    __attribute__((weak, alias("pmpi_session_get_errhandler_")));
+extern "C" decltype(pmpi_session_get_errhandler_) pmpi_session_get_errhandler_f08_
+    __attribute__((weak, alias("pmpi_session_get_errhandler_")));
 
 extern "C" void pmpi_session_set_errhandler_(const Fint* session, const Fint* errhandler,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_set_errhandler(to_c<MPI_Session>(session), to_c<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_session_set_errhandler_ = pmpi_session_set_errhandler_
-#pragma weak mpi_session_set_errhandler_f08_ = pmpi_session_set_errhandler_
-#pragma weak pmpi_session_set_errhandler_f08_ = pmpi_session_set_errhandler_
+extern "C" decltype(pmpi_session_set_errhandler_) mpi_session_set_errhandler_
+    __attribute__((weak, alias("pmpi_session_set_errhandler_")));
+extern "C" decltype(pmpi_session_set_errhandler_) mpi_session_set_errhandler_f08_
+    __attribute__((weak, alias("pmpi_session_set_errhandler_")));
+extern "C" decltype(pmpi_session_set_errhandler_) pmpi_session_set_errhandler_f08_
+    __attribute__((weak, alias("pmpi_session_set_errhandler_")));
 
 extern "C" void pmpi_win_call_errhandler_(const Fint* win, const Fint* errorcode, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_call_errhandler(to_c<MPI_Win>(win), narrow(*errorcode)));
 }
-#pragma weak mpi_win_call_errhandler_ = pmpi_win_call_errhandler_
-#pragma weak mpi_win_call_errhandler_f08_ = pmpi_win_call_errhandler_
-#pragma weak pmpi_win_call_errhandler_f08_ = pmpi_win_call_errhandler_
+extern "C" decltype(pmpi_win_call_errhandler_) mpi_win_call_errhandler_
+    __attribute__((weak, alias("pmpi_win_call_errhandler_")));
+extern "C" decltype(pmpi_win_call_errhandler_) mpi_win_call_errhandler_f08_
+    __attribute__((weak, alias("pmpi_win_call_errhandler_")));
+extern "C" decltype(pmpi_win_call_errhandler_) pmpi_win_call_errhandler_f08_
+    __attribute__((weak, alias("pmpi_win_call_errhandler_")));
 
 extern "C" void pmpi_win_create_errhandler_(Procedure* win_errhandler_fn, Fint* errhandler,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Win_create_errhandler(win_errhandler_function(win_errhandler_fn),
       Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_win_create_errhandler_ = pmpi_win_create_errhandler_
-#pragma weak mpi_win_create_errhandler_f08_ = pmpi_win_create_errhandler_
-#pragma weak pmpi_win_create_errhandler_f08_ = pmpi_win_create_errhandler_
+extern "C" decltype(pmpi_win_create_errhandler_) mpi_win_create_errhandler_
+    __attribute__((weak, alias("pmpi_win_create_errhandler_")));
+extern "C" decltype(pmpi_win_create_errhandler_) mpi_win_create_errhandler_f08_
+    __attribute__((weak, alias("pmpi_win_create_errhandler_")));
+extern "C" decltype(pmpi_win_create_errhandler_) pmpi_win_create_errhandler_f08_
+    __attribute__((weak, alias("pmpi_win_create_errhandler_")));
 
 extern "C" void pmpi_win_get_errhandler_(const Fint* win, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_get_errhandler(to_c<MPI_Win>(win), Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_win_get_errhandler_ = pmpi_win_get_errhandler_
-#pragma weak mpi_win_get_errhandler_f08_ = pmpi_win_get_errhandler_
-#pragma weak pmpi_win_get_errhandler_f08_ = pmpi_win_get_errhandler_
+extern "C" decltype(pmpi_win_get_errhandler_) mpi_win_get_errhandler_
+    __attribute__((weak, alias("pmpi_win_get_errhandler_")));
+extern "C" decltype(pmpi_win_get_errhandler_) mpi_win_get_errhandler_f08_
+    __attribute__((weak, alias("pmpi_win_get_errhandler_")));
+extern "C" decltype(pmpi_win_get_errhandler_) pmpi_win_get_errhandler_f08_
+    __attribute__((weak, alias("pmpi_win_get_errhandler_")));
 
 extern "C" void pmpi_win_set_errhandler_(const Fint* win, const Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_set_errhandler(to_c<MPI_Win>(win), to_c<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_win_set_errhandler_ = pmpi_win_set_errhandler_
-#pragma weak mpi_win_set_errhandler_f08_ = pmpi_win_set_errhandler_
-#pragma weak pmpi_win_set_errhandler_f08_ = pmpi_win_set_errhandler_
+extern "C" decltype(pmpi_win_set_errhandler_) mpi_win_set_errhandler_
+    __attribute__((weak, alias("pmpi_win_set_errhandler_")));
+extern "C" decltype(pmpi_win_set_errhandler_) mpi_win_set_errhandler_f08_
+    __attribute__((weak, alias("pmpi_win_set_errhandler_")));
+extern "C" decltype(pmpi_win_set_errhandler_) pmpi_win_set_errhandler_f08_
+    __attribute__((weak, alias("pmpi_win_set_errhandler_")));

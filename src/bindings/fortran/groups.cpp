@@ -10,99 +10,118 @@ extern "C" void pmpi_group_compare_(const Fint* group1, const Fint* group2, Fint
     Fint* ierror) noexcept {
   answer(ierror, MPI_Group_compare(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2), Written(result)));
 }
-#pragma weak mpi_group_compare_ = pmpi_group_compare_
-#pragma weak mpi_group_compare_f08_ = pmpi_group_compare_
-#pragma weak pmpi_group_compare_f08_ = pmpi_group_compare_
+extern "C" decltype(pmpi_group_compare_) mpi_group_compare_
+    __attribute__((weak, alias("pmpi_group_compare_")));
+extern "C" decltype(pmpi_group_compare_) mpi_group_compare_f08_
+    __attribute__((weak, alias("pmpi_group_compare_")));
+extern "C" decltype(pmpi_group_compare_) pmpi_group_compare_f08_
+    __attribute__((weak, alias("pmpi_group_compare_")));
 
 extern "C" void pmpi_group_difference_(const Fint* group1, const Fint* group2, Fint* newgroup,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Group_difference(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2),
       Made<MPI_Group>(newgroup)));
 }
-#pragma weak mpi_group_difference_ = pmpi_group_difference_
-#pragma weak mpi_group_difference_f08_ = pmpi_group_difference_
-#pragma weak pmpi_group_difference_f08_ = pmpi_group_difference_
+extern "C" decltype(pmpi_group_difference_) mpi_group_difference_
+    __attribute__((weak, alias("pmpi_group_difference_")));
+extern "C" decltype(pmpi_group_difference_) mpi_group_difference_f08_
+    __attribute__((weak, alias("pmpi_group_difference_")));
+extern "C" decltype(pmpi_group_difference_) pmpi_group_difference_f08_
+    __attribute__((weak, alias("pmpi_group_difference_")));
 
 extern "C" void pmpi_group_excl_(const Fint* group, const Fint* n, const Fint* ranks, Fint* newgroup,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Group_excl(to_c<MPI_Group>(group), narrow(*n), Integers(ranks, *n),
       Made<MPI_Group>(newgroup)));
 }
-#pragma weak mpi_group_excl_ = pmpi_group_excl_
-#pragma weak mpi_group_excl_f08_ = pmpi_group_excl_
-#pragma weak pmpi_group_excl_f08_ = pmpi_group_excl_
+extern "C" decltype(pmpi_group_excl_) mpi_group_excl_ __attribute__((weak, alias("pmpi_group_excl_")));
+extern "C" decltype(pmpi_group_excl_) mpi_group_excl_f08_ __attribute__((weak, alias("pmpi_group_excl_")));
+extern "C" decltype(pmpi_group_excl_) pmpi_group_excl_f08_ __attribute__((weak, alias("pmpi_group_excl_")));
 
 extern "C" void pmpi_group_free_(Fint* group, Fint* ierror) noexcept {
   answer(ierror, MPI_Group_free(Changed<MPI_Group>(group)));
 }
-#pragma weak mpi_group_free_ = pmpi_group_free_
-#pragma weak mpi_group_free_f08_ = pmpi_group_free_
-#pragma weak pmpi_group_free_f08_ = pmpi_group_free_
+extern "C" decltype(pmpi_group_free_) mpi_group_free_ __attribute__((weak, alias("pmpi_group_free_")));
+extern "C" decltype(pmpi_group_free_) mpi_group_free_f08_ __attribute__((weak, alias("pmpi_group_free_")));
+extern "C" decltype(pmpi_group_free_) pmpi_group_free_f08_ __attribute__((weak, alias("pmpi_group_free_")));
 
 extern "C" void pmpi_group_incl_(const Fint* group, const Fint* n, const Fint* ranks, Fint* newgroup,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Group_incl(to_c<MPI_Group>(group), narrow(*n), Integers(ranks, *n),
       Made<MPI_Group>(newgroup)));
 }
-#pragma weak mpi_group_incl_ = pmpi_group_incl_
-#pragma weak mpi_group_incl_f08_ = pmpi_group_incl_
-#pragma weak pmpi_group_incl_f08_ = pmpi_group_incl_
+extern "C" decltype(pmpi_group_incl_) mpi_group_incl_ __attribute__((weak, alias("pmpi_group_incl_")));
+extern "C" decltype(pmpi_group_incl_) mpi_group_incl_f08_ __attribute__((weak, alias("pmpi_group_incl_")));
+extern "C" decltype(pmpi_group_incl_) pmpi_group_incl_f08_ __attribute__((weak, alias("pmpi_group_incl_")));
 
 extern "C" void pmpi_group_intersection_(const Fint* group1, const Fint* group2, Fint* newgroup,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Group_intersection(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2),
       Made<MPI_Group>(newgroup)));
 }
-#pragma weak mpi_group_intersection_ = pmpi_group_intersection_
-#pragma weak mpi_group_intersection_f08_ = pmpi_group_intersection_
-#pragma weak pmpi_group_intersection_f08_ = pmpi_group_intersection_
+extern "C" decltype(pmpi_group_intersection_) mpi_group_intersection_
+    __attribute__((weak, alias("pmpi_group_intersection_")));
+extern "C" decltype(pmpi_group_intersection_) mpi_group_intersection_f08_
+    __attribute__((weak, alias("pmpi_group_intersection_")));
+extern "C" decltype(pmpi_group_intersection_) pmpi_group_intersection_f08_
+    __attribute__((weak, alias("pmpi_group_intersection_")));
 
 extern "C" void pmpi_group_range_excl_(const Fint* group, const Fint* n, const Fint (*ranges)[3],
     Fint* newgroup, Fint* ierror) noexcept {
   answer(ierror, MPI_Group_range_excl(to_c<MPI_Group>(group), narrow(*n), Ranges(ranges, *n),
       Made<MPI_Group>(newgroup)));
 }
-#pragma weak mpi_group_range_excl_ = pmpi_group_range_excl_
-#pragma weak mpi_group_range_excl_f08_ = pmpi_group_range_excl_
-#pragma weak pmpi_group_range_excl_f08_ = pmpi_group_range_excl_
+extern "C" decltype(pmpi_group_range_excl_) mpi_group_range_excl_
+    __attribute__((weak, alias("pmpi_group_range_excl_")));
+extern "C" decltype(pmpi_group_range_excl_) mpi_group_range_excl_f08_
+    __attribute__((weak, alias("pmpi_group_range_excl_")));
+extern "C" decltype(pmpi_group_range_excl_) pmpi_group_range_excl_f08_
+    __attribute__((weak, alias("pmpi_group_range_excl_")));
 
 extern "C" void pmpi_group_range_incl_(const Fint* group, const Fint* n, const Fint (*ranges)[3],
     Fint* newgroup, Fint* ierror) noexcept {
   answer(ierror, MPI_Group_range_incl(to_c<MPI_Group>(group), narrow(*n), Ranges(ranges, *n),
       Made<MPI_Group>(newgroup)));
 }
-#pragma weak mpi_group_range_incl_ = pmpi_group_range_incl_
-#pragma weak mpi_group_range_incl_f08_ = pmpi_group_range_incl_
-#pragma weak pmpi_group_range_incl_f08_ = pmpi_group_range_incl_
+extern "C" decltype(pmpi_group_range_incl_) mpi_group_range_incl_
+    __attribute__((weak, alias("pmpi_group_range_incl_")));
+extern "C" decltype(pmpi_group_range_incl_) mpi_group_range_incl_f08_
+    __attribute__((weak, alias("pmpi_group_range_incl_")));
+extern "C" decltype(pmpi_group_range_incl_) pmpi_group_range_incl_f08_
+    __attribute__((weak, alias("pmpi_group_range_incl_")));
 
 extern "C" void pmpi_group_rank_(const Fint* group, Fint* rank, Fint* ierror) noexcept {
   answer(ierror, MPI_Group_rank(to_c<MPI_Group>(group), Written(rank)));
 }
-#pragma weak mpi_group_rank_ = pmpi_group_rank_
-#pragma weak mpi_group_rank_f08_ = pmpi_group_rank_
-#pragma weak pmpi_group_rank_f08_ = pmpi_group_rank_
+extern "C" decltype(pmpi_group_rank_) mpi_group_rank_ __attribute__((weak, alias("pmpi_group_rank_")));
+extern "C" decltype(pmpi_group_rank_) mpi_group_rank_f08_ __attribute__((weak, alias("pmpi_group_rank_")));
+extern "C" decltype(pmpi_group_rank_) pmpi_group_rank_f08_ __attribute__((weak, alias("pmpi_group_rank_")));
 
 extern "C" void pmpi_group_size_(const Fint* group, Fint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Group_size(to_c<MPI_Group>(group), Written(size)));
 }
-#pragma weak mpi_group_size_ = pmpi_group_size_
-#pragma weak mpi_group_size_f08_ = pmpi_group_size_
-#pragma weak pmpi_group_size_f08_ = pmpi_group_size_
+extern "C" decltype(pmpi_group_size_) mpi_group_size_ __attribute__((weak, alias("pmpi_group_size_")));
+extern "C" decltype(pmpi_group_size_) mpi_group_size_f08_ __attribute__((weak, alias("pmpi_group_size_")));
+extern "C" decltype(pmpi_group_size_) pmpi_group_size_f08_ __attribute__((weak, alias("pmpi_group_size_")));
 
 extern "C" void pmpi_group_translate_ranks_(const Fint* group1, const Fint* n, const Fint* ranks1,
     const Fint* group2, Fint* ranks2, Fint* ierror) noexcept {
   answer(ierror, MPI_Group_translate_ranks(to_c<MPI_Group>(group1), narrow(*n), Integers(ranks1, *n),
       to_c<MPI_Group>(group2), Written(ranks2, *n)));
 }
-#pragma weak mpi_group_translate_ranks_ = pmpi_group_translate_ranks_
-#pragma weak mpi_group_translate_ranks_f08_ = pmpi_group_translate_ranks_
-#pragma weak pmpi_group_translate_ranks_f08_ = pmpi_group_translate_ranks_
+extern "C" decltype(pmpi_group_translate_ranks_) mpi_group_translate_ranks_
+    __attribute__((weak, alias("pmpi_group_translate_ranks_")));
+extern "C" decltype(pmpi_group_translate_ranks_) mpi_group_translate_ranks_f08_
+    __attribute__((weak, alias("pmpi_group_translate_ranks_")));
+extern "C" decltype(pmpi_group_translate_ranks_) pmpi_group_translate_ranks_f08_
+    __attribute__((weak, alias("pmpi_group_translate_ranks_")));
 
 extern "C" void pmpi_group_union_(const Fint* group1, const Fint* group2, Fint* newgroup,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Group_union(to_c<MPI_Group>(group1), to_c<MPI_Group>(group2),
       Made<MPI_Group>(newgroup)));
 }
-#pragma weak mpi_group_union_ = pmpi_group_union_
-#pragma weak mpi_group_union_f08_ = pmpi_group_union_
-#pragma weak pmpi_group_union_f08_ = pmpi_group_union_
+extern "C" decltype(pmpi_group_union_) mpi_group_union_ __attribute__((weak, alias("pmpi_group_union_")));
+extern "C" decltype(pmpi_group_union_) mpi_group_union_f08_ __attribute__((weak, alias("pmpi_group_union_")));
+extern "C" decltype(pmpi_group_union_) pmpi_group_union_f08_
+    __attribute__((weak, alias("pmpi_group_union_")));

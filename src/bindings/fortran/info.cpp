@@ -9,60 +9,71 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_info_create_(Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_create(Made<MPI_Info>(info)));
 }
-#pragma weak mpi_info_create_ = pmpi_info_create_
-#pragma weak mpi_info_create_f08_ = pmpi_info_create_
-#pragma weak pmpi_info_create_f08_ = pmpi_info_create_
+extern "C" decltype(pmpi_info_create_) mpi_info_create_ __attribute__((weak, alias("pmpi_info_create_")));
+extern "C" decltype(pmpi_info_create_) mpi_info_create_f08_ __attribute__((weak, alias("pmpi_info_create_")));
+extern "C" decltype(pmpi_info_create_) pmpi_info_create_f08_
+    __attribute__((weak, alias("pmpi_info_create_")));
 
 extern "C" void pmpi_info_create_env_(Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_create_env(0, nullptr, Made<MPI_Info>(info)));
 }
-#pragma weak mpi_info_create_env_ = pmpi_info_create_env_
-#pragma weak mpi_info_create_env_f08_ = pmpi_info_create_env_
-#pragma weak pmpi_info_create_env_f08_ = pmpi_info_create_env_
+extern "C" decltype(pmpi_info_create_env_) mpi_info_create_env_
+    __attribute__((weak, alias("pmpi_info_create_env_")));
+extern "C" decltype(pmpi_info_create_env_) mpi_info_create_env_f08_
+    __attribute__((weak, alias("pmpi_info_create_env_")));
+extern "C" decltype(pmpi_info_create_env_) pmpi_info_create_env_f08_
+    __attribute__((weak, alias("pmpi_info_create_env_")));
 
 extern "C" void pmpi_info_delete_(const Fint* info, const char* key, Fint* ierror,
     std::size_t key_length) noexcept {
   answer(ierror, MPI_Info_delete(to_c<MPI_Info>(info), Stripped(key, key_length)));
 }
-#pragma weak mpi_info_delete_ = pmpi_info_delete_
-#pragma weak mpi_info_delete_f08_ = pmpi_info_delete_
-#pragma weak pmpi_info_delete_f08_ = pmpi_info_delete_
+extern "C" decltype(pmpi_info_delete_) mpi_info_delete_ __attribute__((weak, alias("pmpi_info_delete_")));
+extern "C" decltype(pmpi_info_delete_) mpi_info_delete_f08_ __attribute__((weak, alias("pmpi_info_delete_")));
+extern "C" decltype(pmpi_info_delete_) pmpi_info_delete_f08_
+    __attribute__((weak, alias("pmpi_info_delete_")));
 
 extern "C" void pmpi_info_dup_(const Fint* info, Fint* newinfo, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_dup(to_c<MPI_Info>(info), Made<MPI_Info>(newinfo)));
 }
-#pragma weak mpi_info_dup_ = pmpi_info_dup_
-#pragma weak mpi_info_dup_f08_ = pmpi_info_dup_
-#pragma weak pmpi_info_dup_f08_ = pmpi_info_dup_
+extern "C" decltype(pmpi_info_dup_) mpi_info_dup_ __attribute__((weak, alias("pmpi_info_dup_")));
+extern "C" decltype(pmpi_info_dup_) mpi_info_dup_f08_ __attribute__((weak, alias("pmpi_info_dup_")));
+extern "C" decltype(pmpi_info_dup_) pmpi_info_dup_f08_ __attribute__((weak, alias("pmpi_info_dup_")));
 
 extern "C" void pmpi_info_free_(Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_free(Changed<MPI_Info>(info)));
 }
-#pragma weak mpi_info_free_ = pmpi_info_free_
-#pragma weak mpi_info_free_f08_ = pmpi_info_free_
-#pragma weak pmpi_info_free_f08_ = pmpi_info_free_
+extern "C" decltype(pmpi_info_free_) mpi_info_free_ __attribute__((weak, alias("pmpi_info_free_")));
+extern "C" decltype(pmpi_info_free_) mpi_info_free_f08_ __attribute__((weak, alias("pmpi_info_free_")));
+extern "C" decltype(pmpi_info_free_) pmpi_info_free_f08_ __attribute__((weak, alias("pmpi_info_free_")));
 
 extern "C" void pmpi_info_get_nkeys_(const Fint* info, Fint* nkeys, Fint* ierror) noexcept {
   answer(ierror, MPI_Info_get_nkeys(to_c<MPI_Info>(info), Written(nkeys)));
 }
-#pragma weak mpi_info_get_nkeys_ = pmpi_info_get_nkeys_
-#pragma weak mpi_info_get_nkeys_f08_ = pmpi_info_get_nkeys_
-#pragma weak pmpi_info_get_nkeys_f08_ = pmpi_info_get_nkeys_
+extern "C" decltype(pmpi_info_get_nkeys_) mpi_info_get_nkeys_
+    __attribute__((weak, alias("pmpi_info_get_nkeys_")));
+extern "C" decltype(pmpi_info_get_nkeys_) mpi_info_get_nkeys_f08_
+    __attribute__((weak, alias("pmpi_info_get_nkeys_")));
+extern "C" decltype(pmpi_info_get_nkeys_) pmpi_info_get_nkeys_f08_
+    __attribute__((weak, alias("pmpi_info_get_nkeys_")));
 
 extern "C" void pmpi_info_get_nthkey_(const Fint* info, const Fint* n, char* key, Fint* ierror,
     std::size_t key_length) noexcept {
   answer(ierror, MPI_Info_get_nthkey(to_c<MPI_Info>(info), narrow(*n), WrittenText<MPI_MAX_INFO_KEY>(key,
       key_length)));
 }
-#pragma weak mpi_info_get_nthkey_ = pmpi_info_get_nthkey_
-#pragma weak mpi_info_get_nthkey_f08_ = pmpi_info_get_nthkey_
-#pragma weak pmpi_info_get_nthkey_f08_ = pmpi_info_get_nthkey_
+extern "C" decltype(pmpi_info_get_nthkey_) mpi_info_get_nthkey_
+    __attribute__((weak, alias("pmpi_info_get_nthkey_")));
+extern "C" decltype(pmpi_info_get_nthkey_) mpi_info_get_nthkey_f08_
+    __attribute__((weak, alias("pmpi_info_get_nthkey_")));
+extern "C" decltype(pmpi_info_get_nthkey_) pmpi_info_get_nthkey_f08_
+    __attribute__((weak, alias("pmpi_info_get_nthkey_")));
 
 extern "C" void pmpi_info_set_(const Fint* info, const char* key, const char* value, Fint* ierror,
     std::size_t key_length, std::size_t value_length) noexcept {
   answer(ierror, MPI_Info_set(to_c<MPI_Info>(info), Stripped(key, key_length), Stripped(value,
       value_length)));
 }
-#pragma weak mpi_info_set_ = pmpi_info_set_
-#pragma weak mpi_info_set_f08_ = pmpi_info_set_
-#pragma weak pmpi_info_set_f08_ = pmpi_info_set_
+extern "C" decltype(pmpi_info_set_) mpi_info_set_ __attribute__((weak, alias("pmpi_info_set_")));
+extern "C" decltype(pmpi_info_set_) mpi_info_set_f08_ __attribute__((weak, alias("pmpi_info_set_")));
+extern "C" decltype(pmpi_info_set_) pmpi_info_set_f08_ __attribute__((weak, alias("pmpi_info_set_")));

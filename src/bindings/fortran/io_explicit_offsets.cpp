@@ -12,35 +12,40 @@ extern "C" void pmpi_file_iread_at_(const Fint* fh, const MPI_Offset* offset, vo
   answer(ierror, MPI_File_iread_at(to_c<MPI_File>(fh), *offset, fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_at_ = pmpi_file_iread_at_
+extern "C" decltype(pmpi_file_iread_at_) mpi_file_iread_at_
+    __attribute__((weak, alias("pmpi_file_iread_at_")));
 extern "C" void pmpi_file_iread_at_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const Fint* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread_at(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_at_f08ts_ = pmpi_file_iread_at_f08ts_
+extern "C" decltype(pmpi_file_iread_at_f08ts_) mpi_file_iread_at_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_at_f08ts_")));
 extern "C" void pmpi_file_iread_at_c_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread_at_c(to_c<MPI_File>(fh), *offset, buf_message.address(), buf_message.count(),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_at_c_f08ts_ = pmpi_file_iread_at_c_f08ts_
+extern "C" decltype(pmpi_file_iread_at_c_f08ts_) mpi_file_iread_at_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_at_c_f08ts_")));
 
 extern "C" void pmpi_file_iread_at_all_(const Fint* fh, const MPI_Offset* offset, void* buf,
     const Fint* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iread_at_all(to_c<MPI_File>(fh), *offset, fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_at_all_ = pmpi_file_iread_at_all_
+extern "C" decltype(pmpi_file_iread_at_all_) mpi_file_iread_at_all_
+    __attribute__((weak, alias("pmpi_file_iread_at_all_")));
 extern "C" void pmpi_file_iread_at_all_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread_at_all(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_at_all_f08ts_ = pmpi_file_iread_at_all_f08ts_
+extern "C" decltype(pmpi_file_iread_at_all_f08ts_) mpi_file_iread_at_all_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_at_all_f08ts_")));
 extern "C" void pmpi_file_iread_at_all_c_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype, Fint* request,
     Fint* ierror) noexcept {
@@ -48,42 +53,48 @@ extern "C" void pmpi_file_iread_at_all_c_f08ts_(const Fint* fh, const MPI_Offset
   answer(ierror, MPI_File_iread_at_all_c(to_c<MPI_File>(fh), *offset, buf_message.address(),
       buf_message.count(), buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_at_all_c_f08ts_ = pmpi_file_iread_at_all_c_f08ts_
+extern "C" decltype(pmpi_file_iread_at_all_c_f08ts_) mpi_file_iread_at_all_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_at_all_c_f08ts_")));
 
 extern "C" void pmpi_file_iwrite_at_(const Fint* fh, const MPI_Offset* offset, const void* buf,
     const Fint* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iwrite_at(to_c<MPI_File>(fh), *offset, fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_at_ = pmpi_file_iwrite_at_
+extern "C" decltype(pmpi_file_iwrite_at_) mpi_file_iwrite_at_
+    __attribute__((weak, alias("pmpi_file_iwrite_at_")));
 extern "C" void pmpi_file_iwrite_at_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const Fint* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite_at(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_at_f08ts_ = pmpi_file_iwrite_at_f08ts_
+extern "C" decltype(pmpi_file_iwrite_at_f08ts_) mpi_file_iwrite_at_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_at_f08ts_")));
 extern "C" void pmpi_file_iwrite_at_c_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite_at_c(to_c<MPI_File>(fh), *offset, buf_message.address(), buf_message.count(),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_at_c_f08ts_ = pmpi_file_iwrite_at_c_f08ts_
+extern "C" decltype(pmpi_file_iwrite_at_c_f08ts_) mpi_file_iwrite_at_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_at_c_f08ts_")));
 
 extern "C" void pmpi_file_iwrite_at_all_(const Fint* fh, const MPI_Offset* offset, const void* buf,
     const Fint* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iwrite_at_all(to_c<MPI_File>(fh), *offset, fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_at_all_ = pmpi_file_iwrite_at_all_
+extern "C" decltype(pmpi_file_iwrite_at_all_) mpi_file_iwrite_at_all_
+    __attribute__((weak, alias("pmpi_file_iwrite_at_all_")));
 extern "C" void pmpi_file_iwrite_at_all_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite_at_all(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_at_all_f08ts_ = pmpi_file_iwrite_at_all_f08ts_
+extern "C" decltype(pmpi_file_iwrite_at_all_f08ts_) mpi_file_iwrite_at_all_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_at_all_f08ts_")));
 extern "C" void pmpi_file_iwrite_at_all_c_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype, Fint* request,
     Fint* ierror) noexcept {
@@ -91,42 +102,47 @@ extern "C" void pmpi_file_iwrite_at_all_c_f08ts_(const Fint* fh, const MPI_Offse
   answer(ierror, MPI_File_iwrite_at_all_c(to_c<MPI_File>(fh), *offset, buf_message.address(),
       buf_message.count(), buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_at_all_c_f08ts_ = pmpi_file_iwrite_at_all_c_f08ts_
+extern "C" decltype(pmpi_file_iwrite_at_all_c_f08ts_) mpi_file_iwrite_at_all_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_at_all_c_f08ts_")));
 
 extern "C" void pmpi_file_read_at_(const Fint* fh, const MPI_Offset* offset, void* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_at(to_c<MPI_File>(fh), *offset, fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_at_ = pmpi_file_read_at_
+extern "C" decltype(pmpi_file_read_at_) mpi_file_read_at_ __attribute__((weak, alias("pmpi_file_read_at_")));
 extern "C" void pmpi_file_read_at_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const Fint* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_at(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_at_f08ts_ = pmpi_file_read_at_f08ts_
+extern "C" decltype(pmpi_file_read_at_f08ts_) mpi_file_read_at_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_at_f08ts_")));
 extern "C" void pmpi_file_read_at_c_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_at_c(to_c<MPI_File>(fh), *offset, buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_at_c_f08ts_ = pmpi_file_read_at_c_f08ts_
+extern "C" decltype(pmpi_file_read_at_c_f08ts_) mpi_file_read_at_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_at_c_f08ts_")));
 
 extern "C" void pmpi_file_read_at_all_(const Fint* fh, const MPI_Offset* offset, void* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_at_all(to_c<MPI_File>(fh), *offset, fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_at_all_ = pmpi_file_read_at_all_
+extern "C" decltype(pmpi_file_read_at_all_) mpi_file_read_at_all_
+    __attribute__((weak, alias("pmpi_file_read_at_all_")));
 extern "C" void pmpi_file_read_at_all_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const Fint* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_at_all(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_at_all_f08ts_ = pmpi_file_read_at_all_f08ts_
+extern "C" decltype(pmpi_file_read_at_all_f08ts_) mpi_file_read_at_all_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_at_all_f08ts_")));
 extern "C" void pmpi_file_read_at_all_c_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype, Fint* status,
     Fint* ierror) noexcept {
@@ -134,75 +150,86 @@ extern "C" void pmpi_file_read_at_all_c_f08ts_(const Fint* fh, const MPI_Offset*
   answer(ierror, MPI_File_read_at_all_c(to_c<MPI_File>(fh), *offset, buf_message.address(),
       buf_message.count(), buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_at_all_c_f08ts_ = pmpi_file_read_at_all_c_f08ts_
+extern "C" decltype(pmpi_file_read_at_all_c_f08ts_) mpi_file_read_at_all_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_at_all_c_f08ts_")));
 
 extern "C" void pmpi_file_read_at_all_begin_(const Fint* fh, const MPI_Offset* offset, void* buf,
     const Fint* count, const Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_at_all_begin(to_c<MPI_File>(fh), *offset, fortran::address(buf),
       narrow(*count), to_c<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_file_read_at_all_begin_ = pmpi_file_read_at_all_begin_
+extern "C" decltype(pmpi_file_read_at_all_begin_) mpi_file_read_at_all_begin_
+    __attribute__((weak, alias("pmpi_file_read_at_all_begin_")));
 extern "C" void pmpi_file_read_at_all_begin_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_at_all_begin(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype()));
 }
-#pragma weak mpi_file_read_at_all_begin_f08ts_ = pmpi_file_read_at_all_begin_f08ts_
+extern "C" decltype(pmpi_file_read_at_all_begin_f08ts_) mpi_file_read_at_all_begin_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_at_all_begin_f08ts_")));
 extern "C" void pmpi_file_read_at_all_begin_c_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_at_all_begin_c(to_c<MPI_File>(fh), *offset, buf_message.address(),
       buf_message.count(), buf_message.datatype()));
 }
-#pragma weak mpi_file_read_at_all_begin_c_f08ts_ = pmpi_file_read_at_all_begin_c_f08ts_
+extern "C" decltype(pmpi_file_read_at_all_begin_c_f08ts_) mpi_file_read_at_all_begin_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_at_all_begin_c_f08ts_")));
 
 extern "C" void pmpi_file_read_at_all_end_(const Fint* fh, void* buf, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_at_all_end(to_c<MPI_File>(fh), fortran::address(buf),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_at_all_end_ = pmpi_file_read_at_all_end_
+extern "C" decltype(pmpi_file_read_at_all_end_) mpi_file_read_at_all_end_
+    __attribute__((weak, alias("pmpi_file_read_at_all_end_")));
 extern "C" void pmpi_file_read_at_all_end_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_at_all_end(to_c<MPI_File>(fh), fortran::address(buf->base_addr),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_at_all_end_f08ts_ = pmpi_file_read_at_all_end_f08ts_
+extern "C" decltype(pmpi_file_read_at_all_end_f08ts_) mpi_file_read_at_all_end_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_at_all_end_f08ts_")));
 
 extern "C" void pmpi_file_write_at_(const Fint* fh, const MPI_Offset* offset, const void* buf,
     const Fint* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_at(to_c<MPI_File>(fh), *offset, fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_at_ = pmpi_file_write_at_
+extern "C" decltype(pmpi_file_write_at_) mpi_file_write_at_
+    __attribute__((weak, alias("pmpi_file_write_at_")));
 extern "C" void pmpi_file_write_at_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const Fint* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_at(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_at_f08ts_ = pmpi_file_write_at_f08ts_
+extern "C" decltype(pmpi_file_write_at_f08ts_) mpi_file_write_at_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_at_f08ts_")));
 extern "C" void pmpi_file_write_at_c_f08ts_(const Fint* fh, const MPI_Offset* offset, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_at_c(to_c<MPI_File>(fh), *offset, buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_at_c_f08ts_ = pmpi_file_write_at_c_f08ts_
+extern "C" decltype(pmpi_file_write_at_c_f08ts_) mpi_file_write_at_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_at_c_f08ts_")));
 
 extern "C" void pmpi_file_write_at_all_(const Fint* fh, const MPI_Offset* offset, const void* buf,
     const Fint* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_at_all(to_c<MPI_File>(fh), *offset, fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_at_all_ = pmpi_file_write_at_all_
+extern "C" decltype(pmpi_file_write_at_all_) mpi_file_write_at_all_
+    __attribute__((weak, alias("pmpi_file_write_at_all_")));
 extern "C" void pmpi_file_write_at_all_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_at_all(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_at_all_f08ts_ = pmpi_file_write_at_all_f08ts_
+extern "C" decltype(pmpi_file_write_at_all_f08ts_) mpi_file_write_at_all_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_at_all_f08ts_")));
 extern "C" void pmpi_file_write_at_all_c_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype, Fint* status,
     Fint* ierror) noexcept {
@@ -210,38 +237,44 @@ extern "C" void pmpi_file_write_at_all_c_f08ts_(const Fint* fh, const MPI_Offset
   answer(ierror, MPI_File_write_at_all_c(to_c<MPI_File>(fh), *offset, buf_message.address(),
       buf_message.count(), buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_at_all_c_f08ts_ = pmpi_file_write_at_all_c_f08ts_
+extern "C" decltype(pmpi_file_write_at_all_c_f08ts_) mpi_file_write_at_all_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_at_all_c_f08ts_")));
 
 extern "C" void pmpi_file_write_at_all_begin_(const Fint* fh, const MPI_Offset* offset, const void* buf,
     const Fint* count, const Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_at_all_begin(to_c<MPI_File>(fh), *offset, fortran::address(buf),
       narrow(*count), to_c<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_file_write_at_all_begin_ = pmpi_file_write_at_all_begin_
+extern "C" decltype(pmpi_file_write_at_all_begin_) mpi_file_write_at_all_begin_
+    __attribute__((weak, alias("pmpi_file_write_at_all_begin_")));
 extern "C" void pmpi_file_write_at_all_begin_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_at_all_begin(to_c<MPI_File>(fh), *offset, buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype()));
 }
-#pragma weak mpi_file_write_at_all_begin_f08ts_ = pmpi_file_write_at_all_begin_f08ts_
+extern "C" decltype(pmpi_file_write_at_all_begin_f08ts_) mpi_file_write_at_all_begin_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_at_all_begin_f08ts_")));
 extern "C" void pmpi_file_write_at_all_begin_c_f08ts_(const Fint* fh, const MPI_Offset* offset,
     const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_at_all_begin_c(to_c<MPI_File>(fh), *offset, buf_message.address(),
       buf_message.count(), buf_message.datatype()));
 }
-#pragma weak mpi_file_write_at_all_begin_c_f08ts_ = pmpi_file_write_at_all_begin_c_f08ts_
+extern "C" decltype(pmpi_file_write_at_all_begin_c_f08ts_) mpi_file_write_at_all_begin_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_at_all_begin_c_f08ts_")));
 
 extern "C" void pmpi_file_write_at_all_end_(const Fint* fh, const void* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_at_all_end(to_c<MPI_File>(fh), fortran::address(buf),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_at_all_end_ = pmpi_file_write_at_all_end_
+extern "C" decltype(pmpi_file_write_at_all_end_) mpi_file_write_at_all_end_
+    __attribute__((weak, alias("pmpi_file_write_at_all_end_")));
 extern "C" void pmpi_file_write_at_all_end_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_at_all_end(to_c<MPI_File>(fh), fortran::address(buf->base_addr),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_at_all_end_f08ts_ = pmpi_file_write_at_all_end_f08ts_
+extern "C" decltype(pmpi_file_write_at_all_end_f08ts_) mpi_file_write_at_all_end_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_at_all_end_f08ts_")));

@@ -10,106 +10,140 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_file_close_(Fint* fh, Fint* ierror) noexcept {
   answer(ierror, MPI_File_close(Changed<MPI_File>(fh)));
 }
-#pragma weak mpi_file_close_ = pmpi_file_close_
-#pragma weak mpi_file_close_f08_ = pmpi_file_close_
-#pragma weak pmpi_file_close_f08_ = pmpi_file_close_
+extern "C" decltype(pmpi_file_close_) mpi_file_close_ __attribute__((weak, alias("pmpi_file_close_")));
+extern "C" decltype(pmpi_file_close_) mpi_file_close_f08_ __attribute__((weak, alias("pmpi_file_close_")));
+extern "C" decltype(pmpi_file_close_) pmpi_file_close_f08_ __attribute__((weak, alias("pmpi_file_close_")));
 
 extern "C" void pmpi_file_delete_(const char* filename, const Fint* info, Fint* ierror,
     std::size_t filename_length) noexcept {
   answer(ierror, MPI_File_delete(Text(filename, filename_length), to_c<MPI_Info>(info)));
 }
-#pragma weak mpi_file_delete_ = pmpi_file_delete_
-#pragma weak mpi_file_delete_f08_ = pmpi_file_delete_
-#pragma weak pmpi_file_delete_f08_ = pmpi_file_delete_
+extern "C" decltype(pmpi_file_delete_) mpi_file_delete_ __attribute__((weak, alias("pmpi_file_delete_")));
+extern "C" decltype(pmpi_file_delete_) mpi_file_delete_f08_ __attribute__((weak, alias("pmpi_file_delete_")));
+extern "C" decltype(pmpi_file_delete_) pmpi_file_delete_f08_
+    __attribute__((weak, alias("pmpi_file_delete_")));
 
 extern "C" void pmpi_file_get_amode_(const Fint* fh, Fint* amode, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_amode(to_c<MPI_File>(fh), Written(amode)));
 }
-#pragma weak mpi_file_get_amode_ = pmpi_file_get_amode_
-#pragma weak mpi_file_get_amode_f08_ = pmpi_file_get_amode_
-#pragma weak pmpi_file_get_amode_f08_ = pmpi_file_get_amode_
+extern "C" decltype(pmpi_file_get_amode_) mpi_file_get_amode_
+    __attribute__((weak, alias("pmpi_file_get_amode_")));
+extern "C" decltype(pmpi_file_get_amode_) mpi_file_get_amode_f08_
+    __attribute__((weak, alias("pmpi_file_get_amode_")));
+extern "C" decltype(pmpi_file_get_amode_) pmpi_file_get_amode_f08_
+    __attribute__((weak, alias("pmpi_file_get_amode_")));
 
 extern "C" void pmpi_file_get_atomicity_(const Fint* fh, Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_atomicity(to_c<MPI_File>(fh), Written(flag)));
 }
-#pragma weak mpi_file_get_atomicity_ = pmpi_file_get_atomicity_
-#pragma weak mpi_file_get_atomicity_f08_ = pmpi_file_get_atomicity_
-#pragma weak pmpi_file_get_atomicity_f08_ = pmpi_file_get_atomicity_
+extern "C" decltype(pmpi_file_get_atomicity_) mpi_file_get_atomicity_
+    __attribute__((weak, alias("pmpi_file_get_atomicity_")));
+extern "C" decltype(pmpi_file_get_atomicity_) mpi_file_get_atomicity_f08_
+    __attribute__((weak, alias("pmpi_file_get_atomicity_")));
+extern "C" decltype(pmpi_file_get_atomicity_) pmpi_file_get_atomicity_f08_
+    __attribute__((weak, alias("pmpi_file_get_atomicity_")));
 
 extern "C" void pmpi_file_get_group_(const Fint* fh, Fint* group, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_group(to_c<MPI_File>(fh), Made<MPI_Group>(group)));
 }
-#pragma weak mpi_file_get_group_ = pmpi_file_get_group_
-#pragma weak mpi_file_get_group_f08_ = pmpi_file_get_group_
-#pragma weak pmpi_file_get_group_f08_ = pmpi_file_get_group_
+extern "C" decltype(pmpi_file_get_group_) mpi_file_get_group_
+    __attribute__((weak, alias("pmpi_file_get_group_")));
+extern "C" decltype(pmpi_file_get_group_) mpi_file_get_group_f08_
+    __attribute__((weak, alias("pmpi_file_get_group_")));
+extern "C" decltype(pmpi_file_get_group_) pmpi_file_get_group_f08_
+    __attribute__((weak, alias("pmpi_file_get_group_")));
 
 extern "C" void pmpi_file_get_info_(const Fint* fh, Fint* info_used, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_info(to_c<MPI_File>(fh), Made<MPI_Info>(info_used)));
 }
-#pragma weak mpi_file_get_info_ = pmpi_file_get_info_
-#pragma weak mpi_file_get_info_f08_ = pmpi_file_get_info_
-#pragma weak pmpi_file_get_info_f08_ = pmpi_file_get_info_
+extern "C" decltype(pmpi_file_get_info_) mpi_file_get_info_
+    __attribute__((weak, alias("pmpi_file_get_info_")));
+extern "C" decltype(pmpi_file_get_info_) mpi_file_get_info_f08_
+    __attribute__((weak, alias("pmpi_file_get_info_")));
+extern "C" decltype(pmpi_file_get_info_) pmpi_file_get_info_f08_
+    __attribute__((weak, alias("pmpi_file_get_info_")));
 
 extern "C" void pmpi_file_get_size_(const Fint* fh, MPI_Offset* size, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_size(to_c<MPI_File>(fh), size));
 }
-#pragma weak mpi_file_get_size_ = pmpi_file_get_size_
-#pragma weak mpi_file_get_size_f08_ = pmpi_file_get_size_
-#pragma weak pmpi_file_get_size_f08_ = pmpi_file_get_size_
+extern "C" decltype(pmpi_file_get_size_) mpi_file_get_size_
+    __attribute__((weak, alias("pmpi_file_get_size_")));
+extern "C" decltype(pmpi_file_get_size_) mpi_file_get_size_f08_
+    __attribute__((weak, alias("pmpi_file_get_size_")));
+extern "C" decltype(pmpi_file_get_size_) pmpi_file_get_size_f08_
+    __attribute__((weak, alias("pmpi_file_get_size_")));
 
 extern "C" void pmpi_file_get_type_extent_(const Fint* fh, const Fint* datatype, MPI_Aint* extent,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_type_extent(to_c<MPI_File>(fh), to_c<MPI_Datatype>(datatype), extent));
 }
-#pragma weak mpi_file_get_type_extent_ = pmpi_file_get_type_extent_
-#pragma weak mpi_file_get_type_extent_f08_ = pmpi_file_get_type_extent_
-#pragma weak pmpi_file_get_type_extent_f08_ = pmpi_file_get_type_extent_
+extern "C" decltype(pmpi_file_get_type_extent_) mpi_file_get_type_extent_
+    __attribute__((weak, alias("pmpi_file_get_type_extent_")));
+extern "C" decltype(pmpi_file_get_type_extent_) mpi_file_get_type_extent_f08_
+    __attribute__((weak, alias("pmpi_file_get_type_extent_")));
+extern "C" decltype(pmpi_file_get_type_extent_) pmpi_file_get_type_extent_f08_
+    __attribute__((weak, alias("pmpi_file_get_type_extent_")));
 
 extern "C" void pmpi_file_get_view_(const Fint* fh, MPI_Offset* disp, Fint* etype, Fint* filetype,
     char* datarep, Fint* ierror, std::size_t datarep_length) noexcept {
   answer(ierror, MPI_File_get_view(to_c<MPI_File>(fh), disp, Made<MPI_Datatype>(etype),
       Made<MPI_Datatype>(filetype), WrittenText<MPI_MAX_DATAREP_STRING>(datarep, datarep_length)));
 }
-#pragma weak mpi_file_get_view_ = pmpi_file_get_view_
-#pragma weak mpi_file_get_view_f08_ = pmpi_file_get_view_
-#pragma weak pmpi_file_get_view_f08_ = pmpi_file_get_view_
+extern "C" decltype(pmpi_file_get_view_) mpi_file_get_view_
+    __attribute__((weak, alias("pmpi_file_get_view_")));
+extern "C" decltype(pmpi_file_get_view_) mpi_file_get_view_f08_
+    __attribute__((weak, alias("pmpi_file_get_view_")));
+extern "C" decltype(pmpi_file_get_view_) pmpi_file_get_view_f08_
+    __attribute__((weak, alias("pmpi_file_get_view_")));
 
 extern "C" void pmpi_file_open_(const Fint* comm, const char* filename, const Fint* amode, const Fint* info,
     Fint* fh, Fint* ierror, std::size_t filename_length) noexcept {
   answer(ierror, MPI_File_open(to_c<MPI_Comm>(comm), Text(filename, filename_length), narrow(*amode),
       to_c<MPI_Info>(info), Made<MPI_File>(fh)));
 }
-#pragma weak mpi_file_open_ = pmpi_file_open_
-#pragma weak mpi_file_open_f08_ = pmpi_file_open_
-#pragma weak pmpi_file_open_f08_ = pmpi_file_open_
+extern "C" decltype(pmpi_file_open_) mpi_file_open_ __attribute__((weak, alias("pmpi_file_open_")));
+extern "C" decltype(pmpi_file_open_) mpi_file_open_f08_ __attribute__((weak, alias("pmpi_file_open_")));
+extern "C" decltype(pmpi_file_open_) pmpi_file_open_f08_ __attribute__((weak, alias("pmpi_file_open_")));
 
 extern "C" void pmpi_file_preallocate_(const Fint* fh, const MPI_Offset* size, Fint* ierror) noexcept {
   answer(ierror, MPI_File_preallocate(to_c<MPI_File>(fh), *size));
 }
-#pragma weak mpi_file_preallocate_ = pmpi_file_preallocate_
-#pragma weak mpi_file_preallocate_f08_ = pmpi_file_preallocate_
-#pragma weak pmpi_file_preallocate_f08_ = pmpi_file_preallocate_
+extern "C" decltype(pmpi_file_preallocate_) mpi_file_preallocate_
+    __attribute__((weak, alias("pmpi_file_preallocate_")));
+extern "C" decltype(pmpi_file_preallocate_) mpi_file_preallocate_f08_
+    __attribute__((weak, alias("pmpi_file_preallocate_")));
+extern "C" decltype(pmpi_file_preallocate_) pmpi_file_preallocate_f08_
+    __attribute__((weak, alias("pmpi_file_preallocate_")));
 
 extern "C" void pmpi_file_set_atomicity_(const Fint* fh, const Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_File_set_atomicity(to_c<MPI_File>(fh), narrow(*flag)));
 }
-#pragma weak mpi_file_set_atomicity_ = pmpi_file_set_atomicity_
-#pragma weak mpi_file_set_atomicity_f08_ = pmpi_file_set_atomicity_
-#pragma weak pmpi_file_set_atomicity_f08_ = pmpi_file_set_atomicity_
+extern "C" decltype(pmpi_file_set_atomicity_) mpi_file_set_atomicity_
+    __attribute__((weak, alias("pmpi_file_set_atomicity_")));
+extern "C" decltype(pmpi_file_set_atomicity_) mpi_file_set_atomicity_f08_
+    __attribute__((weak, alias("pmpi_file_set_atomicity_")));
+extern "C" decltype(pmpi_file_set_atomicity_) pmpi_file_set_atomicity_f08_
+    __attribute__((weak, alias("pmpi_file_set_atomicity_")));
 
 extern "C" void pmpi_file_set_info_(const Fint* fh, const Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_File_set_info(to_c<MPI_File>(fh), to_c<MPI_Info>(info)));
 }
-#pragma weak mpi_file_set_info_ = pmpi_file_set_info_
-#pragma weak mpi_file_set_info_f08_ = pmpi_file_set_info_
-#pragma weak pmpi_file_set_info_f08_ = pmpi_file_set_info_
+extern "C" decltype(pmpi_file_set_info_) mpi_file_set_info_
+    __attribute__((weak, alias("pmpi_file_set_info_")));
+extern "C" decltype(pmpi_file_set_info_) mpi_file_set_info_f08_
+    __attribute__((weak, alias("pmpi_file_set_info_")));
+extern "C" decltype(pmpi_file_set_info_) pmpi_file_set_info_f08_
+    __attribute__((weak, alias("pmpi_file_set_info_")));
 
 extern "C" void pmpi_file_set_size_(const Fint* fh, const MPI_Offset* size, Fint* ierror) noexcept {
   answer(ierror, MPI_File_set_size(to_c<MPI_File>(fh), *size));
 }
-#pragma weak mpi_file_set_size_ = pmpi_file_set_size_
-#pragma weak mpi_file_set_size_f08_ = pmpi_file_set_size_
-#pragma weak pmpi_file_set_size_f08_ = pmpi_file_set_size_
+extern "C" decltype(pmpi_file_set_size_) mpi_file_set_size_
+    __attribute__((weak, alias("pmpi_file_set_size_")));
+extern "C" decltype(pmpi_file_set_size_) mpi_file_set_size_f08_
+    __attribute__((weak, alias("pmpi_file_set_size_")));
+extern "C" decltype(pmpi_file_set_size_) pmpi_file_set_size_f08_
+    __attribute__((weak, alias("pmpi_file_set_size_")));
 
 extern "C" void pmpi_file_set_view_(const Fint* fh, const MPI_Offset* disp, const Fint* etype,
     const Fint* filetype, const char* datarep, const Fint* info, Fint* ierror,
@@ -117,16 +151,19 @@ extern "C" void pmpi_file_set_view_(const Fint* fh, const MPI_Offset* disp, cons
   answer(ierror, MPI_File_set_view(to_c<MPI_File>(fh), *disp, to_c<MPI_Datatype>(etype),
       to_c<MPI_Datatype>(filetype), Text(datarep, datarep_length), to_c<MPI_Info>(info)));
 }
-#pragma weak mpi_file_set_view_ = pmpi_file_set_view_
-#pragma weak mpi_file_set_view_f08_ = pmpi_file_set_view_
-#pragma weak pmpi_file_set_view_f08_ = pmpi_file_set_view_
+extern "C" decltype(pmpi_file_set_view_) mpi_file_set_view_
+    __attribute__((weak, alias("pmpi_file_set_view_")));
+extern "C" decltype(pmpi_file_set_view_) mpi_file_set_view_f08_
+    __attribute__((weak, alias("pmpi_file_set_view_")));
+extern "C" decltype(pmpi_file_set_view_) pmpi_file_set_view_f08_
+    __attribute__((weak, alias("pmpi_file_set_view_")));
 
 extern "C" void pmpi_file_sync_(const Fint* fh, Fint* ierror) noexcept {
   answer(ierror, MPI_File_sync(to_c<MPI_File>(fh)));
 }
-#pragma weak mpi_file_sync_ = pmpi_file_sync_
-#pragma weak mpi_file_sync_f08_ = pmpi_file_sync_
-#pragma weak pmpi_file_sync_f08_ = pmpi_file_sync_
+extern "C" decltype(pmpi_file_sync_) mpi_file_sync_ __attribute__((weak, alias("pmpi_file_sync_")));
+extern "C" decltype(pmpi_file_sync_) mpi_file_sync_f08_ __attribute__((weak, alias("pmpi_file_sync_")));
+extern "C" decltype(pmpi_file_sync_) pmpi_file_sync_f08_ __attribute__((weak, alias("pmpi_file_sync_")));
 
 extern "C" void pmpi_register_datarep_(const char* datarep, Procedure* read_conversion_fn,
     Procedure* write_conversion_fn, Procedure* dtype_file_extent_fn, const MPI_Aint* extra_state,
@@ -135,7 +172,8 @@ extern "C" void pmpi_register_datarep_(const char* datarep, Procedure* read_conv
       datarep_conversion_function(read_conversion_fn), datarep_conversion_function(write_conversion_fn),
       datarep_extent_function(dtype_file_extent_fn), pointer(extra_state)));
 }
-#pragma weak mpi_register_datarep_ = pmpi_register_datarep_
+extern "C" decltype(pmpi_register_datarep_) mpi_register_datarep_
+    __attribute__((weak, alias("pmpi_register_datarep_")));
 extern "C" void pmpi_register_datarep_c_f08_(const char* datarep, Procedure* read_conversion_fn,
     Procedure* write_conversion_fn, Procedure* dtype_file_extent_fn, const MPI_Aint* extra_state,
     Fint* ierror, std::size_t datarep_length) noexcept {
@@ -143,6 +181,9 @@ extern "C" void pmpi_register_datarep_c_f08_(const char* datarep, Procedure* rea
       datarep_conversion_function_c(read_conversion_fn), datarep_conversion_function_c(write_conversion_fn),
       datarep_extent_function(dtype_file_extent_fn), pointer(extra_state)));
 }
-#pragma weak mpi_register_datarep_c_f08_ = pmpi_register_datarep_c_f08_
-#pragma weak mpi_register_datarep_f08_ = pmpi_register_datarep_
-#pragma weak pmpi_register_datarep_f08_ = pmpi_register_datarep_
+extern "C" decltype(pmpi_register_datarep_c_f08_) mpi_register_datarep_c_f08_
+    __attribute__((weak, alias("pmpi_register_datarep_c_f08_")));
+extern "C" decltype(pmpi_register_datarep_) mpi_register_datarep_f08_
+    __attribute__((weak, alias("pmpi_register_datarep_")));
+extern "C" decltype(pmpi_register_datarep_) pmpi_register_datarep_f08_
+    __attribute__((weak, alias("pmpi_register_datarep_")));

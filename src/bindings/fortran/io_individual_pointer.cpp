@@ -11,256 +11,292 @@ extern "C" void pmpi_file_get_byte_offset_(const Fint* fh, const MPI_Offset* off
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_byte_offset(to_c<MPI_File>(fh), *offset, disp));
 }
-#pragma weak mpi_file_get_byte_offset_ = pmpi_file_get_byte_offset_
-#pragma weak mpi_file_get_byte_offset_f08_ = pmpi_file_get_byte_offset_
-#pragma weak pmpi_file_get_byte_offset_f08_ = pmpi_file_get_byte_offset_
+extern "C" decltype(pmpi_file_get_byte_offset_) mpi_file_get_byte_offset_
+    __attribute__((weak, alias("pmpi_file_get_byte_offset_")));
+extern "C" decltype(pmpi_file_get_byte_offset_) mpi_file_get_byte_offset_f08_
+    __attribute__((weak, alias("pmpi_file_get_byte_offset_")));
+extern "C" decltype(pmpi_file_get_byte_offset_) pmpi_file_get_byte_offset_f08_
+    __attribute__((weak, alias("pmpi_file_get_byte_offset_")));
 
 extern "C" void pmpi_file_get_position_(const Fint* fh, MPI_Offset* offset, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_position(to_c<MPI_File>(fh), offset));
 }
-#pragma weak mpi_file_get_position_ = pmpi_file_get_position_
-#pragma weak mpi_file_get_position_f08_ = pmpi_file_get_position_
-#pragma weak pmpi_file_get_position_f08_ = pmpi_file_get_position_
+extern "C" decltype(pmpi_file_get_position_) mpi_file_get_position_
+    __attribute__((weak, alias("pmpi_file_get_position_")));
+extern "C" decltype(pmpi_file_get_position_) mpi_file_get_position_f08_
+    __attribute__((weak, alias("pmpi_file_get_position_")));
+extern "C" decltype(pmpi_file_get_position_) pmpi_file_get_position_f08_
+    __attribute__((weak, alias("pmpi_file_get_position_")));
 
 extern "C" void pmpi_file_iread_(const Fint* fh, void* buf, const Fint* count, const Fint* datatype,
     Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iread(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_ = pmpi_file_iread_
+extern "C" decltype(pmpi_file_iread_) mpi_file_iread_ __attribute__((weak, alias("pmpi_file_iread_")));
 extern "C" void pmpi_file_iread_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_f08ts_ = pmpi_file_iread_f08ts_
+extern "C" decltype(pmpi_file_iread_f08ts_) mpi_file_iread_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_f08ts_")));
 extern "C" void pmpi_file_iread_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_c_f08ts_ = pmpi_file_iread_c_f08ts_
+extern "C" decltype(pmpi_file_iread_c_f08ts_) mpi_file_iread_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_c_f08ts_")));
 
 extern "C" void pmpi_file_iread_all_(const Fint* fh, void* buf, const Fint* count, const Fint* datatype,
     Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iread_all(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_all_ = pmpi_file_iread_all_
+extern "C" decltype(pmpi_file_iread_all_) mpi_file_iread_all_
+    __attribute__((weak, alias("pmpi_file_iread_all_")));
 extern "C" void pmpi_file_iread_all_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread_all(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_all_f08ts_ = pmpi_file_iread_all_f08ts_
+extern "C" decltype(pmpi_file_iread_all_f08ts_) mpi_file_iread_all_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_all_f08ts_")));
 extern "C" void pmpi_file_iread_all_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread_all_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_all_c_f08ts_ = pmpi_file_iread_all_c_f08ts_
+extern "C" decltype(pmpi_file_iread_all_c_f08ts_) mpi_file_iread_all_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_all_c_f08ts_")));
 
 extern "C" void pmpi_file_iwrite_(const Fint* fh, const void* buf, const Fint* count, const Fint* datatype,
     Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iwrite(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_ = pmpi_file_iwrite_
+extern "C" decltype(pmpi_file_iwrite_) mpi_file_iwrite_ __attribute__((weak, alias("pmpi_file_iwrite_")));
 extern "C" void pmpi_file_iwrite_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_f08ts_ = pmpi_file_iwrite_f08ts_
+extern "C" decltype(pmpi_file_iwrite_f08ts_) mpi_file_iwrite_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_f08ts_")));
 extern "C" void pmpi_file_iwrite_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_c_f08ts_ = pmpi_file_iwrite_c_f08ts_
+extern "C" decltype(pmpi_file_iwrite_c_f08ts_) mpi_file_iwrite_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_c_f08ts_")));
 
 extern "C" void pmpi_file_iwrite_all_(const Fint* fh, const void* buf, const Fint* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iwrite_all(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_all_ = pmpi_file_iwrite_all_
+extern "C" decltype(pmpi_file_iwrite_all_) mpi_file_iwrite_all_
+    __attribute__((weak, alias("pmpi_file_iwrite_all_")));
 extern "C" void pmpi_file_iwrite_all_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite_all(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_all_f08ts_ = pmpi_file_iwrite_all_f08ts_
+extern "C" decltype(pmpi_file_iwrite_all_f08ts_) mpi_file_iwrite_all_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_all_f08ts_")));
 extern "C" void pmpi_file_iwrite_all_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite_all_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_all_c_f08ts_ = pmpi_file_iwrite_all_c_f08ts_
+extern "C" decltype(pmpi_file_iwrite_all_c_f08ts_) mpi_file_iwrite_all_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_all_c_f08ts_")));
 
 extern "C" void pmpi_file_read_(const Fint* fh, void* buf, const Fint* count, const Fint* datatype,
     Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_ = pmpi_file_read_
+extern "C" decltype(pmpi_file_read_) mpi_file_read_ __attribute__((weak, alias("pmpi_file_read_")));
 extern "C" void pmpi_file_read_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_f08ts_ = pmpi_file_read_f08ts_
+extern "C" decltype(pmpi_file_read_f08ts_) mpi_file_read_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_f08ts_")));
 extern "C" void pmpi_file_read_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_c_f08ts_ = pmpi_file_read_c_f08ts_
+extern "C" decltype(pmpi_file_read_c_f08ts_) mpi_file_read_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_c_f08ts_")));
 
 extern "C" void pmpi_file_read_all_(const Fint* fh, void* buf, const Fint* count, const Fint* datatype,
     Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_all(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_all_ = pmpi_file_read_all_
+extern "C" decltype(pmpi_file_read_all_) mpi_file_read_all_
+    __attribute__((weak, alias("pmpi_file_read_all_")));
 extern "C" void pmpi_file_read_all_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_all(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_all_f08ts_ = pmpi_file_read_all_f08ts_
+extern "C" decltype(pmpi_file_read_all_f08ts_) mpi_file_read_all_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_all_f08ts_")));
 extern "C" void pmpi_file_read_all_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_all_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_all_c_f08ts_ = pmpi_file_read_all_c_f08ts_
+extern "C" decltype(pmpi_file_read_all_c_f08ts_) mpi_file_read_all_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_all_c_f08ts_")));
 
 extern "C" void pmpi_file_read_all_begin_(const Fint* fh, void* buf, const Fint* count, const Fint* datatype,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_all_begin(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_file_read_all_begin_ = pmpi_file_read_all_begin_
+extern "C" decltype(pmpi_file_read_all_begin_) mpi_file_read_all_begin_
+    __attribute__((weak, alias("pmpi_file_read_all_begin_")));
 extern "C" void pmpi_file_read_all_begin_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_all_begin(to_c<MPI_File>(fh), buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype()));
 }
-#pragma weak mpi_file_read_all_begin_f08ts_ = pmpi_file_read_all_begin_f08ts_
+extern "C" decltype(pmpi_file_read_all_begin_f08ts_) mpi_file_read_all_begin_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_all_begin_f08ts_")));
 extern "C" void pmpi_file_read_all_begin_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_all_begin_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype()));
 }
-#pragma weak mpi_file_read_all_begin_c_f08ts_ = pmpi_file_read_all_begin_c_f08ts_
+extern "C" decltype(pmpi_file_read_all_begin_c_f08ts_) mpi_file_read_all_begin_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_all_begin_c_f08ts_")));
 
 extern "C" void pmpi_file_read_all_end_(const Fint* fh, void* buf, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_all_end(to_c<MPI_File>(fh), fortran::address(buf),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_all_end_ = pmpi_file_read_all_end_
+extern "C" decltype(pmpi_file_read_all_end_) mpi_file_read_all_end_
+    __attribute__((weak, alias("pmpi_file_read_all_end_")));
 extern "C" void pmpi_file_read_all_end_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_all_end(to_c<MPI_File>(fh), fortran::address(buf->base_addr),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_all_end_f08ts_ = pmpi_file_read_all_end_f08ts_
+extern "C" decltype(pmpi_file_read_all_end_f08ts_) mpi_file_read_all_end_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_all_end_f08ts_")));
 
 extern "C" void pmpi_file_seek_(const Fint* fh, const MPI_Offset* offset, const Fint* whence,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_seek(to_c<MPI_File>(fh), *offset, narrow(*whence)));
 }
-#pragma weak mpi_file_seek_ = pmpi_file_seek_
-#pragma weak mpi_file_seek_f08_ = pmpi_file_seek_
-#pragma weak pmpi_file_seek_f08_ = pmpi_file_seek_
+extern "C" decltype(pmpi_file_seek_) mpi_file_seek_ __attribute__((weak, alias("pmpi_file_seek_")));
+extern "C" decltype(pmpi_file_seek_) mpi_file_seek_f08_ __attribute__((weak, alias("pmpi_file_seek_")));
+extern "C" decltype(pmpi_file_seek_) pmpi_file_seek_f08_ __attribute__((weak, alias("pmpi_file_seek_")));
 
 extern "C" void pmpi_file_write_(const Fint* fh, const void* buf, const Fint* count, const Fint* datatype,
     Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_ = pmpi_file_write_
+extern "C" decltype(pmpi_file_write_) mpi_file_write_ __attribute__((weak, alias("pmpi_file_write_")));
 extern "C" void pmpi_file_write_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_f08ts_ = pmpi_file_write_f08ts_
+extern "C" decltype(pmpi_file_write_f08ts_) mpi_file_write_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_f08ts_")));
 extern "C" void pmpi_file_write_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_c_f08ts_ = pmpi_file_write_c_f08ts_
+extern "C" decltype(pmpi_file_write_c_f08ts_) mpi_file_write_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_c_f08ts_")));
 
 extern "C" void pmpi_file_write_all_(const Fint* fh, const void* buf, const Fint* count, const Fint* datatype,
     Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_all(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_all_ = pmpi_file_write_all_
+extern "C" decltype(pmpi_file_write_all_) mpi_file_write_all_
+    __attribute__((weak, alias("pmpi_file_write_all_")));
 extern "C" void pmpi_file_write_all_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_all(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_all_f08ts_ = pmpi_file_write_all_f08ts_
+extern "C" decltype(pmpi_file_write_all_f08ts_) mpi_file_write_all_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_all_f08ts_")));
 extern "C" void pmpi_file_write_all_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_all_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_all_c_f08ts_ = pmpi_file_write_all_c_f08ts_
+extern "C" decltype(pmpi_file_write_all_c_f08ts_) mpi_file_write_all_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_all_c_f08ts_")));
 
 extern "C" void pmpi_file_write_all_begin_(const Fint* fh, const void* buf, const Fint* count,
     const Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_all_begin(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_file_write_all_begin_ = pmpi_file_write_all_begin_
+extern "C" decltype(pmpi_file_write_all_begin_) mpi_file_write_all_begin_
+    __attribute__((weak, alias("pmpi_file_write_all_begin_")));
 extern "C" void pmpi_file_write_all_begin_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_all_begin(to_c<MPI_File>(fh), buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype()));
 }
-#pragma weak mpi_file_write_all_begin_f08ts_ = pmpi_file_write_all_begin_f08ts_
+extern "C" decltype(pmpi_file_write_all_begin_f08ts_) mpi_file_write_all_begin_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_all_begin_f08ts_")));
 extern "C" void pmpi_file_write_all_begin_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_all_begin_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype()));
 }
-#pragma weak mpi_file_write_all_begin_c_f08ts_ = pmpi_file_write_all_begin_c_f08ts_
+extern "C" decltype(pmpi_file_write_all_begin_c_f08ts_) mpi_file_write_all_begin_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_all_begin_c_f08ts_")));
 
 extern "C" void pmpi_file_write_all_end_(const Fint* fh, const void* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_all_end(to_c<MPI_File>(fh), fortran::address(buf),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_all_end_ = pmpi_file_write_all_end_
+extern "C" decltype(pmpi_file_write_all_end_) mpi_file_write_all_end_
+    __attribute__((weak, alias("pmpi_file_write_all_end_")));
 extern "C" void pmpi_file_write_all_end_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_all_end(to_c<MPI_File>(fh), fortran::address(buf->base_addr),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_all_end_f08ts_ = pmpi_file_write_all_end_f08ts_
+extern "C" decltype(pmpi_file_write_all_end_f08ts_) mpi_file_write_all_end_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_all_end_f08ts_")));

@@ -10,207 +10,241 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_file_get_position_shared_(const Fint* fh, MPI_Offset* offset, Fint* ierror) noexcept {
   answer(ierror, MPI_File_get_position_shared(to_c<MPI_File>(fh), offset));
 }
-#pragma weak mpi_file_get_position_shared_ = pmpi_file_get_position_shared_
-#pragma weak mpi_file_get_position_shared_f08_ = pmpi_file_get_position_shared_
-#pragma weak pmpi_file_get_position_shared_f08_ = pmpi_file_get_position_shared_
+extern "C" decltype(pmpi_file_get_position_shared_) mpi_file_get_position_shared_
+    __attribute__((weak, alias("pmpi_file_get_position_shared_")));
+extern "C" decltype(pmpi_file_get_position_shared_) mpi_file_get_position_shared_f08_
+    __attribute__((weak, alias("pmpi_file_get_position_shared_")));
+extern "C" decltype(pmpi_file_get_position_shared_) pmpi_file_get_position_shared_f08_
+    __attribute__((weak, alias("pmpi_file_get_position_shared_")));
 
 extern "C" void pmpi_file_iread_shared_(const Fint* fh, void* buf, const Fint* count, const Fint* datatype,
     Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iread_shared(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_shared_ = pmpi_file_iread_shared_
+extern "C" decltype(pmpi_file_iread_shared_) mpi_file_iread_shared_
+    __attribute__((weak, alias("pmpi_file_iread_shared_")));
 extern "C" void pmpi_file_iread_shared_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread_shared(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_shared_f08ts_ = pmpi_file_iread_shared_f08ts_
+extern "C" decltype(pmpi_file_iread_shared_f08ts_) mpi_file_iread_shared_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_shared_f08ts_")));
 extern "C" void pmpi_file_iread_shared_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iread_shared_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iread_shared_c_f08ts_ = pmpi_file_iread_shared_c_f08ts_
+extern "C" decltype(pmpi_file_iread_shared_c_f08ts_) mpi_file_iread_shared_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iread_shared_c_f08ts_")));
 
 extern "C" void pmpi_file_iwrite_shared_(const Fint* fh, const void* buf, const Fint* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_File_iwrite_shared(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_shared_ = pmpi_file_iwrite_shared_
+extern "C" decltype(pmpi_file_iwrite_shared_) mpi_file_iwrite_shared_
+    __attribute__((weak, alias("pmpi_file_iwrite_shared_")));
 extern "C" void pmpi_file_iwrite_shared_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite_shared(to_c<MPI_File>(fh), buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_shared_f08ts_ = pmpi_file_iwrite_shared_f08ts_
+extern "C" decltype(pmpi_file_iwrite_shared_f08ts_) mpi_file_iwrite_shared_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_shared_f08ts_")));
 extern "C" void pmpi_file_iwrite_shared_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_iwrite_shared_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_file_iwrite_shared_c_f08ts_ = pmpi_file_iwrite_shared_c_f08ts_
+extern "C" decltype(pmpi_file_iwrite_shared_c_f08ts_) mpi_file_iwrite_shared_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_iwrite_shared_c_f08ts_")));
 
 extern "C" void pmpi_file_read_ordered_(const Fint* fh, void* buf, const Fint* count, const Fint* datatype,
     Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_ordered(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_ordered_ = pmpi_file_read_ordered_
+extern "C" decltype(pmpi_file_read_ordered_) mpi_file_read_ordered_
+    __attribute__((weak, alias("pmpi_file_read_ordered_")));
 extern "C" void pmpi_file_read_ordered_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_ordered(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_ordered_f08ts_ = pmpi_file_read_ordered_f08ts_
+extern "C" decltype(pmpi_file_read_ordered_f08ts_) mpi_file_read_ordered_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_ordered_f08ts_")));
 extern "C" void pmpi_file_read_ordered_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_ordered_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_ordered_c_f08ts_ = pmpi_file_read_ordered_c_f08ts_
+extern "C" decltype(pmpi_file_read_ordered_c_f08ts_) mpi_file_read_ordered_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_ordered_c_f08ts_")));
 
 extern "C" void pmpi_file_read_ordered_begin_(const Fint* fh, void* buf, const Fint* count,
     const Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_ordered_begin(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_file_read_ordered_begin_ = pmpi_file_read_ordered_begin_
+extern "C" decltype(pmpi_file_read_ordered_begin_) mpi_file_read_ordered_begin_
+    __attribute__((weak, alias("pmpi_file_read_ordered_begin_")));
 extern "C" void pmpi_file_read_ordered_begin_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_ordered_begin(to_c<MPI_File>(fh), buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype()));
 }
-#pragma weak mpi_file_read_ordered_begin_f08ts_ = pmpi_file_read_ordered_begin_f08ts_
+extern "C" decltype(pmpi_file_read_ordered_begin_f08ts_) mpi_file_read_ordered_begin_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_ordered_begin_f08ts_")));
 extern "C" void pmpi_file_read_ordered_begin_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_ordered_begin_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype()));
 }
-#pragma weak mpi_file_read_ordered_begin_c_f08ts_ = pmpi_file_read_ordered_begin_c_f08ts_
+extern "C" decltype(pmpi_file_read_ordered_begin_c_f08ts_) mpi_file_read_ordered_begin_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_ordered_begin_c_f08ts_")));
 
 extern "C" void pmpi_file_read_ordered_end_(const Fint* fh, void* buf, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_ordered_end(to_c<MPI_File>(fh), fortran::address(buf),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_ordered_end_ = pmpi_file_read_ordered_end_
+extern "C" decltype(pmpi_file_read_ordered_end_) mpi_file_read_ordered_end_
+    __attribute__((weak, alias("pmpi_file_read_ordered_end_")));
 extern "C" void pmpi_file_read_ordered_end_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_ordered_end(to_c<MPI_File>(fh), fortran::address(buf->base_addr),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_ordered_end_f08ts_ = pmpi_file_read_ordered_end_f08ts_
+extern "C" decltype(pmpi_file_read_ordered_end_f08ts_) mpi_file_read_ordered_end_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_ordered_end_f08ts_")));
 
 extern "C" void pmpi_file_read_shared_(const Fint* fh, void* buf, const Fint* count, const Fint* datatype,
     Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_read_shared(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_shared_ = pmpi_file_read_shared_
+extern "C" decltype(pmpi_file_read_shared_) mpi_file_read_shared_
+    __attribute__((weak, alias("pmpi_file_read_shared_")));
 extern "C" void pmpi_file_read_shared_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_shared(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_shared_f08ts_ = pmpi_file_read_shared_f08ts_
+extern "C" decltype(pmpi_file_read_shared_f08ts_) mpi_file_read_shared_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_shared_f08ts_")));
 extern "C" void pmpi_file_read_shared_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_read_shared_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_read_shared_c_f08ts_ = pmpi_file_read_shared_c_f08ts_
+extern "C" decltype(pmpi_file_read_shared_c_f08ts_) mpi_file_read_shared_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_read_shared_c_f08ts_")));
 
 extern "C" void pmpi_file_seek_shared_(const Fint* fh, const MPI_Offset* offset, const Fint* whence,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_seek_shared(to_c<MPI_File>(fh), *offset, narrow(*whence)));
 }
-#pragma weak mpi_file_seek_shared_ = pmpi_file_seek_shared_
-#pragma weak mpi_file_seek_shared_f08_ = pmpi_file_seek_shared_
-#pragma weak pmpi_file_seek_shared_f08_ = pmpi_file_seek_shared_
+extern "C" decltype(pmpi_file_seek_shared_) mpi_file_seek_shared_
+    __attribute__((weak, alias("pmpi_file_seek_shared_")));
+extern "C" decltype(pmpi_file_seek_shared_) mpi_file_seek_shared_f08_
+    __attribute__((weak, alias("pmpi_file_seek_shared_")));
+extern "C" decltype(pmpi_file_seek_shared_) pmpi_file_seek_shared_f08_
+    __attribute__((weak, alias("pmpi_file_seek_shared_")));
 
 extern "C" void pmpi_file_write_ordered_(const Fint* fh, const void* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_ordered(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_ordered_ = pmpi_file_write_ordered_
+extern "C" decltype(pmpi_file_write_ordered_) mpi_file_write_ordered_
+    __attribute__((weak, alias("pmpi_file_write_ordered_")));
 extern "C" void pmpi_file_write_ordered_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_ordered(to_c<MPI_File>(fh), buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_ordered_f08ts_ = pmpi_file_write_ordered_f08ts_
+extern "C" decltype(pmpi_file_write_ordered_f08ts_) mpi_file_write_ordered_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_ordered_f08ts_")));
 extern "C" void pmpi_file_write_ordered_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_ordered_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_ordered_c_f08ts_ = pmpi_file_write_ordered_c_f08ts_
+extern "C" decltype(pmpi_file_write_ordered_c_f08ts_) mpi_file_write_ordered_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_ordered_c_f08ts_")));
 
 extern "C" void pmpi_file_write_ordered_begin_(const Fint* fh, const void* buf, const Fint* count,
     const Fint* datatype, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_ordered_begin(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype)));
 }
-#pragma weak mpi_file_write_ordered_begin_ = pmpi_file_write_ordered_begin_
+extern "C" decltype(pmpi_file_write_ordered_begin_) mpi_file_write_ordered_begin_
+    __attribute__((weak, alias("pmpi_file_write_ordered_begin_")));
 extern "C" void pmpi_file_write_ordered_begin_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const Fint* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_ordered_begin(to_c<MPI_File>(fh), buf_message.address(),
       narrow(buf_message.count()), buf_message.datatype()));
 }
-#pragma weak mpi_file_write_ordered_begin_f08ts_ = pmpi_file_write_ordered_begin_f08ts_
+extern "C" decltype(pmpi_file_write_ordered_begin_f08ts_) mpi_file_write_ordered_begin_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_ordered_begin_f08ts_")));
 extern "C" void pmpi_file_write_ordered_begin_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_ordered_begin_c(to_c<MPI_File>(fh), buf_message.address(),
       buf_message.count(), buf_message.datatype()));
 }
-#pragma weak mpi_file_write_ordered_begin_c_f08ts_ = pmpi_file_write_ordered_begin_c_f08ts_
+extern "C" decltype(pmpi_file_write_ordered_begin_c_f08ts_) mpi_file_write_ordered_begin_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_ordered_begin_c_f08ts_")));
 
 extern "C" void pmpi_file_write_ordered_end_(const Fint* fh, const void* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_ordered_end(to_c<MPI_File>(fh), fortran::address(buf),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_ordered_end_ = pmpi_file_write_ordered_end_
+extern "C" decltype(pmpi_file_write_ordered_end_) mpi_file_write_ordered_end_
+    __attribute__((weak, alias("pmpi_file_write_ordered_end_")));
 extern "C" void pmpi_file_write_ordered_end_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_ordered_end(to_c<MPI_File>(fh), fortran::address(buf->base_addr),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_ordered_end_f08ts_ = pmpi_file_write_ordered_end_f08ts_
+extern "C" decltype(pmpi_file_write_ordered_end_f08ts_) mpi_file_write_ordered_end_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_ordered_end_f08ts_")));
 
 extern "C" void pmpi_file_write_shared_(const Fint* fh, const void* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_File_write_shared(to_c<MPI_File>(fh), fortran::address(buf), narrow(*count),
       to_c<MPI_Datatype>(datatype), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_shared_ = pmpi_file_write_shared_
+extern "C" decltype(pmpi_file_write_shared_) mpi_file_write_shared_
+    __attribute__((weak, alias("pmpi_file_write_shared_")));
 extern "C" void pmpi_file_write_shared_f08ts_(const Fint* fh, const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_shared(to_c<MPI_File>(fh), buf_message.address(), narrow(buf_message.count()),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_shared_f08ts_ = pmpi_file_write_shared_f08ts_
+extern "C" decltype(pmpi_file_write_shared_f08ts_) mpi_file_write_shared_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_shared_f08ts_")));
 extern "C" void pmpi_file_write_shared_c_f08ts_(const Fint* fh, const CFI_cdesc_t* buf,
     const MPI_Count* count, const Fint* datatype, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_File_write_shared_c(to_c<MPI_File>(fh), buf_message.address(), buf_message.count(),
       buf_message.datatype(), Status(fortran::address(status))));
 }
-#pragma weak mpi_file_write_shared_c_f08ts_ = pmpi_file_write_shared_c_f08ts_
+extern "C" decltype(pmpi_file_write_shared_c_f08ts_) mpi_file_write_shared_c_f08ts_
+    __attribute__((weak, alias("pmpi_file_write_shared_c_f08ts_")));

@@ -12,17 +12,17 @@ extern "C" void pmpi_parrived_(const Fint* request, const Fint* partition, Fint*
   answer(ierror, MPI_Parrived(to_c<MPI_Request>(request), narrow(*partition), Written(flag)));
   show_copies(request);
 }
-#pragma weak mpi_parrived_ = pmpi_parrived_
-#pragma weak mpi_parrived_f08_ = pmpi_parrived_
-#pragma weak pmpi_parrived_f08_ = pmpi_parrived_
+extern "C" decltype(pmpi_parrived_) mpi_parrived_ __attribute__((weak, alias("pmpi_parrived_")));
+extern "C" decltype(pmpi_parrived_) mpi_parrived_f08_ __attribute__((weak, alias("pmpi_parrived_")));
+extern "C" decltype(pmpi_parrived_) pmpi_parrived_f08_ __attribute__((weak, alias("pmpi_parrived_")));
 
 extern "C" void pmpi_pready_(const Fint* partition, const Fint* request, Fint* ierror) noexcept {
   refresh_copies(request, 1);
   answer(ierror, MPI_Pready(narrow(*partition), to_c<MPI_Request>(request)));
 }
-#pragma weak mpi_pready_ = pmpi_pready_
-#pragma weak mpi_pready_f08_ = pmpi_pready_
-#pragma weak pmpi_pready_f08_ = pmpi_pready_
+extern "C" decltype(pmpi_pready_) mpi_pready_ __attribute__((weak, alias("pmpi_pready_")));
+extern "C" decltype(pmpi_pready_) mpi_pready_f08_ __attribute__((weak, alias("pmpi_pready_")));
+extern "C" decltype(pmpi_pready_) pmpi_pready_f08_ __attribute__((weak, alias("pmpi_pready_")));
 
 extern "C" void pmpi_pready_list_(const Fint* length, const Fint* array_of_partitions, const Fint* request,
     Fint* ierror) noexcept {
@@ -30,9 +30,10 @@ extern "C" void pmpi_pready_list_(const Fint* length, const Fint* array_of_parti
   answer(ierror, MPI_Pready_list(narrow(*length), Integers(array_of_partitions, *length),
       to_c<MPI_Request>(request)));
 }
-#pragma weak mpi_pready_list_ = pmpi_pready_list_
-#pragma weak mpi_pready_list_f08_ = pmpi_pready_list_
-#pragma weak pmpi_pready_list_f08_ = pmpi_pready_list_
+extern "C" decltype(pmpi_pready_list_) mpi_pready_list_ __attribute__((weak, alias("pmpi_pready_list_")));
+extern "C" decltype(pmpi_pready_list_) mpi_pready_list_f08_ __attribute__((weak, alias("pmpi_pready_list_")));
+extern "C" decltype(pmpi_pready_list_) pmpi_pready_list_f08_
+    __attribute__((weak, alias("pmpi_pready_list_")));
 
 extern "C" void pmpi_pready_range_(const Fint* partition_low, const Fint* partition_high, const Fint* request,
     Fint* ierror) noexcept {
@@ -40,9 +41,11 @@ extern "C" void pmpi_pready_range_(const Fint* partition_low, const Fint* partit
   answer(ierror, MPI_Pready_range(narrow(*partition_low), narrow(*partition_high),
       to_c<MPI_Request>(request)));
 }
-#pragma weak mpi_pready_range_ = pmpi_pready_range_
-#pragma weak mpi_pready_range_f08_ = pmpi_pready_range_
-#pragma weak pmpi_pready_range_f08_ = pmpi_pready_range_
+extern "C" decltype(pmpi_pready_range_) mpi_pready_range_ __attribute__((weak, alias("pmpi_pready_range_")));
+extern "C" decltype(pmpi_pready_range_) mpi_pready_range_f08_
+    __attribute__((weak, alias("pmpi_pready_range_")));
+extern "C" decltype(pmpi_pready_range_) pmpi_pready_range_f08_
+    __attribute__((weak, alias("pmpi_pready_range_")));
 
 extern "C" void pmpi_precv_init_(void* buf, const Fint* partitions, const MPI_Count* count,
     const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, const Fint* info,
@@ -51,7 +54,7 @@ extern "C" void pmpi_precv_init_(void* buf, const Fint* partitions, const MPI_Co
       to_c<MPI_Datatype>(datatype), narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_precv_init_ = pmpi_precv_init_
+extern "C" decltype(pmpi_precv_init_) mpi_precv_init_ __attribute__((weak, alias("pmpi_precv_init_")));
 extern "C" void pmpi_precv_init_f08ts_(const CFI_cdesc_t* buf, const Fint* partitions, const MPI_Count* count,
     const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -59,7 +62,8 @@ extern "C" void pmpi_precv_init_f08ts_(const CFI_cdesc_t* buf, const Fint* parti
   answer(ierror, MPI_Precv_init(copies.out(buf), narrow(*partitions), *count, to_c<MPI_Datatype>(datatype),
       narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_precv_init_f08ts_ = pmpi_precv_init_f08ts_
+extern "C" decltype(pmpi_precv_init_f08ts_) mpi_precv_init_f08ts_
+    __attribute__((weak, alias("pmpi_precv_init_f08ts_")));
 
 extern "C" void pmpi_psend_init_(const void* buf, const Fint* partitions, const MPI_Count* count,
     const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, const Fint* info,
@@ -68,7 +72,7 @@ extern "C" void pmpi_psend_init_(const void* buf, const Fint* partitions, const 
       to_c<MPI_Datatype>(datatype), narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_psend_init_ = pmpi_psend_init_
+extern "C" decltype(pmpi_psend_init_) mpi_psend_init_ __attribute__((weak, alias("pmpi_psend_init_")));
 extern "C" void pmpi_psend_init_f08ts_(const CFI_cdesc_t* buf, const Fint* partitions, const MPI_Count* count,
     const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, const Fint* info,
     Fint* request, Fint* ierror) noexcept {
@@ -76,4 +80,5 @@ extern "C" void pmpi_psend_init_f08ts_(const CFI_cdesc_t* buf, const Fint* parti
   answer(ierror, MPI_Psend_init(copies.in(buf), narrow(*partitions), *count, to_c<MPI_Datatype>(datatype),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_psend_init_f08ts_ = pmpi_psend_init_f08ts_
+extern "C" decltype(pmpi_psend_init_f08ts_) mpi_psend_init_f08ts_
+    __attribute__((weak, alias("pmpi_psend_init_f08ts_")));

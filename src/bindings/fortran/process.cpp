@@ -9,81 +9,96 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_close_port_(const char* port_name, Fint* ierror, std::size_t port_name_length) noexcept {
   answer(ierror, MPI_Close_port(Text(port_name, port_name_length)));
 }
-#pragma weak mpi_close_port_ = pmpi_close_port_
-#pragma weak mpi_close_port_f08_ = pmpi_close_port_
-#pragma weak pmpi_close_port_f08_ = pmpi_close_port_
+extern "C" decltype(pmpi_close_port_) mpi_close_port_ __attribute__((weak, alias("pmpi_close_port_")));
+extern "C" decltype(pmpi_close_port_) mpi_close_port_f08_ __attribute__((weak, alias("pmpi_close_port_")));
+extern "C" decltype(pmpi_close_port_) pmpi_close_port_f08_ __attribute__((weak, alias("pmpi_close_port_")));
 
 extern "C" void pmpi_comm_accept_(const char* port_name, const Fint* info, const Fint* root, const Fint* comm,
     Fint* newcomm, Fint* ierror, std::size_t port_name_length) noexcept {
   answer(ierror, MPI_Comm_accept(Text(port_name, port_name_length), to_c<MPI_Info>(info), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_accept_ = pmpi_comm_accept_
-#pragma weak mpi_comm_accept_f08_ = pmpi_comm_accept_
-#pragma weak pmpi_comm_accept_f08_ = pmpi_comm_accept_
+extern "C" decltype(pmpi_comm_accept_) mpi_comm_accept_ __attribute__((weak, alias("pmpi_comm_accept_")));
+extern "C" decltype(pmpi_comm_accept_) mpi_comm_accept_f08_ __attribute__((weak, alias("pmpi_comm_accept_")));
+extern "C" decltype(pmpi_comm_accept_) pmpi_comm_accept_f08_
+    __attribute__((weak, alias("pmpi_comm_accept_")));
 
 extern "C" void pmpi_comm_connect_(const char* port_name, const Fint* info, const Fint* root,
     const Fint* comm, Fint* newcomm, Fint* ierror, std::size_t port_name_length) noexcept {
   answer(ierror, MPI_Comm_connect(Text(port_name, port_name_length), to_c<MPI_Info>(info), narrow(*root),
       to_c<MPI_Comm>(comm), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_connect_ = pmpi_comm_connect_
-#pragma weak mpi_comm_connect_f08_ = pmpi_comm_connect_
-#pragma weak pmpi_comm_connect_f08_ = pmpi_comm_connect_
+extern "C" decltype(pmpi_comm_connect_) mpi_comm_connect_ __attribute__((weak, alias("pmpi_comm_connect_")));
+extern "C" decltype(pmpi_comm_connect_) mpi_comm_connect_f08_
+    __attribute__((weak, alias("pmpi_comm_connect_")));
+extern "C" decltype(pmpi_comm_connect_) pmpi_comm_connect_f08_
+    __attribute__((weak, alias("pmpi_comm_connect_")));
 
 extern "C" void pmpi_comm_disconnect_(Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_disconnect(Changed<MPI_Comm>(comm)));
 }
-#pragma weak mpi_comm_disconnect_ = pmpi_comm_disconnect_
-#pragma weak mpi_comm_disconnect_f08_ = pmpi_comm_disconnect_
-#pragma weak pmpi_comm_disconnect_f08_ = pmpi_comm_disconnect_
+extern "C" decltype(pmpi_comm_disconnect_) mpi_comm_disconnect_
+    __attribute__((weak, alias("pmpi_comm_disconnect_")));
+extern "C" decltype(pmpi_comm_disconnect_) mpi_comm_disconnect_f08_
+    __attribute__((weak, alias("pmpi_comm_disconnect_")));
+extern "C" decltype(pmpi_comm_disconnect_) pmpi_comm_disconnect_f08_
+    __attribute__((weak, alias("pmpi_comm_disconnect_")));
 
 extern "C" void pmpi_comm_get_parent_(Fint* parent, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_get_parent(Made<MPI_Comm>(parent)));
 }
-#pragma weak mpi_comm_get_parent_ = pmpi_comm_get_parent_
-#pragma weak mpi_comm_get_parent_f08_ = pmpi_comm_get_parent_
-#pragma weak pmpi_comm_get_parent_f08_ = pmpi_comm_get_parent_
+extern "C" decltype(pmpi_comm_get_parent_) mpi_comm_get_parent_
+    __attribute__((weak, alias("pmpi_comm_get_parent_")));
+extern "C" decltype(pmpi_comm_get_parent_) mpi_comm_get_parent_f08_
+    __attribute__((weak, alias("pmpi_comm_get_parent_")));
+extern "C" decltype(pmpi_comm_get_parent_) pmpi_comm_get_parent_f08_
+    __attribute__((weak, alias("pmpi_comm_get_parent_")));
 
 extern "C" void pmpi_comm_join_(const Fint* fd, Fint* intercomm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_join(narrow(*fd), Made<MPI_Comm>(intercomm)));
 }
-#pragma weak mpi_comm_join_ = pmpi_comm_join_
-#pragma weak mpi_comm_join_f08_ = pmpi_comm_join_
-#pragma weak pmpi_comm_join_f08_ = pmpi_comm_join_
+extern "C" decltype(pmpi_comm_join_) mpi_comm_join_ __attribute__((weak, alias("pmpi_comm_join_")));
+extern "C" decltype(pmpi_comm_join_) mpi_comm_join_f08_ __attribute__((weak, alias("pmpi_comm_join_")));
+extern "C" decltype(pmpi_comm_join_) pmpi_comm_join_f08_ __attribute__((weak, alias("pmpi_comm_join_")));
 
 extern "C" void pmpi_lookup_name_(const char* service_name, const Fint* info, char* port_name, Fint* ierror,
     std::size_t service_name_length, std::size_t port_name_length) noexcept {
   answer(ierror, MPI_Lookup_name(Text(service_name, service_name_length), to_c<MPI_Info>(info),
       WrittenText<MPI_MAX_PORT_NAME>(port_name, port_name_length)));
 }
-#pragma weak mpi_lookup_name_ = pmpi_lookup_name_
-#pragma weak mpi_lookup_name_f08_ = pmpi_lookup_name_
-#pragma weak pmpi_lookup_name_f08_ = pmpi_lookup_name_
+extern "C" decltype(pmpi_lookup_name_) mpi_lookup_name_ __attribute__((weak, alias("pmpi_lookup_name_")));
+extern "C" decltype(pmpi_lookup_name_) mpi_lookup_name_f08_ __attribute__((weak, alias("pmpi_lookup_name_")));
+extern "C" decltype(pmpi_lookup_name_) pmpi_lookup_name_f08_
+    __attribute__((weak, alias("pmpi_lookup_name_")));
 
 extern "C" void pmpi_open_port_(const Fint* info, char* port_name, Fint* ierror,
     std::size_t port_name_length) noexcept {
   answer(ierror, MPI_Open_port(to_c<MPI_Info>(info), WrittenText<MPI_MAX_PORT_NAME>(port_name,
       port_name_length)));
 }
-#pragma weak mpi_open_port_ = pmpi_open_port_
-#pragma weak mpi_open_port_f08_ = pmpi_open_port_
-#pragma weak pmpi_open_port_f08_ = pmpi_open_port_
+extern "C" decltype(pmpi_open_port_) mpi_open_port_ __attribute__((weak, alias("pmpi_open_port_")));
+extern "C" decltype(pmpi_open_port_) mpi_open_port_f08_ __attribute__((weak, alias("pmpi_open_port_")));
+extern "C" decltype(pmpi_open_port_) pmpi_open_port_f08_ __attribute__((weak, alias("pmpi_open_port_")));
 
 extern "C" void pmpi_publish_name_(const char* service_name, const Fint* info, const char* port_name,
     Fint* ierror, std::size_t service_name_length, std::size_t port_name_length) noexcept {
   answer(ierror, MPI_Publish_name(Text(service_name, service_name_length), to_c<MPI_Info>(info),
       Text(port_name, port_name_length)));
 }
-#pragma weak mpi_publish_name_ = pmpi_publish_name_
-#pragma weak mpi_publish_name_f08_ = pmpi_publish_name_
-#pragma weak pmpi_publish_name_f08_ = pmpi_publish_name_
+extern "C" decltype(pmpi_publish_name_) mpi_publish_name_ __attribute__((weak, alias("pmpi_publish_name_")));
+extern "C" decltype(pmpi_publish_name_) mpi_publish_name_f08_
+    __attribute__((weak, alias("pmpi_publish_name_")));
+extern "C" decltype(pmpi_publish_name_) pmpi_publish_name_f08_
+    __attribute__((weak, alias("pmpi_publish_name_")));
 
 extern "C" void pmpi_unpublish_name_(const char* service_name, const Fint* info, const char* port_name,
     Fint* ierror, std::size_t service_name_length, std::size_t port_name_length) noexcept {
   answer(ierror, MPI_Unpublish_name(Text(service_name, service_name_length), to_c<MPI_Info>(info),
       Text(port_name, port_name_length)));
 }
-#pragma weak mpi_unpublish_name_ = pmpi_unpublish_name_
-#pragma weak mpi_unpublish_name_f08_ = pmpi_unpublish_name_
-#pragma weak pmpi_unpublish_name_f08_ = pmpi_unpublish_name_
+extern "C" decltype(pmpi_unpublish_name_) mpi_unpublish_name_
+    __attribute__((weak, alias("pmpi_unpublish_name_")));
+extern "C" decltype(pmpi_unpublish_name_) mpi_unpublish_name_f08_
+    __attribute__((weak, alias("pmpi_unpublish_name_")));
+extern "C" decltype(pmpi_unpublish_name_) pmpi_unpublish_name_f08_
+    __attribute__((weak, alias("pmpi_unpublish_name_")));

@@ -12,21 +12,22 @@ extern "C" void pmpi_bsend_(const void* buf, const Fint* count, const Fint* data
   answer(ierror, MPI_Bsend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype), narrow(*dest),
       narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_bsend_ = pmpi_bsend_
+extern "C" decltype(pmpi_bsend_) mpi_bsend_ __attribute__((weak, alias("pmpi_bsend_")));
 extern "C" void pmpi_bsend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Bsend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_bsend_f08ts_ = pmpi_bsend_f08ts_
+extern "C" decltype(pmpi_bsend_f08ts_) mpi_bsend_f08ts_ __attribute__((weak, alias("pmpi_bsend_f08ts_")));
 extern "C" void pmpi_bsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Bsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_bsend_c_f08ts_ = pmpi_bsend_c_f08ts_
+extern "C" decltype(pmpi_bsend_c_f08ts_) mpi_bsend_c_f08ts_
+    __attribute__((weak, alias("pmpi_bsend_c_f08ts_")));
 
 [[gnu::noinline]] static void recv_general(void* buf, int count, unsigned datatype, int source, int tag,
     unsigned comm, Fint* status, Fint* ierror) noexcept {
@@ -47,7 +48,7 @@ extern "C" void pmpi_recv_(void* buf, const Fint* count, const Fint* datatype, c
     const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
   recv_usual(buf, count, datatype, source, tag, comm, status, ierror);
 }
-#pragma weak mpi_recv_ = pmpi_recv_
+extern "C" decltype(pmpi_recv_) mpi_recv_ __attribute__((weak, alias("pmpi_recv_")));
 [[gnu::noinline, gnu::used]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, Fint* status,
     Fint* ierror) noexcept {
@@ -61,35 +62,36 @@ extern "C" void pmpi_recv_f08ts_(const CFI_cdesc_t* buf, const Fint* count, cons
     return recv_usual(buf->base_addr, count, datatype, source, tag, comm, status, ierror);
   recv_f08ts_general(buf, count, datatype, source, tag, comm, status, ierror);
 }
-#pragma weak mpi_recv_f08ts_ = pmpi_recv_f08ts_
+extern "C" decltype(pmpi_recv_f08ts_) mpi_recv_f08ts_ __attribute__((weak, alias("pmpi_recv_f08ts_")));
 extern "C" void pmpi_recv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Recv_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
-#pragma weak mpi_recv_c_f08ts_ = pmpi_recv_c_f08ts_
+extern "C" decltype(pmpi_recv_c_f08ts_) mpi_recv_c_f08ts_ __attribute__((weak, alias("pmpi_recv_c_f08ts_")));
 
 extern "C" void pmpi_rsend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Rsend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype), narrow(*dest),
       narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_rsend_ = pmpi_rsend_
+extern "C" decltype(pmpi_rsend_) mpi_rsend_ __attribute__((weak, alias("pmpi_rsend_")));
 extern "C" void pmpi_rsend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Rsend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_rsend_f08ts_ = pmpi_rsend_f08ts_
+extern "C" decltype(pmpi_rsend_f08ts_) mpi_rsend_f08ts_ __attribute__((weak, alias("pmpi_rsend_f08ts_")));
 extern "C" void pmpi_rsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Rsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_rsend_c_f08ts_ = pmpi_rsend_c_f08ts_
+extern "C" decltype(pmpi_rsend_c_f08ts_) mpi_rsend_c_f08ts_
+    __attribute__((weak, alias("pmpi_rsend_c_f08ts_")));
 
 [[gnu::noinline]] static void send_general(const void* buf, int count, unsigned datatype, int dest, int tag,
     unsigned comm, Fint* ierror) noexcept {
@@ -108,7 +110,7 @@ extern "C" void pmpi_send_(const void* buf, const Fint* count, const Fint* datat
     const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   send_usual(buf, count, datatype, dest, tag, comm, ierror);
 }
-#pragma weak mpi_send_ = pmpi_send_
+extern "C" decltype(pmpi_send_) mpi_send_ __attribute__((weak, alias("pmpi_send_")));
 [[gnu::noinline, gnu::used]] static void send_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
@@ -121,14 +123,14 @@ extern "C" void pmpi_send_f08ts_(const CFI_cdesc_t* buf, const Fint* count, cons
     return send_usual(buf->base_addr, count, datatype, dest, tag, comm, ierror);
   send_f08ts_general(buf, count, datatype, dest, tag, comm, ierror);
 }
-#pragma weak mpi_send_f08ts_ = pmpi_send_f08ts_
+extern "C" decltype(pmpi_send_f08ts_) mpi_send_f08ts_ __attribute__((weak, alias("pmpi_send_f08ts_")));
 extern "C" void pmpi_send_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Send_c(buf_message.address(), buf_message.count(), buf_message.datatype(), narrow(*dest),
       narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_send_c_f08ts_ = pmpi_send_c_f08ts_
+extern "C" decltype(pmpi_send_c_f08ts_) mpi_send_c_f08ts_ __attribute__((weak, alias("pmpi_send_c_f08ts_")));
 
 extern "C" void pmpi_sendrecv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const Fint* dest, const Fint* sendtag, void* recvbuf, const Fint* recvcount, const Fint* recvtype,
@@ -138,7 +140,7 @@ extern "C" void pmpi_sendrecv_(const void* sendbuf, const Fint* sendcount, const
       to_c<MPI_Datatype>(recvtype), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_sendrecv_ = pmpi_sendrecv_
+extern "C" decltype(pmpi_sendrecv_) mpi_sendrecv_ __attribute__((weak, alias("pmpi_sendrecv_")));
 extern "C" void pmpi_sendrecv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const Fint* dest, const Fint* sendtag, const CFI_cdesc_t* recvbuf, const Fint* recvcount,
     const Fint* recvtype, const Fint* source, const Fint* recvtag, const Fint* comm, Fint* status,
@@ -150,7 +152,8 @@ extern "C" void pmpi_sendrecv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sen
       narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*source), narrow(*recvtag),
       to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
-#pragma weak mpi_sendrecv_f08ts_ = pmpi_sendrecv_f08ts_
+extern "C" decltype(pmpi_sendrecv_f08ts_) mpi_sendrecv_f08ts_
+    __attribute__((weak, alias("pmpi_sendrecv_f08ts_")));
 extern "C" void pmpi_sendrecv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const Fint* dest, const Fint* sendtag, const CFI_cdesc_t* recvbuf,
     const MPI_Count* recvcount, const Fint* recvtype, const Fint* source, const Fint* recvtag,
@@ -162,7 +165,8 @@ extern "C" void pmpi_sendrecv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Cou
       recvbuf_message.count(), recvbuf_message.datatype(), narrow(*source), narrow(*recvtag),
       to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
-#pragma weak mpi_sendrecv_c_f08ts_ = pmpi_sendrecv_c_f08ts_
+extern "C" decltype(pmpi_sendrecv_c_f08ts_) mpi_sendrecv_c_f08ts_
+    __attribute__((weak, alias("pmpi_sendrecv_c_f08ts_")));
 
 extern "C" void pmpi_sendrecv_replace_(void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* sendtag, const Fint* source, const Fint* recvtag, const Fint* comm, Fint* status,
@@ -171,7 +175,8 @@ extern "C" void pmpi_sendrecv_replace_(void* buf, const Fint* count, const Fint*
       narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_sendrecv_replace_ = pmpi_sendrecv_replace_
+extern "C" decltype(pmpi_sendrecv_replace_) mpi_sendrecv_replace_
+    __attribute__((weak, alias("pmpi_sendrecv_replace_")));
 extern "C" void pmpi_sendrecv_replace_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* sendtag, const Fint* source, const Fint* recvtag, const Fint* comm,
     Fint* status, Fint* ierror) noexcept {
@@ -180,7 +185,8 @@ extern "C" void pmpi_sendrecv_replace_f08ts_(const CFI_cdesc_t* buf, const Fint*
       buf_message.datatype(), narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag),
       to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
-#pragma weak mpi_sendrecv_replace_f08ts_ = pmpi_sendrecv_replace_f08ts_
+extern "C" decltype(pmpi_sendrecv_replace_f08ts_) mpi_sendrecv_replace_f08ts_
+    __attribute__((weak, alias("pmpi_sendrecv_replace_f08ts_")));
 extern "C" void pmpi_sendrecv_replace_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, const Fint* dest, const Fint* sendtag, const Fint* source, const Fint* recvtag,
     const Fint* comm, Fint* status, Fint* ierror) noexcept {
@@ -189,25 +195,27 @@ extern "C" void pmpi_sendrecv_replace_c_f08ts_(const CFI_cdesc_t* buf, const MPI
       narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_sendrecv_replace_c_f08ts_ = pmpi_sendrecv_replace_c_f08ts_
+extern "C" decltype(pmpi_sendrecv_replace_c_f08ts_) mpi_sendrecv_replace_c_f08ts_
+    __attribute__((weak, alias("pmpi_sendrecv_replace_c_f08ts_")));
 
 extern "C" void pmpi_ssend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Ssend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype), narrow(*dest),
       narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_ssend_ = pmpi_ssend_
+extern "C" decltype(pmpi_ssend_) mpi_ssend_ __attribute__((weak, alias("pmpi_ssend_")));
 extern "C" void pmpi_ssend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Ssend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_ssend_f08ts_ = pmpi_ssend_f08ts_
+extern "C" decltype(pmpi_ssend_f08ts_) mpi_ssend_f08ts_ __attribute__((weak, alias("pmpi_ssend_f08ts_")));
 extern "C" void pmpi_ssend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Ssend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_ssend_c_f08ts_ = pmpi_ssend_c_f08ts_
+extern "C" decltype(pmpi_ssend_c_f08ts_) mpi_ssend_c_f08ts_
+    __attribute__((weak, alias("pmpi_ssend_c_f08ts_")));

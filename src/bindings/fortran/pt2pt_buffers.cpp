@@ -10,137 +10,172 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_buffer_attach_(void* buffer, const Fint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Buffer_attach(fortran::address(buffer), narrow(*size)));
 }
-#pragma weak mpi_buffer_attach_ = pmpi_buffer_attach_
+extern "C" decltype(pmpi_buffer_attach_) mpi_buffer_attach_
+    __attribute__((weak, alias("pmpi_buffer_attach_")));
 extern "C" void pmpi_buffer_attach_f08ts_(const CFI_cdesc_t* buffer, const Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Buffer_attach(fortran::address(buffer->base_addr), narrow(*size)));
 }
-#pragma weak mpi_buffer_attach_f08ts_ = pmpi_buffer_attach_f08ts_
+extern "C" decltype(pmpi_buffer_attach_f08ts_) mpi_buffer_attach_f08ts_
+    __attribute__((weak, alias("pmpi_buffer_attach_f08ts_")));
 extern "C" void pmpi_buffer_attach_c_f08ts_(const CFI_cdesc_t* buffer, const MPI_Count* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Buffer_attach_c(fortran::address(buffer->base_addr), *size));
 }
-#pragma weak mpi_buffer_attach_c_f08ts_ = pmpi_buffer_attach_c_f08ts_
+extern "C" decltype(pmpi_buffer_attach_c_f08ts_) mpi_buffer_attach_c_f08ts_
+    __attribute__((weak, alias("pmpi_buffer_attach_c_f08ts_")));
 
 extern "C" void pmpi_buffer_detach_(void* buffer_addr, Fint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Buffer_detach(Discarded(), Written(size)));
 }
-#pragma weak mpi_buffer_detach_ = pmpi_buffer_detach_
+extern "C" decltype(pmpi_buffer_detach_) mpi_buffer_detach_
+    __attribute__((weak, alias("pmpi_buffer_detach_")));
 extern "C" void pmpi_buffer_detach_f08_(void* buffer_addr, Fint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Buffer_detach(Detached(buffer_addr), Written(size)));
 }
-#pragma weak mpi_buffer_detach_f08_ = pmpi_buffer_detach_f08_
+extern "C" decltype(pmpi_buffer_detach_f08_) mpi_buffer_detach_f08_
+    __attribute__((weak, alias("pmpi_buffer_detach_f08_")));
 extern "C" void pmpi_buffer_detach_c_f08_(void* buffer_addr, MPI_Count* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Buffer_detach_c(Detached(buffer_addr), size));
 }
-#pragma weak mpi_buffer_detach_c_f08_ = pmpi_buffer_detach_c_f08_
+extern "C" decltype(pmpi_buffer_detach_c_f08_) mpi_buffer_detach_c_f08_
+    __attribute__((weak, alias("pmpi_buffer_detach_c_f08_")));
 
 extern "C" void pmpi_buffer_flush_(Fint* ierror) noexcept {
   answer(ierror, MPI_Buffer_flush());
 }
-#pragma weak mpi_buffer_flush_ = pmpi_buffer_flush_
-#pragma weak mpi_buffer_flush_f08_ = pmpi_buffer_flush_
-#pragma weak pmpi_buffer_flush_f08_ = pmpi_buffer_flush_
+extern "C" decltype(pmpi_buffer_flush_) mpi_buffer_flush_ __attribute__((weak, alias("pmpi_buffer_flush_")));
+extern "C" decltype(pmpi_buffer_flush_) mpi_buffer_flush_f08_
+    __attribute__((weak, alias("pmpi_buffer_flush_")));
+extern "C" decltype(pmpi_buffer_flush_) pmpi_buffer_flush_f08_
+    __attribute__((weak, alias("pmpi_buffer_flush_")));
 
 extern "C" void pmpi_buffer_iflush_(Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Buffer_iflush(Made<MPI_Request>(request)));
 }
-#pragma weak mpi_buffer_iflush_ = pmpi_buffer_iflush_
-#pragma weak mpi_buffer_iflush_f08_ = pmpi_buffer_iflush_
-#pragma weak pmpi_buffer_iflush_f08_ = pmpi_buffer_iflush_
+extern "C" decltype(pmpi_buffer_iflush_) mpi_buffer_iflush_
+    __attribute__((weak, alias("pmpi_buffer_iflush_")));
+extern "C" decltype(pmpi_buffer_iflush_) mpi_buffer_iflush_f08_
+    __attribute__((weak, alias("pmpi_buffer_iflush_")));
+extern "C" decltype(pmpi_buffer_iflush_) pmpi_buffer_iflush_f08_
+    __attribute__((weak, alias("pmpi_buffer_iflush_")));
 
 extern "C" void pmpi_comm_attach_buffer_(const Fint* comm, void* buffer, const Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_attach_buffer(to_c<MPI_Comm>(comm), fortran::address(buffer), narrow(*size)));
 }
-#pragma weak mpi_comm_attach_buffer_ = pmpi_comm_attach_buffer_
+extern "C" decltype(pmpi_comm_attach_buffer_) mpi_comm_attach_buffer_
+    __attribute__((weak, alias("pmpi_comm_attach_buffer_")));
 extern "C" void pmpi_comm_attach_buffer_f08ts_(const Fint* comm, const CFI_cdesc_t* buffer, const Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_attach_buffer(to_c<MPI_Comm>(comm), fortran::address(buffer->base_addr),
       narrow(*size)));
 }
-#pragma weak mpi_comm_attach_buffer_f08ts_ = pmpi_comm_attach_buffer_f08ts_
+extern "C" decltype(pmpi_comm_attach_buffer_f08ts_) mpi_comm_attach_buffer_f08ts_
+    __attribute__((weak, alias("pmpi_comm_attach_buffer_f08ts_")));
 extern "C" void pmpi_comm_attach_buffer_c_f08ts_(const Fint* comm, const CFI_cdesc_t* buffer,
     const MPI_Count* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_attach_buffer_c(to_c<MPI_Comm>(comm), fortran::address(buffer->base_addr), *size));
 }
-#pragma weak mpi_comm_attach_buffer_c_f08ts_ = pmpi_comm_attach_buffer_c_f08ts_
+extern "C" decltype(pmpi_comm_attach_buffer_c_f08ts_) mpi_comm_attach_buffer_c_f08ts_
+    __attribute__((weak, alias("pmpi_comm_attach_buffer_c_f08ts_")));
 
 extern "C" void pmpi_comm_detach_buffer_(const Fint* comm, void* buffer_addr, Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_detach_buffer(to_c<MPI_Comm>(comm), Discarded(), Written(size)));
 }
-#pragma weak mpi_comm_detach_buffer_ = pmpi_comm_detach_buffer_
+extern "C" decltype(pmpi_comm_detach_buffer_) mpi_comm_detach_buffer_
+    __attribute__((weak, alias("pmpi_comm_detach_buffer_")));
 extern "C" void pmpi_comm_detach_buffer_f08_(const Fint* comm, void* buffer_addr, Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_detach_buffer(to_c<MPI_Comm>(comm), Detached(buffer_addr), Written(size)));
 }
-#pragma weak mpi_comm_detach_buffer_f08_ = pmpi_comm_detach_buffer_f08_
+extern "C" decltype(pmpi_comm_detach_buffer_f08_) mpi_comm_detach_buffer_f08_
+    __attribute__((weak, alias("pmpi_comm_detach_buffer_f08_")));
 extern "C" void pmpi_comm_detach_buffer_c_f08_(const Fint* comm, void* buffer_addr, MPI_Count* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_detach_buffer_c(to_c<MPI_Comm>(comm), Detached(buffer_addr), size));
 }
-#pragma weak mpi_comm_detach_buffer_c_f08_ = pmpi_comm_detach_buffer_c_f08_
+extern "C" decltype(pmpi_comm_detach_buffer_c_f08_) mpi_comm_detach_buffer_c_f08_
+    __attribute__((weak, alias("pmpi_comm_detach_buffer_c_f08_")));
 
 extern "C" void pmpi_comm_flush_buffer_(const Fint* comm, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_flush_buffer(to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_comm_flush_buffer_ = pmpi_comm_flush_buffer_
-#pragma weak mpi_comm_flush_buffer_f08_ = pmpi_comm_flush_buffer_
-#pragma weak pmpi_comm_flush_buffer_f08_ = pmpi_comm_flush_buffer_
+extern "C" decltype(pmpi_comm_flush_buffer_) mpi_comm_flush_buffer_
+    __attribute__((weak, alias("pmpi_comm_flush_buffer_")));
+extern "C" decltype(pmpi_comm_flush_buffer_) mpi_comm_flush_buffer_f08_
+    __attribute__((weak, alias("pmpi_comm_flush_buffer_")));
+extern "C" decltype(pmpi_comm_flush_buffer_) pmpi_comm_flush_buffer_f08_
+    __attribute__((weak, alias("pmpi_comm_flush_buffer_")));
 
 extern "C" void pmpi_comm_iflush_buffer_(const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_iflush_buffer(to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_comm_iflush_buffer_ = pmpi_comm_iflush_buffer_
-#pragma weak mpi_comm_iflush_buffer_f08_ = pmpi_comm_iflush_buffer_
-#pragma weak pmpi_comm_iflush_buffer_f08_ = pmpi_comm_iflush_buffer_
+extern "C" decltype(pmpi_comm_iflush_buffer_) mpi_comm_iflush_buffer_
+    __attribute__((weak, alias("pmpi_comm_iflush_buffer_")));
+extern "C" decltype(pmpi_comm_iflush_buffer_) mpi_comm_iflush_buffer_f08_
+    __attribute__((weak, alias("pmpi_comm_iflush_buffer_")));
+extern "C" decltype(pmpi_comm_iflush_buffer_) pmpi_comm_iflush_buffer_f08_
+    __attribute__((weak, alias("pmpi_comm_iflush_buffer_")));
 
 extern "C" void pmpi_session_attach_buffer_(const Fint* session, void* buffer, const Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_attach_buffer(to_c<MPI_Session>(session), fortran::address(buffer),
       narrow(*size)));
 }
-#pragma weak mpi_session_attach_buffer_ = pmpi_session_attach_buffer_
+extern "C" decltype(pmpi_session_attach_buffer_) mpi_session_attach_buffer_
+    __attribute__((weak, alias("pmpi_session_attach_buffer_")));
 extern "C" void pmpi_session_attach_buffer_f08ts_(const Fint* session, const CFI_cdesc_t* buffer,
     const Fint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_attach_buffer(to_c<MPI_Session>(session), fortran::address(buffer->base_addr),
       narrow(*size)));
 }
-#pragma weak mpi_session_attach_buffer_f08ts_ = pmpi_session_attach_buffer_f08ts_
+extern "C" decltype(pmpi_session_attach_buffer_f08ts_) mpi_session_attach_buffer_f08ts_
+    __attribute__((weak, alias("pmpi_session_attach_buffer_f08ts_")));
 extern "C" void pmpi_session_attach_buffer_c_f08ts_(const Fint* session, const CFI_cdesc_t* buffer,
     const MPI_Count* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_attach_buffer_c(to_c<MPI_Session>(session), fortran::address(buffer->base_addr),
       *size));
 }
-#pragma weak mpi_session_attach_buffer_c_f08ts_ = pmpi_session_attach_buffer_c_f08ts_
+extern "C" decltype(pmpi_session_attach_buffer_c_f08ts_) mpi_session_attach_buffer_c_f08ts_
+    __attribute__((weak, alias("pmpi_session_attach_buffer_c_f08ts_")));
 
 extern "C" void pmpi_session_detach_buffer_(const Fint* session, void* buffer_addr, Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_detach_buffer(to_c<MPI_Session>(session), Discarded(), Written(size)));
 }
-#pragma weak mpi_session_detach_buffer_ = pmpi_session_detach_buffer_
+extern "C" decltype(pmpi_session_detach_buffer_) mpi_session_detach_buffer_
+    __attribute__((weak, alias("pmpi_session_detach_buffer_")));
 extern "C" void pmpi_session_detach_buffer_f08_(const Fint* session, void* buffer_addr, Fint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_detach_buffer(to_c<MPI_Session>(session), Detached(buffer_addr), Written(size)));
 }
-#pragma weak mpi_session_detach_buffer_f08_ = pmpi_session_detach_buffer_f08_
+extern "C" decltype(pmpi_session_detach_buffer_f08_) mpi_session_detach_buffer_f08_
+    __attribute__((weak, alias("pmpi_session_detach_buffer_f08_")));
 extern "C" void pmpi_session_detach_buffer_c_f08_(const Fint* session, void* buffer_addr, MPI_Count* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_detach_buffer_c(to_c<MPI_Session>(session), Detached(buffer_addr), size));
 }
-#pragma weak mpi_session_detach_buffer_c_f08_ = pmpi_session_detach_buffer_c_f08_
+extern "C" decltype(pmpi_session_detach_buffer_c_f08_) mpi_session_detach_buffer_c_f08_
+    __attribute__((weak, alias("pmpi_session_detach_buffer_c_f08_")));
 
 extern "C" void pmpi_session_flush_buffer_(const Fint* session, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_flush_buffer(to_c<MPI_Session>(session)));
 }
-#pragma weak mpi_session_flush_buffer_ = pmpi_session_flush_buffer_
-#pragma weak mpi_session_flush_buffer_f08_ = pmpi_session_flush_buffer_
-#pragma weak pmpi_session_flush_buffer_f08_ = pmpi_session_flush_buffer_
+extern "C" decltype(pmpi_session_flush_buffer_) mpi_session_flush_buffer_
+    __attribute__((weak, alias("pmpi_session_flush_buffer_")));
+extern "C" decltype(pmpi_session_flush_buffer_) mpi_session_flush_buffer_f08_
+    __attribute__((weak, alias("pmpi_session_flush_buffer_")));
+extern "C" decltype(pmpi_session_flush_buffer_) pmpi_session_flush_buffer_f08_
+    __attribute__((weak, alias("pmpi_session_flush_buffer_")));
 
 extern "C" void pmpi_session_iflush_buffer_(const Fint* session, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_iflush_buffer(to_c<MPI_Session>(session), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_session_iflush_buffer_ = pmpi_session_iflush_buffer_
-#pragma weak mpi_session_iflush_buffer_f08_ = pmpi_session_iflush_buffer_
-#pragma weak pmpi_session_iflush_buffer_f08_ = pmpi_session_iflush_buffer_
+extern "C" decltype(pmpi_session_iflush_buffer_) mpi_session_iflush_buffer_
+    __attribute__((weak, alias("pmpi_session_iflush_buffer_")));
+extern "C" decltype(pmpi_session_iflush_buffer_) mpi_session_iflush_buffer_f08_
+    __attribute__((weak, alias("pmpi_session_iflush_buffer_")));
+extern "C" decltype(pmpi_session_iflush_buffer_) pmpi_session_iflush_buffer_f08_
+    __attribute__((weak, alias("pmpi_session_iflush_buffer_")));

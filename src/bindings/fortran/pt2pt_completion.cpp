@@ -10,16 +10,18 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_cancel_(Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Cancel(Changed<MPI_Request>(request)));
 }
-#pragma weak mpi_cancel_ = pmpi_cancel_
-#pragma weak mpi_cancel_f08_ = pmpi_cancel_
-#pragma weak pmpi_cancel_f08_ = pmpi_cancel_
+extern "C" decltype(pmpi_cancel_) mpi_cancel_ __attribute__((weak, alias("pmpi_cancel_")));
+extern "C" decltype(pmpi_cancel_) mpi_cancel_f08_ __attribute__((weak, alias("pmpi_cancel_")));
+extern "C" decltype(pmpi_cancel_) pmpi_cancel_f08_ __attribute__((weak, alias("pmpi_cancel_")));
 
 extern "C" void pmpi_request_free_(Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Request_free(Changed<MPI_Request>(request)));
 }
-#pragma weak mpi_request_free_ = pmpi_request_free_
-#pragma weak mpi_request_free_f08_ = pmpi_request_free_
-#pragma weak pmpi_request_free_f08_ = pmpi_request_free_
+extern "C" decltype(pmpi_request_free_) mpi_request_free_ __attribute__((weak, alias("pmpi_request_free_")));
+extern "C" decltype(pmpi_request_free_) mpi_request_free_f08_
+    __attribute__((weak, alias("pmpi_request_free_")));
+extern "C" decltype(pmpi_request_free_) pmpi_request_free_f08_
+    __attribute__((weak, alias("pmpi_request_free_")));
 
 extern "C" void pmpi_request_get_status_(const Fint* request, Fint* flag, Fint* status,
     Fint* ierror) noexcept {
@@ -27,27 +29,36 @@ extern "C" void pmpi_request_get_status_(const Fint* request, Fint* flag, Fint* 
       Status(fortran::address(status))));
   look_after_copies(*request, to_c<MPI_Request>(request));
 }
-#pragma weak mpi_request_get_status_ = pmpi_request_get_status_
-#pragma weak mpi_request_get_status_f08_ = pmpi_request_get_status_
-#pragma weak pmpi_request_get_status_f08_ = pmpi_request_get_status_
+extern "C" decltype(pmpi_request_get_status_) mpi_request_get_status_
+    __attribute__((weak, alias("pmpi_request_get_status_")));
+extern "C" decltype(pmpi_request_get_status_) mpi_request_get_status_f08_
+    __attribute__((weak, alias("pmpi_request_get_status_")));
+extern "C" decltype(pmpi_request_get_status_) pmpi_request_get_status_f08_
+    __attribute__((weak, alias("pmpi_request_get_status_")));
 
 extern "C" void pmpi_request_get_status_all_(const Fint* count, const Fint* array_of_requests, Fint* flag,
     Fint* array_of_statuses, Fint* ierror) noexcept {
   answer(ierror, MPI_Request_get_status_all(narrow(*count), Handles<MPI_Request>(array_of_requests, *count),
       Written(flag), Status(fortran::address(array_of_statuses), *count)));
 }
-#pragma weak mpi_request_get_status_all_ = pmpi_request_get_status_all_
-#pragma weak mpi_request_get_status_all_f08_ = pmpi_request_get_status_all_
-#pragma weak pmpi_request_get_status_all_f08_ = pmpi_request_get_status_all_
+extern "C" decltype(pmpi_request_get_status_all_) mpi_request_get_status_all_
+    __attribute__((weak, alias("pmpi_request_get_status_all_")));
+extern "C" decltype(pmpi_request_get_status_all_) mpi_request_get_status_all_f08_
+    __attribute__((weak, alias("pmpi_request_get_status_all_")));
+extern "C" decltype(pmpi_request_get_status_all_) pmpi_request_get_status_all_f08_
+    __attribute__((weak, alias("pmpi_request_get_status_all_")));
 
 extern "C" void pmpi_request_get_status_any_(const Fint* count, const Fint* array_of_requests, Fint* index,
     Fint* flag, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_Request_get_status_any(narrow(*count), Handles<MPI_Request>(array_of_requests, *count),
       Index(index), Written(flag), Status(fortran::address(status))));
 }
-#pragma weak mpi_request_get_status_any_ = pmpi_request_get_status_any_
-#pragma weak mpi_request_get_status_any_f08_ = pmpi_request_get_status_any_
-#pragma weak pmpi_request_get_status_any_f08_ = pmpi_request_get_status_any_
+extern "C" decltype(pmpi_request_get_status_any_) mpi_request_get_status_any_
+    __attribute__((weak, alias("pmpi_request_get_status_any_")));
+extern "C" decltype(pmpi_request_get_status_any_) mpi_request_get_status_any_f08_
+    __attribute__((weak, alias("pmpi_request_get_status_any_")));
+extern "C" decltype(pmpi_request_get_status_any_) pmpi_request_get_status_any_f08_
+    __attribute__((weak, alias("pmpi_request_get_status_any_")));
 
 extern "C" void pmpi_request_get_status_some_(const Fint* incount, const Fint* array_of_requests,
     Fint* outcount, Fint* array_of_indices, Fint* array_of_statuses, Fint* ierror) noexcept {
@@ -55,41 +66,47 @@ extern "C" void pmpi_request_get_status_some_(const Fint* incount, const Fint* a
       *incount), Written(outcount), Indices(array_of_indices, *incount),
       Status(fortran::address(array_of_statuses), *incount)));
 }
-#pragma weak mpi_request_get_status_some_ = pmpi_request_get_status_some_
-#pragma weak mpi_request_get_status_some_f08_ = pmpi_request_get_status_some_
-#pragma weak pmpi_request_get_status_some_f08_ = pmpi_request_get_status_some_
+extern "C" decltype(pmpi_request_get_status_some_) mpi_request_get_status_some_
+    __attribute__((weak, alias("pmpi_request_get_status_some_")));
+extern "C" decltype(pmpi_request_get_status_some_) mpi_request_get_status_some_f08_
+    __attribute__((weak, alias("pmpi_request_get_status_some_")));
+extern "C" decltype(pmpi_request_get_status_some_) pmpi_request_get_status_some_f08_
+    __attribute__((weak, alias("pmpi_request_get_status_some_")));
 
 extern "C" void pmpi_test_(Fint* request, Fint* flag, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_Test(Changed<MPI_Request>(request), Written(flag), Status(fortran::address(status))));
 }
-#pragma weak mpi_test_ = pmpi_test_
-#pragma weak mpi_test_f08_ = pmpi_test_
-#pragma weak pmpi_test_f08_ = pmpi_test_
+extern "C" decltype(pmpi_test_) mpi_test_ __attribute__((weak, alias("pmpi_test_")));
+extern "C" decltype(pmpi_test_) mpi_test_f08_ __attribute__((weak, alias("pmpi_test_")));
+extern "C" decltype(pmpi_test_) pmpi_test_f08_ __attribute__((weak, alias("pmpi_test_")));
 
 extern "C" void pmpi_test_cancelled_(const Fint* status, Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Test_cancelled(ReadStatus(fortran::address(status)), Written(flag)));
 }
-#pragma weak mpi_test_cancelled_ = pmpi_test_cancelled_
-#pragma weak mpi_test_cancelled_f08_ = pmpi_test_cancelled_
-#pragma weak pmpi_test_cancelled_f08_ = pmpi_test_cancelled_
+extern "C" decltype(pmpi_test_cancelled_) mpi_test_cancelled_
+    __attribute__((weak, alias("pmpi_test_cancelled_")));
+extern "C" decltype(pmpi_test_cancelled_) mpi_test_cancelled_f08_
+    __attribute__((weak, alias("pmpi_test_cancelled_")));
+extern "C" decltype(pmpi_test_cancelled_) pmpi_test_cancelled_f08_
+    __attribute__((weak, alias("pmpi_test_cancelled_")));
 
 extern "C" void pmpi_testall_(const Fint* count, Fint* array_of_requests, Fint* flag, Fint* array_of_statuses,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Testall(narrow(*count), ChangedHandles<MPI_Request>(array_of_requests, *count),
       Written(flag), Status(fortran::address(array_of_statuses), *count)));
 }
-#pragma weak mpi_testall_ = pmpi_testall_
-#pragma weak mpi_testall_f08_ = pmpi_testall_
-#pragma weak pmpi_testall_f08_ = pmpi_testall_
+extern "C" decltype(pmpi_testall_) mpi_testall_ __attribute__((weak, alias("pmpi_testall_")));
+extern "C" decltype(pmpi_testall_) mpi_testall_f08_ __attribute__((weak, alias("pmpi_testall_")));
+extern "C" decltype(pmpi_testall_) pmpi_testall_f08_ __attribute__((weak, alias("pmpi_testall_")));
 
 extern "C" void pmpi_testany_(const Fint* count, Fint* array_of_requests, Fint* index, Fint* flag,
     Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_Testany(narrow(*count), ChangedHandles<MPI_Request>(array_of_requests, *count),
       Index(index), Written(flag), Status(fortran::address(status))));
 }
-#pragma weak mpi_testany_ = pmpi_testany_
-#pragma weak mpi_testany_f08_ = pmpi_testany_
-#pragma weak pmpi_testany_f08_ = pmpi_testany_
+extern "C" decltype(pmpi_testany_) mpi_testany_ __attribute__((weak, alias("pmpi_testany_")));
+extern "C" decltype(pmpi_testany_) mpi_testany_f08_ __attribute__((weak, alias("pmpi_testany_")));
+extern "C" decltype(pmpi_testany_) pmpi_testany_f08_ __attribute__((weak, alias("pmpi_testany_")));
 
 extern "C" void pmpi_testsome_(const Fint* incount, Fint* array_of_requests, Fint* outcount,
     Fint* array_of_indices, Fint* array_of_statuses, Fint* ierror) noexcept {
@@ -97,34 +114,34 @@ extern "C" void pmpi_testsome_(const Fint* incount, Fint* array_of_requests, Fin
       Written(outcount), Indices(array_of_indices, *incount), Status(fortran::address(array_of_statuses),
       *incount)));
 }
-#pragma weak mpi_testsome_ = pmpi_testsome_
-#pragma weak mpi_testsome_f08_ = pmpi_testsome_
-#pragma weak pmpi_testsome_f08_ = pmpi_testsome_
+extern "C" decltype(pmpi_testsome_) mpi_testsome_ __attribute__((weak, alias("pmpi_testsome_")));
+extern "C" decltype(pmpi_testsome_) mpi_testsome_f08_ __attribute__((weak, alias("pmpi_testsome_")));
+extern "C" decltype(pmpi_testsome_) pmpi_testsome_f08_ __attribute__((weak, alias("pmpi_testsome_")));
 
 extern "C" void pmpi_wait_(Fint* request, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_Wait(Changed<MPI_Request>(request), Status(fortran::address(status))));
 }
-#pragma weak mpi_wait_ = pmpi_wait_
-#pragma weak mpi_wait_f08_ = pmpi_wait_
-#pragma weak pmpi_wait_f08_ = pmpi_wait_
+extern "C" decltype(pmpi_wait_) mpi_wait_ __attribute__((weak, alias("pmpi_wait_")));
+extern "C" decltype(pmpi_wait_) mpi_wait_f08_ __attribute__((weak, alias("pmpi_wait_")));
+extern "C" decltype(pmpi_wait_) pmpi_wait_f08_ __attribute__((weak, alias("pmpi_wait_")));
 
 extern "C" void pmpi_waitall_(const Fint* count, Fint* array_of_requests, Fint* array_of_statuses,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Waitall(narrow(*count), ChangedHandles<MPI_Request>(array_of_requests, *count),
       Status(fortran::address(array_of_statuses), *count)));
 }
-#pragma weak mpi_waitall_ = pmpi_waitall_
-#pragma weak mpi_waitall_f08_ = pmpi_waitall_
-#pragma weak pmpi_waitall_f08_ = pmpi_waitall_
+extern "C" decltype(pmpi_waitall_) mpi_waitall_ __attribute__((weak, alias("pmpi_waitall_")));
+extern "C" decltype(pmpi_waitall_) mpi_waitall_f08_ __attribute__((weak, alias("pmpi_waitall_")));
+extern "C" decltype(pmpi_waitall_) pmpi_waitall_f08_ __attribute__((weak, alias("pmpi_waitall_")));
 
 extern "C" void pmpi_waitany_(const Fint* count, Fint* array_of_requests, Fint* index, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Waitany(narrow(*count), ChangedHandles<MPI_Request>(array_of_requests, *count),
       Index(index), Status(fortran::address(status))));
 }
-#pragma weak mpi_waitany_ = pmpi_waitany_
-#pragma weak mpi_waitany_f08_ = pmpi_waitany_
-#pragma weak pmpi_waitany_f08_ = pmpi_waitany_
+extern "C" decltype(pmpi_waitany_) mpi_waitany_ __attribute__((weak, alias("pmpi_waitany_")));
+extern "C" decltype(pmpi_waitany_) mpi_waitany_f08_ __attribute__((weak, alias("pmpi_waitany_")));
+extern "C" decltype(pmpi_waitany_) pmpi_waitany_f08_ __attribute__((weak, alias("pmpi_waitany_")));
 
 extern "C" void pmpi_waitsome_(const Fint* incount, Fint* array_of_requests, Fint* outcount,
     Fint* array_of_indices, Fint* array_of_statuses, Fint* ierror) noexcept {
@@ -132,6 +149,6 @@ extern "C" void pmpi_waitsome_(const Fint* incount, Fint* array_of_requests, Fin
       Written(outcount), Indices(array_of_indices, *incount), Status(fortran::address(array_of_statuses),
       *incount)));
 }
-#pragma weak mpi_waitsome_ = pmpi_waitsome_
-#pragma weak mpi_waitsome_f08_ = pmpi_waitsome_
-#pragma weak pmpi_waitsome_f08_ = pmpi_waitsome_
+extern "C" decltype(pmpi_waitsome_) mpi_waitsome_ __attribute__((weak, alias("pmpi_waitsome_")));
+extern "C" decltype(pmpi_waitsome_) mpi_waitsome_f08_ __attribute__((weak, alias("pmpi_waitsome_")));
+extern "C" decltype(pmpi_waitsome_) pmpi_waitsome_f08_ __attribute__((weak, alias("pmpi_waitsome_")));

@@ -12,21 +12,22 @@ extern "C" void pmpi_ibsend_(const void* buf, const Fint* count, const Fint* dat
   answer(ierror, MPI_Ibsend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ibsend_ = pmpi_ibsend_
+extern "C" decltype(pmpi_ibsend_) mpi_ibsend_ __attribute__((weak, alias("pmpi_ibsend_")));
 extern "C" void pmpi_ibsend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Ibsend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ibsend_f08ts_ = pmpi_ibsend_f08ts_
+extern "C" decltype(pmpi_ibsend_f08ts_) mpi_ibsend_f08ts_ __attribute__((weak, alias("pmpi_ibsend_f08ts_")));
 extern "C" void pmpi_ibsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Ibsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ibsend_c_f08ts_ = pmpi_ibsend_c_f08ts_
+extern "C" decltype(pmpi_ibsend_c_f08ts_) mpi_ibsend_c_f08ts_
+    __attribute__((weak, alias("pmpi_ibsend_c_f08ts_")));
 
 [[gnu::noinline]] static void irecv_general(void* buf, int count, unsigned datatype, int source, int tag,
     unsigned comm, Fint* request, Fint* ierror) noexcept {
@@ -46,7 +47,7 @@ extern "C" void pmpi_irecv_(void* buf, const Fint* count, const Fint* datatype, 
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   irecv_usual(buf, count, datatype, source, tag, comm, request, ierror);
 }
-#pragma weak mpi_irecv_ = pmpi_irecv_
+extern "C" decltype(pmpi_irecv_) mpi_irecv_ __attribute__((weak, alias("pmpi_irecv_")));
 [[gnu::noinline, gnu::used]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, const Fint* source, const Fint* tag, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -60,35 +61,37 @@ extern "C" void pmpi_irecv_f08ts_(const CFI_cdesc_t* buf, const Fint* count, con
     return irecv_usual(buf->base_addr, count, datatype, source, tag, comm, request, ierror);
   irecv_f08ts_general(buf, count, datatype, source, tag, comm, request, ierror);
 }
-#pragma weak mpi_irecv_f08ts_ = pmpi_irecv_f08ts_
+extern "C" decltype(pmpi_irecv_f08ts_) mpi_irecv_f08ts_ __attribute__((weak, alias("pmpi_irecv_f08ts_")));
 extern "C" void pmpi_irecv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Irecv_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_irecv_c_f08ts_ = pmpi_irecv_c_f08ts_
+extern "C" decltype(pmpi_irecv_c_f08ts_) mpi_irecv_c_f08ts_
+    __attribute__((weak, alias("pmpi_irecv_c_f08ts_")));
 
 extern "C" void pmpi_irsend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Irsend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_irsend_ = pmpi_irsend_
+extern "C" decltype(pmpi_irsend_) mpi_irsend_ __attribute__((weak, alias("pmpi_irsend_")));
 extern "C" void pmpi_irsend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Irsend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_irsend_f08ts_ = pmpi_irsend_f08ts_
+extern "C" decltype(pmpi_irsend_f08ts_) mpi_irsend_f08ts_ __attribute__((weak, alias("pmpi_irsend_f08ts_")));
 extern "C" void pmpi_irsend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Irsend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_irsend_c_f08ts_ = pmpi_irsend_c_f08ts_
+extern "C" decltype(pmpi_irsend_c_f08ts_) mpi_irsend_c_f08ts_
+    __attribute__((weak, alias("pmpi_irsend_c_f08ts_")));
 
 [[gnu::noinline]] static void isend_general(const void* buf, int count, unsigned datatype, int dest, int tag,
     unsigned comm, Fint* request, Fint* ierror) noexcept {
@@ -109,7 +112,7 @@ extern "C" void pmpi_isend_(const void* buf, const Fint* count, const Fint* data
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   isend_usual(buf, count, datatype, dest, tag, comm, request, ierror);
 }
-#pragma weak mpi_isend_ = pmpi_isend_
+extern "C" decltype(pmpi_isend_) mpi_isend_ __attribute__((weak, alias("pmpi_isend_")));
 [[gnu::noinline, gnu::used]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
     const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
@@ -123,14 +126,15 @@ extern "C" void pmpi_isend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, con
     return isend_usual(buf->base_addr, count, datatype, dest, tag, comm, request, ierror);
   isend_f08ts_general(buf, count, datatype, dest, tag, comm, request, ierror);
 }
-#pragma weak mpi_isend_f08ts_ = pmpi_isend_f08ts_
+extern "C" decltype(pmpi_isend_f08ts_) mpi_isend_f08ts_ __attribute__((weak, alias("pmpi_isend_f08ts_")));
 extern "C" void pmpi_isend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Isend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_isend_c_f08ts_ = pmpi_isend_c_f08ts_
+extern "C" decltype(pmpi_isend_c_f08ts_) mpi_isend_c_f08ts_
+    __attribute__((weak, alias("pmpi_isend_c_f08ts_")));
 
 extern "C" void pmpi_isendrecv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const Fint* dest, const Fint* sendtag, void* recvbuf, const Fint* recvcount, const Fint* recvtype,
@@ -140,7 +144,7 @@ extern "C" void pmpi_isendrecv_(const void* sendbuf, const Fint* sendcount, cons
       to_c<MPI_Datatype>(recvtype), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_isendrecv_ = pmpi_isendrecv_
+extern "C" decltype(pmpi_isendrecv_) mpi_isendrecv_ __attribute__((weak, alias("pmpi_isendrecv_")));
 extern "C" void pmpi_isendrecv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount, const Fint* sendtype,
     const Fint* dest, const Fint* sendtag, const CFI_cdesc_t* recvbuf, const Fint* recvcount,
     const Fint* recvtype, const Fint* source, const Fint* recvtag, const Fint* comm, Fint* request,
@@ -152,7 +156,8 @@ extern "C" void pmpi_isendrecv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* se
       narrow(recvbuf_message.count()), recvbuf_message.datatype(), narrow(*source), narrow(*recvtag),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_isendrecv_f08ts_ = pmpi_isendrecv_f08ts_
+extern "C" decltype(pmpi_isendrecv_f08ts_) mpi_isendrecv_f08ts_
+    __attribute__((weak, alias("pmpi_isendrecv_f08ts_")));
 extern "C" void pmpi_isendrecv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const Fint* dest, const Fint* sendtag, const CFI_cdesc_t* recvbuf,
     const MPI_Count* recvcount, const Fint* recvtype, const Fint* source, const Fint* recvtag,
@@ -164,7 +169,8 @@ extern "C" void pmpi_isendrecv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Co
       recvbuf_message.count(), recvbuf_message.datatype(), narrow(*source), narrow(*recvtag),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_isendrecv_c_f08ts_ = pmpi_isendrecv_c_f08ts_
+extern "C" decltype(pmpi_isendrecv_c_f08ts_) mpi_isendrecv_c_f08ts_
+    __attribute__((weak, alias("pmpi_isendrecv_c_f08ts_")));
 
 extern "C" void pmpi_isendrecv_replace_(void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* sendtag, const Fint* source, const Fint* recvtag, const Fint* comm, Fint* request,
@@ -173,7 +179,8 @@ extern "C" void pmpi_isendrecv_replace_(void* buf, const Fint* count, const Fint
       narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_isendrecv_replace_ = pmpi_isendrecv_replace_
+extern "C" decltype(pmpi_isendrecv_replace_) mpi_isendrecv_replace_
+    __attribute__((weak, alias("pmpi_isendrecv_replace_")));
 extern "C" void pmpi_isendrecv_replace_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* sendtag, const Fint* source, const Fint* recvtag, const Fint* comm,
     Fint* request, Fint* ierror) noexcept {
@@ -182,7 +189,8 @@ extern "C" void pmpi_isendrecv_replace_f08ts_(const CFI_cdesc_t* buf, const Fint
       buf_message.datatype(), narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_isendrecv_replace_f08ts_ = pmpi_isendrecv_replace_f08ts_
+extern "C" decltype(pmpi_isendrecv_replace_f08ts_) mpi_isendrecv_replace_f08ts_
+    __attribute__((weak, alias("pmpi_isendrecv_replace_f08ts_")));
 extern "C" void pmpi_isendrecv_replace_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count,
     const Fint* datatype, const Fint* dest, const Fint* sendtag, const Fint* source, const Fint* recvtag,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -191,25 +199,27 @@ extern "C" void pmpi_isendrecv_replace_c_f08ts_(const CFI_cdesc_t* buf, const MP
       narrow(*dest), narrow(*sendtag), narrow(*source), narrow(*recvtag), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_isendrecv_replace_c_f08ts_ = pmpi_isendrecv_replace_c_f08ts_
+extern "C" decltype(pmpi_isendrecv_replace_c_f08ts_) mpi_isendrecv_replace_c_f08ts_
+    __attribute__((weak, alias("pmpi_isendrecv_replace_c_f08ts_")));
 
 extern "C" void pmpi_issend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Issend(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_issend_ = pmpi_issend_
+extern "C" decltype(pmpi_issend_) mpi_issend_ __attribute__((weak, alias("pmpi_issend_")));
 extern "C" void pmpi_issend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Issend(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_issend_f08ts_ = pmpi_issend_f08ts_
+extern "C" decltype(pmpi_issend_f08ts_) mpi_issend_f08ts_ __attribute__((weak, alias("pmpi_issend_f08ts_")));
 extern "C" void pmpi_issend_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Issend_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_issend_c_f08ts_ = pmpi_issend_c_f08ts_
+extern "C" decltype(pmpi_issend_c_f08ts_) mpi_issend_c_f08ts_
+    __attribute__((weak, alias("pmpi_issend_c_f08ts_")));

@@ -12,118 +12,128 @@ extern "C" void pmpi_bsend_init_(const void* buf, const Fint* count, const Fint*
   answer(ierror, MPI_Bsend_init(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_bsend_init_ = pmpi_bsend_init_
+extern "C" decltype(pmpi_bsend_init_) mpi_bsend_init_ __attribute__((weak, alias("pmpi_bsend_init_")));
 extern "C" void pmpi_bsend_init_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Bsend_init(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_bsend_init_f08ts_ = pmpi_bsend_init_f08ts_
+extern "C" decltype(pmpi_bsend_init_f08ts_) mpi_bsend_init_f08ts_
+    __attribute__((weak, alias("pmpi_bsend_init_f08ts_")));
 extern "C" void pmpi_bsend_init_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Bsend_init_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_bsend_init_c_f08ts_ = pmpi_bsend_init_c_f08ts_
+extern "C" decltype(pmpi_bsend_init_c_f08ts_) mpi_bsend_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_bsend_init_c_f08ts_")));
 
 extern "C" void pmpi_recv_init_(void* buf, const Fint* count, const Fint* datatype, const Fint* source,
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Recv_init(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_recv_init_ = pmpi_recv_init_
+extern "C" decltype(pmpi_recv_init_) mpi_recv_init_ __attribute__((weak, alias("pmpi_recv_init_")));
 extern "C" void pmpi_recv_init_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Recv_init(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_recv_init_f08ts_ = pmpi_recv_init_f08ts_
+extern "C" decltype(pmpi_recv_init_f08ts_) mpi_recv_init_f08ts_
+    __attribute__((weak, alias("pmpi_recv_init_f08ts_")));
 extern "C" void pmpi_recv_init_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Recv_init_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_recv_init_c_f08ts_ = pmpi_recv_init_c_f08ts_
+extern "C" decltype(pmpi_recv_init_c_f08ts_) mpi_recv_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_recv_init_c_f08ts_")));
 
 extern "C" void pmpi_rsend_init_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Rsend_init(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rsend_init_ = pmpi_rsend_init_
+extern "C" decltype(pmpi_rsend_init_) mpi_rsend_init_ __attribute__((weak, alias("pmpi_rsend_init_")));
 extern "C" void pmpi_rsend_init_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Rsend_init(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rsend_init_f08ts_ = pmpi_rsend_init_f08ts_
+extern "C" decltype(pmpi_rsend_init_f08ts_) mpi_rsend_init_f08ts_
+    __attribute__((weak, alias("pmpi_rsend_init_f08ts_")));
 extern "C" void pmpi_rsend_init_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Rsend_init_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rsend_init_c_f08ts_ = pmpi_rsend_init_c_f08ts_
+extern "C" decltype(pmpi_rsend_init_c_f08ts_) mpi_rsend_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_rsend_init_c_f08ts_")));
 
 extern "C" void pmpi_send_init_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Send_init(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_send_init_ = pmpi_send_init_
+extern "C" decltype(pmpi_send_init_) mpi_send_init_ __attribute__((weak, alias("pmpi_send_init_")));
 extern "C" void pmpi_send_init_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Send_init(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_send_init_f08ts_ = pmpi_send_init_f08ts_
+extern "C" decltype(pmpi_send_init_f08ts_) mpi_send_init_f08ts_
+    __attribute__((weak, alias("pmpi_send_init_f08ts_")));
 extern "C" void pmpi_send_init_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Send_init_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_send_init_c_f08ts_ = pmpi_send_init_c_f08ts_
+extern "C" decltype(pmpi_send_init_c_f08ts_) mpi_send_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_send_init_c_f08ts_")));
 
 extern "C" void pmpi_ssend_init_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Ssend_init(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ssend_init_ = pmpi_ssend_init_
+extern "C" decltype(pmpi_ssend_init_) mpi_ssend_init_ __attribute__((weak, alias("pmpi_ssend_init_")));
 extern "C" void pmpi_ssend_init_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Ssend_init(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ssend_init_f08ts_ = pmpi_ssend_init_f08ts_
+extern "C" decltype(pmpi_ssend_init_f08ts_) mpi_ssend_init_f08ts_
+    __attribute__((weak, alias("pmpi_ssend_init_f08ts_")));
 extern "C" void pmpi_ssend_init_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Ssend_init_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       narrow(*dest), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ssend_init_c_f08ts_ = pmpi_ssend_init_c_f08ts_
+extern "C" decltype(pmpi_ssend_init_c_f08ts_) mpi_ssend_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_ssend_init_c_f08ts_")));
 
 extern "C" void pmpi_start_(Fint* request, Fint* ierror) noexcept {
   refresh_copies(request, 1);
   answer(ierror, MPI_Start(Changed<MPI_Request>(request)));
 }
-#pragma weak mpi_start_ = pmpi_start_
-#pragma weak mpi_start_f08_ = pmpi_start_
-#pragma weak pmpi_start_f08_ = pmpi_start_
+extern "C" decltype(pmpi_start_) mpi_start_ __attribute__((weak, alias("pmpi_start_")));
+extern "C" decltype(pmpi_start_) mpi_start_f08_ __attribute__((weak, alias("pmpi_start_")));
+extern "C" decltype(pmpi_start_) pmpi_start_f08_ __attribute__((weak, alias("pmpi_start_")));
 
 extern "C" void pmpi_startall_(const Fint* count, Fint* array_of_requests, Fint* ierror) noexcept {
   refresh_copies(array_of_requests, *count);
   answer(ierror, MPI_Startall(narrow(*count), ChangedHandles<MPI_Request>(array_of_requests, *count)));
 }
-#pragma weak mpi_startall_ = pmpi_startall_
-#pragma weak mpi_startall_f08_ = pmpi_startall_
-#pragma weak pmpi_startall_f08_ = pmpi_startall_
+extern "C" decltype(pmpi_startall_) mpi_startall_ __attribute__((weak, alias("pmpi_startall_")));
+extern "C" decltype(pmpi_startall_) mpi_startall_f08_ __attribute__((weak, alias("pmpi_startall_")));
+extern "C" decltype(pmpi_startall_) pmpi_startall_f08_ __attribute__((weak, alias("pmpi_startall_")));

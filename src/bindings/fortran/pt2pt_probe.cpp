@@ -12,75 +12,77 @@ extern "C" void pmpi_improbe_(const Fint* source, const Fint* tag, const Fint* c
   answer(ierror, MPI_Improbe(narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Written(flag),
       Made<MPI_Message>(message), Status(fortran::address(status))));
 }
-#pragma weak mpi_improbe_ = pmpi_improbe_
-#pragma weak mpi_improbe_f08_ = pmpi_improbe_
-#pragma weak pmpi_improbe_f08_ = pmpi_improbe_
+extern "C" decltype(pmpi_improbe_) mpi_improbe_ __attribute__((weak, alias("pmpi_improbe_")));
+extern "C" decltype(pmpi_improbe_) mpi_improbe_f08_ __attribute__((weak, alias("pmpi_improbe_")));
+extern "C" decltype(pmpi_improbe_) pmpi_improbe_f08_ __attribute__((weak, alias("pmpi_improbe_")));
 
 extern "C" void pmpi_imrecv_(void* buf, const Fint* count, const Fint* datatype, Fint* message, Fint* request,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Imrecv(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       Changed<MPI_Message>(message), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_imrecv_ = pmpi_imrecv_
+extern "C" decltype(pmpi_imrecv_) mpi_imrecv_ __attribute__((weak, alias("pmpi_imrecv_")));
 extern "C" void pmpi_imrecv_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     Fint* message, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Imrecv(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       Changed<MPI_Message>(message), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_imrecv_f08ts_ = pmpi_imrecv_f08ts_
+extern "C" decltype(pmpi_imrecv_f08ts_) mpi_imrecv_f08ts_ __attribute__((weak, alias("pmpi_imrecv_f08ts_")));
 extern "C" void pmpi_imrecv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     Fint* message, Fint* request, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Imrecv_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       Changed<MPI_Message>(message), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_imrecv_c_f08ts_ = pmpi_imrecv_c_f08ts_
+extern "C" decltype(pmpi_imrecv_c_f08ts_) mpi_imrecv_c_f08ts_
+    __attribute__((weak, alias("pmpi_imrecv_c_f08ts_")));
 
 extern "C" void pmpi_iprobe_(const Fint* source, const Fint* tag, const Fint* comm, Fint* flag, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Iprobe(narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Written(flag),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_iprobe_ = pmpi_iprobe_
-#pragma weak mpi_iprobe_f08_ = pmpi_iprobe_
-#pragma weak pmpi_iprobe_f08_ = pmpi_iprobe_
+extern "C" decltype(pmpi_iprobe_) mpi_iprobe_ __attribute__((weak, alias("pmpi_iprobe_")));
+extern "C" decltype(pmpi_iprobe_) mpi_iprobe_f08_ __attribute__((weak, alias("pmpi_iprobe_")));
+extern "C" decltype(pmpi_iprobe_) pmpi_iprobe_f08_ __attribute__((weak, alias("pmpi_iprobe_")));
 
 extern "C" void pmpi_mprobe_(const Fint* source, const Fint* tag, const Fint* comm, Fint* message,
     Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_Mprobe(narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm), Made<MPI_Message>(message),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_mprobe_ = pmpi_mprobe_
-#pragma weak mpi_mprobe_f08_ = pmpi_mprobe_
-#pragma weak pmpi_mprobe_f08_ = pmpi_mprobe_
+extern "C" decltype(pmpi_mprobe_) mpi_mprobe_ __attribute__((weak, alias("pmpi_mprobe_")));
+extern "C" decltype(pmpi_mprobe_) mpi_mprobe_f08_ __attribute__((weak, alias("pmpi_mprobe_")));
+extern "C" decltype(pmpi_mprobe_) pmpi_mprobe_f08_ __attribute__((weak, alias("pmpi_mprobe_")));
 
 extern "C" void pmpi_mrecv_(void* buf, const Fint* count, const Fint* datatype, Fint* message, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Mrecv(fortran::address(buf), narrow(*count), to_c<MPI_Datatype>(datatype),
       Changed<MPI_Message>(message), Status(fortran::address(status))));
 }
-#pragma weak mpi_mrecv_ = pmpi_mrecv_
+extern "C" decltype(pmpi_mrecv_) mpi_mrecv_ __attribute__((weak, alias("pmpi_mrecv_")));
 extern "C" void pmpi_mrecv_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     Fint* message, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Mrecv(buf_message.address(), narrow(buf_message.count()), buf_message.datatype(),
       Changed<MPI_Message>(message), Status(fortran::address(status))));
 }
-#pragma weak mpi_mrecv_f08ts_ = pmpi_mrecv_f08ts_
+extern "C" decltype(pmpi_mrecv_f08ts_) mpi_mrecv_f08ts_ __attribute__((weak, alias("pmpi_mrecv_f08ts_")));
 extern "C" void pmpi_mrecv_c_f08ts_(const CFI_cdesc_t* buf, const MPI_Count* count, const Fint* datatype,
     Fint* message, Fint* status, Fint* ierror) noexcept {
   const Message buf_message(buf, *count, datatype);
   answer(ierror, MPI_Mrecv_c(buf_message.address(), buf_message.count(), buf_message.datatype(),
       Changed<MPI_Message>(message), Status(fortran::address(status))));
 }
-#pragma weak mpi_mrecv_c_f08ts_ = pmpi_mrecv_c_f08ts_
+extern "C" decltype(pmpi_mrecv_c_f08ts_) mpi_mrecv_c_f08ts_
+    __attribute__((weak, alias("pmpi_mrecv_c_f08ts_")));
 
 extern "C" void pmpi_probe_(const Fint* source, const Fint* tag, const Fint* comm, Fint* status,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Probe(narrow(*source), narrow(*tag), to_c<MPI_Comm>(comm),
       Status(fortran::address(status))));
 }
-#pragma weak mpi_probe_ = pmpi_probe_
-#pragma weak mpi_probe_f08_ = pmpi_probe_
-#pragma weak pmpi_probe_f08_ = pmpi_probe_
+extern "C" decltype(pmpi_probe_) mpi_probe_ __attribute__((weak, alias("pmpi_probe_")));
+extern "C" decltype(pmpi_probe_) mpi_probe_f08_ __attribute__((weak, alias("pmpi_probe_")));
+extern "C" decltype(pmpi_probe_) pmpi_probe_f08_ __attribute__((weak, alias("pmpi_probe_")));

@@ -27,35 +27,35 @@ extern "C" void pmpi_address_(const void* location, Fint* place, Fint* ierror) n
   answer(ierror, MPI_Get_address(address(location), &found));
   *place = Fint(found);
 }
-#pragma weak mpi_address_ = pmpi_address_
+extern "C" decltype(pmpi_address_) mpi_address_ __attribute__((weak, alias("pmpi_address_")));
 
 extern "C" void pmpi_type_extent_(const Fint* datatype, Fint* extent, Fint* ierror) noexcept {
   MPI_Aint lower = 0, found = 0;
   answer(ierror, MPI_Type_get_extent(to_c<MPI_Datatype>(datatype), &lower, &found));
   *extent = Fint(found);
 }
-#pragma weak mpi_type_extent_ = pmpi_type_extent_
+extern "C" decltype(pmpi_type_extent_) mpi_type_extent_ __attribute__((weak, alias("pmpi_type_extent_")));
 
 extern "C" void pmpi_type_lb_(const Fint* datatype, Fint* displacement, Fint* ierror) noexcept {
   MPI_Aint lower = 0, extent = 0;
   answer(ierror, MPI_Type_get_extent(to_c<MPI_Datatype>(datatype), &lower, &extent));
   *displacement = Fint(lower);
 }
-#pragma weak mpi_type_lb_ = pmpi_type_lb_
+extern "C" decltype(pmpi_type_lb_) mpi_type_lb_ __attribute__((weak, alias("pmpi_type_lb_")));
 
 extern "C" void pmpi_type_ub_(const Fint* datatype, Fint* displacement, Fint* ierror) noexcept {
   MPI_Aint lower = 0, extent = 0;
   answer(ierror, MPI_Type_get_extent(to_c<MPI_Datatype>(datatype), &lower, &extent));
   *displacement = Fint(lower + extent);
 }
-#pragma weak mpi_type_ub_ = pmpi_type_ub_
+extern "C" decltype(pmpi_type_ub_) mpi_type_ub_ __attribute__((weak, alias("pmpi_type_ub_")));
 
 extern "C" void pmpi_type_hvector_(const Fint* count, const Fint* blocklength, const Fint* stride,
                                    const Fint* oldtype, Fint* newtype, Fint* ierror) noexcept {
   answer(ierror, MPI_Type_create_hvector(narrow(*count), narrow(*blocklength), *stride,
                                          to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_hvector_ = pmpi_type_hvector_
+extern "C" decltype(pmpi_type_hvector_) mpi_type_hvector_ __attribute__((weak, alias("pmpi_type_hvector_")));
 
 extern "C" void pmpi_type_hindexed_(const Fint* count, const Fint* array_of_blocklengths,
                                     const Fint* array_of_displacements, const Fint* oldtype, Fint* newtype,
@@ -64,7 +64,8 @@ extern "C" void pmpi_type_hindexed_(const Fint* count, const Fint* array_of_bloc
                                           Addresses(array_of_displacements, *count),
                                           to_c<MPI_Datatype>(oldtype), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_hindexed_ = pmpi_type_hindexed_
+extern "C" decltype(pmpi_type_hindexed_) mpi_type_hindexed_
+    __attribute__((weak, alias("pmpi_type_hindexed_")));
 
 extern "C" void pmpi_type_struct_(const Fint* count, const Fint* array_of_blocklengths,
                                   const Fint* array_of_displacements, const Fint* array_of_types,
@@ -74,20 +75,23 @@ extern "C" void pmpi_type_struct_(const Fint* count, const Fint* array_of_blockl
                                 Addresses(array_of_displacements, *count),
                                 Handles<MPI_Datatype>(array_of_types, *count), Made<MPI_Datatype>(newtype)));
 }
-#pragma weak mpi_type_struct_ = pmpi_type_struct_
+extern "C" decltype(pmpi_type_struct_) mpi_type_struct_ __attribute__((weak, alias("pmpi_type_struct_")));
 
 extern "C" void pmpi_errhandler_create_(Procedure* function, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror,
          MPI_Comm_create_errhandler(comm_errhandler_function(function), Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_errhandler_create_ = pmpi_errhandler_create_
+extern "C" decltype(pmpi_errhandler_create_) mpi_errhandler_create_
+    __attribute__((weak, alias("pmpi_errhandler_create_")));
 
 extern "C" void pmpi_errhandler_set_(const Fint* comm, const Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_set_errhandler(to_c<MPI_Comm>(comm), to_c<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_errhandler_set_ = pmpi_errhandler_set_
+extern "C" decltype(pmpi_errhandler_set_) mpi_errhandler_set_
+    __attribute__((weak, alias("pmpi_errhandler_set_")));
 
 extern "C" void pmpi_errhandler_get_(const Fint* comm, Fint* errhandler, Fint* ierror) noexcept {
   answer(ierror, MPI_Comm_get_errhandler(to_c<MPI_Comm>(comm), Made<MPI_Errhandler>(errhandler)));
 }
-#pragma weak mpi_errhandler_get_ = pmpi_errhandler_get_
+extern "C" decltype(pmpi_errhandler_get_) mpi_errhandler_get_
+    __attribute__((weak, alias("pmpi_errhandler_get_")));

@@ -15,7 +15,7 @@ extern "C" void pmpi_accumulate_(const void* origin_addr, const Fint* origin_cou
       to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_accumulate_ = pmpi_accumulate_
+extern "C" decltype(pmpi_accumulate_) mpi_accumulate_ __attribute__((weak, alias("pmpi_accumulate_")));
 extern "C" void pmpi_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const Fint* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
@@ -25,7 +25,8 @@ extern "C" void pmpi_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fin
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_accumulate_f08ts_ = pmpi_accumulate_f08ts_
+extern "C" decltype(pmpi_accumulate_f08ts_) mpi_accumulate_f08ts_
+    __attribute__((weak, alias("pmpi_accumulate_f08ts_")));
 extern "C" void pmpi_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const MPI_Count* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
@@ -35,7 +36,8 @@ extern "C" void pmpi_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const M
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_accumulate_c_f08ts_ = pmpi_accumulate_c_f08ts_
+extern "C" decltype(pmpi_accumulate_c_f08ts_) mpi_accumulate_c_f08ts_
+    __attribute__((weak, alias("pmpi_accumulate_c_f08ts_")));
 
 extern "C" void pmpi_compare_and_swap_(const void* origin_addr, const void* compare_addr, void* result_addr,
     const Fint* datatype, const Fint* target_rank, const MPI_Aint* target_disp, const Fint* win,
@@ -44,7 +46,8 @@ extern "C" void pmpi_compare_and_swap_(const void* origin_addr, const void* comp
       fortran::address(result_addr), to_c<MPI_Datatype>(datatype), narrow(*target_rank), *target_disp,
       to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_compare_and_swap_ = pmpi_compare_and_swap_
+extern "C" decltype(pmpi_compare_and_swap_) mpi_compare_and_swap_
+    __attribute__((weak, alias("pmpi_compare_and_swap_")));
 extern "C" void pmpi_compare_and_swap_f08ts_(const CFI_cdesc_t* origin_addr, const CFI_cdesc_t* compare_addr,
     const CFI_cdesc_t* result_addr, const Fint* datatype, const Fint* target_rank,
     const MPI_Aint* target_disp, const Fint* win, Fint* ierror) noexcept {
@@ -52,7 +55,8 @@ extern "C" void pmpi_compare_and_swap_f08ts_(const CFI_cdesc_t* origin_addr, con
       fortran::address(compare_addr->base_addr), fortran::address(result_addr->base_addr),
       to_c<MPI_Datatype>(datatype), narrow(*target_rank), *target_disp, to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_compare_and_swap_f08ts_ = pmpi_compare_and_swap_f08ts_
+extern "C" decltype(pmpi_compare_and_swap_f08ts_) mpi_compare_and_swap_f08ts_
+    __attribute__((weak, alias("pmpi_compare_and_swap_f08ts_")));
 
 extern "C" void pmpi_fetch_and_op_(const void* origin_addr, void* result_addr, const Fint* datatype,
     const Fint* target_rank, const MPI_Aint* target_disp, const Fint* op, const Fint* win,
@@ -61,7 +65,7 @@ extern "C" void pmpi_fetch_and_op_(const void* origin_addr, void* result_addr, c
       to_c<MPI_Datatype>(datatype), narrow(*target_rank), *target_disp, to_c<MPI_Op>(op),
       to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_fetch_and_op_ = pmpi_fetch_and_op_
+extern "C" decltype(pmpi_fetch_and_op_) mpi_fetch_and_op_ __attribute__((weak, alias("pmpi_fetch_and_op_")));
 extern "C" void pmpi_fetch_and_op_f08ts_(const CFI_cdesc_t* origin_addr, const CFI_cdesc_t* result_addr,
     const Fint* datatype, const Fint* target_rank, const MPI_Aint* target_disp, const Fint* op,
     const Fint* win, Fint* ierror) noexcept {
@@ -69,7 +73,8 @@ extern "C" void pmpi_fetch_and_op_f08ts_(const CFI_cdesc_t* origin_addr, const C
       fortran::address(result_addr->base_addr), to_c<MPI_Datatype>(datatype), narrow(*target_rank),
       *target_disp, to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_fetch_and_op_f08ts_ = pmpi_fetch_and_op_f08ts_
+extern "C" decltype(pmpi_fetch_and_op_f08ts_) mpi_fetch_and_op_f08ts_
+    __attribute__((weak, alias("pmpi_fetch_and_op_f08ts_")));
 
 extern "C" void pmpi_get_(void* origin_addr, const Fint* origin_count, const Fint* origin_datatype,
     const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
@@ -78,7 +83,7 @@ extern "C" void pmpi_get_(void* origin_addr, const Fint* origin_count, const Fin
       to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_get_ = pmpi_get_
+extern "C" decltype(pmpi_get_) mpi_get_ __attribute__((weak, alias("pmpi_get_")));
 extern "C" void pmpi_get_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const Fint* target_count, const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
@@ -87,7 +92,7 @@ extern "C" void pmpi_get_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* orig
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_get_f08ts_ = pmpi_get_f08ts_
+extern "C" decltype(pmpi_get_f08ts_) mpi_get_f08ts_ __attribute__((weak, alias("pmpi_get_f08ts_")));
 extern "C" void pmpi_get_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const MPI_Count* target_count, const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
@@ -96,7 +101,7 @@ extern "C" void pmpi_get_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Coun
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_get_c_f08ts_ = pmpi_get_c_f08ts_
+extern "C" decltype(pmpi_get_c_f08ts_) mpi_get_c_f08ts_ __attribute__((weak, alias("pmpi_get_c_f08ts_")));
 
 extern "C" void pmpi_get_accumulate_(const void* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, void* result_addr, const Fint* result_count, const Fint* result_datatype,
@@ -107,7 +112,8 @@ extern "C" void pmpi_get_accumulate_(const void* origin_addr, const Fint* origin
       to_c<MPI_Datatype>(result_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_get_accumulate_ = pmpi_get_accumulate_
+extern "C" decltype(pmpi_get_accumulate_) mpi_get_accumulate_
+    __attribute__((weak, alias("pmpi_get_accumulate_")));
 extern "C" void pmpi_get_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const CFI_cdesc_t* result_addr, const Fint* result_count,
     const Fint* result_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
@@ -120,7 +126,8 @@ extern "C" void pmpi_get_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const
       result_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_get_accumulate_f08ts_ = pmpi_get_accumulate_f08ts_
+extern "C" decltype(pmpi_get_accumulate_f08ts_) mpi_get_accumulate_f08ts_
+    __attribute__((weak, alias("pmpi_get_accumulate_f08ts_")));
 extern "C" void pmpi_get_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
     const Fint* origin_datatype, const CFI_cdesc_t* result_addr, const MPI_Count* result_count,
     const Fint* result_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
@@ -133,7 +140,8 @@ extern "C" void pmpi_get_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, con
       result_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_get_accumulate_c_f08ts_ = pmpi_get_accumulate_c_f08ts_
+extern "C" decltype(pmpi_get_accumulate_c_f08ts_) mpi_get_accumulate_c_f08ts_
+    __attribute__((weak, alias("pmpi_get_accumulate_c_f08ts_")));
 
 extern "C" void pmpi_put_(const void* origin_addr, const Fint* origin_count, const Fint* origin_datatype,
     const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
@@ -142,7 +150,7 @@ extern "C" void pmpi_put_(const void* origin_addr, const Fint* origin_count, con
       to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_put_ = pmpi_put_
+extern "C" decltype(pmpi_put_) mpi_put_ __attribute__((weak, alias("pmpi_put_")));
 extern "C" void pmpi_put_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const Fint* target_count, const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
@@ -151,7 +159,7 @@ extern "C" void pmpi_put_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* orig
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_put_f08ts_ = pmpi_put_f08ts_
+extern "C" decltype(pmpi_put_f08ts_) mpi_put_f08ts_ __attribute__((weak, alias("pmpi_put_f08ts_")));
 extern "C" void pmpi_put_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const MPI_Count* target_count, const Fint* target_datatype, const Fint* win, Fint* ierror) noexcept {
@@ -160,7 +168,7 @@ extern "C" void pmpi_put_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Coun
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_put_c_f08ts_ = pmpi_put_c_f08ts_
+extern "C" decltype(pmpi_put_c_f08ts_) mpi_put_c_f08ts_ __attribute__((weak, alias("pmpi_put_c_f08ts_")));
 
 extern "C" void pmpi_raccumulate_(const void* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
@@ -170,7 +178,7 @@ extern "C" void pmpi_raccumulate_(const void* origin_addr, const Fint* origin_co
       to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_raccumulate_ = pmpi_raccumulate_
+extern "C" decltype(pmpi_raccumulate_) mpi_raccumulate_ __attribute__((weak, alias("pmpi_raccumulate_")));
 extern "C" void pmpi_raccumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const Fint* target_count, const Fint* target_datatype, const Fint* op, const Fint* win, Fint* request,
@@ -180,7 +188,8 @@ extern "C" void pmpi_raccumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fi
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_raccumulate_f08ts_ = pmpi_raccumulate_f08ts_
+extern "C" decltype(pmpi_raccumulate_f08ts_) mpi_raccumulate_f08ts_
+    __attribute__((weak, alias("pmpi_raccumulate_f08ts_")));
 extern "C" void pmpi_raccumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const MPI_Count* target_count, const Fint* target_datatype, const Fint* op, const Fint* win,
@@ -190,7 +199,8 @@ extern "C" void pmpi_raccumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const 
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_raccumulate_c_f08ts_ = pmpi_raccumulate_c_f08ts_
+extern "C" decltype(pmpi_raccumulate_c_f08ts_) mpi_raccumulate_c_f08ts_
+    __attribute__((weak, alias("pmpi_raccumulate_c_f08ts_")));
 
 extern "C" void pmpi_rget_(void* origin_addr, const Fint* origin_count, const Fint* origin_datatype,
     const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
@@ -199,7 +209,7 @@ extern "C" void pmpi_rget_(void* origin_addr, const Fint* origin_count, const Fi
       to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rget_ = pmpi_rget_
+extern "C" decltype(pmpi_rget_) mpi_rget_ __attribute__((weak, alias("pmpi_rget_")));
 extern "C" void pmpi_rget_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const Fint* target_count, const Fint* target_datatype, const Fint* win, Fint* request,
@@ -209,7 +219,7 @@ extern "C" void pmpi_rget_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* ori
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rget_f08ts_ = pmpi_rget_f08ts_
+extern "C" decltype(pmpi_rget_f08ts_) mpi_rget_f08ts_ __attribute__((weak, alias("pmpi_rget_f08ts_")));
 extern "C" void pmpi_rget_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const MPI_Count* target_count, const Fint* target_datatype, const Fint* win, Fint* request,
@@ -219,7 +229,7 @@ extern "C" void pmpi_rget_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Cou
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rget_c_f08ts_ = pmpi_rget_c_f08ts_
+extern "C" decltype(pmpi_rget_c_f08ts_) mpi_rget_c_f08ts_ __attribute__((weak, alias("pmpi_rget_c_f08ts_")));
 
 extern "C" void pmpi_rget_accumulate_(const void* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, void* result_addr, const Fint* result_count, const Fint* result_datatype,
@@ -230,7 +240,8 @@ extern "C" void pmpi_rget_accumulate_(const void* origin_addr, const Fint* origi
       to_c<MPI_Datatype>(result_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rget_accumulate_ = pmpi_rget_accumulate_
+extern "C" decltype(pmpi_rget_accumulate_) mpi_rget_accumulate_
+    __attribute__((weak, alias("pmpi_rget_accumulate_")));
 extern "C" void pmpi_rget_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const CFI_cdesc_t* result_addr, const Fint* result_count,
     const Fint* result_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
@@ -243,7 +254,8 @@ extern "C" void pmpi_rget_accumulate_f08ts_(const CFI_cdesc_t* origin_addr, cons
       result_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rget_accumulate_f08ts_ = pmpi_rget_accumulate_f08ts_
+extern "C" decltype(pmpi_rget_accumulate_f08ts_) mpi_rget_accumulate_f08ts_
+    __attribute__((weak, alias("pmpi_rget_accumulate_f08ts_")));
 extern "C" void pmpi_rget_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
     const Fint* origin_datatype, const CFI_cdesc_t* result_addr, const MPI_Count* result_count,
     const Fint* result_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
@@ -256,7 +268,8 @@ extern "C" void pmpi_rget_accumulate_c_f08ts_(const CFI_cdesc_t* origin_addr, co
       result_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Op>(op), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rget_accumulate_c_f08ts_ = pmpi_rget_accumulate_c_f08ts_
+extern "C" decltype(pmpi_rget_accumulate_c_f08ts_) mpi_rget_accumulate_c_f08ts_
+    __attribute__((weak, alias("pmpi_rget_accumulate_c_f08ts_")));
 
 extern "C" void pmpi_rput_(const void* origin_addr, const Fint* origin_count, const Fint* origin_datatype,
     const Fint* target_rank, const MPI_Aint* target_disp, const Fint* target_count,
@@ -265,7 +278,7 @@ extern "C" void pmpi_rput_(const void* origin_addr, const Fint* origin_count, co
       to_c<MPI_Datatype>(origin_datatype), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rput_ = pmpi_rput_
+extern "C" decltype(pmpi_rput_) mpi_rput_ __attribute__((weak, alias("pmpi_rput_")));
 extern "C" void pmpi_rput_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const Fint* target_count, const Fint* target_datatype, const Fint* win, Fint* request,
@@ -275,7 +288,7 @@ extern "C" void pmpi_rput_f08ts_(const CFI_cdesc_t* origin_addr, const Fint* ori
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, narrow(*target_count),
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rput_f08ts_ = pmpi_rput_f08ts_
+extern "C" decltype(pmpi_rput_f08ts_) mpi_rput_f08ts_ __attribute__((weak, alias("pmpi_rput_f08ts_")));
 extern "C" void pmpi_rput_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Count* origin_count,
     const Fint* origin_datatype, const Fint* target_rank, const MPI_Aint* target_disp,
     const MPI_Count* target_count, const Fint* target_datatype, const Fint* win, Fint* request,
@@ -285,4 +298,4 @@ extern "C" void pmpi_rput_c_f08ts_(const CFI_cdesc_t* origin_addr, const MPI_Cou
       origin_addr_message.datatype(), narrow(*target_rank), *target_disp, *target_count,
       to_c<MPI_Datatype>(target_datatype), to_c<MPI_Win>(win), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_rput_c_f08ts_ = pmpi_rput_c_f08ts_
+extern "C" decltype(pmpi_rput_c_f08ts_) mpi_rput_c_f08ts_ __attribute__((weak, alias("pmpi_rput_c_f08ts_")));

@@ -9,107 +9,123 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_win_complete_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_complete(to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_complete_ = pmpi_win_complete_
-#pragma weak mpi_win_complete_f08_ = pmpi_win_complete_
-#pragma weak pmpi_win_complete_f08_ = pmpi_win_complete_
+extern "C" decltype(pmpi_win_complete_) mpi_win_complete_ __attribute__((weak, alias("pmpi_win_complete_")));
+extern "C" decltype(pmpi_win_complete_) mpi_win_complete_f08_
+    __attribute__((weak, alias("pmpi_win_complete_")));
+extern "C" decltype(pmpi_win_complete_) pmpi_win_complete_f08_
+    __attribute__((weak, alias("pmpi_win_complete_")));
 
 extern "C" void pmpi_win_fence_(const Fint* assert, const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_fence(narrow(*assert), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_fence_ = pmpi_win_fence_
-#pragma weak mpi_win_fence_f08_ = pmpi_win_fence_
-#pragma weak pmpi_win_fence_f08_ = pmpi_win_fence_
+extern "C" decltype(pmpi_win_fence_) mpi_win_fence_ __attribute__((weak, alias("pmpi_win_fence_")));
+extern "C" decltype(pmpi_win_fence_) mpi_win_fence_f08_ __attribute__((weak, alias("pmpi_win_fence_")));
+extern "C" decltype(pmpi_win_fence_) pmpi_win_fence_f08_ __attribute__((weak, alias("pmpi_win_fence_")));
 
 extern "C" void pmpi_win_flush_(const Fint* rank, const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_flush(narrow(*rank), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_flush_ = pmpi_win_flush_
-#pragma weak mpi_win_flush_f08_ = pmpi_win_flush_
-#pragma weak pmpi_win_flush_f08_ = pmpi_win_flush_
+extern "C" decltype(pmpi_win_flush_) mpi_win_flush_ __attribute__((weak, alias("pmpi_win_flush_")));
+extern "C" decltype(pmpi_win_flush_) mpi_win_flush_f08_ __attribute__((weak, alias("pmpi_win_flush_")));
+extern "C" decltype(pmpi_win_flush_) pmpi_win_flush_f08_ __attribute__((weak, alias("pmpi_win_flush_")));
 
 extern "C" void pmpi_win_flush_all_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_flush_all(to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_flush_all_ = pmpi_win_flush_all_
-#pragma weak mpi_win_flush_all_f08_ = pmpi_win_flush_all_
-#pragma weak pmpi_win_flush_all_f08_ = pmpi_win_flush_all_
+extern "C" decltype(pmpi_win_flush_all_) mpi_win_flush_all_
+    __attribute__((weak, alias("pmpi_win_flush_all_")));
+extern "C" decltype(pmpi_win_flush_all_) mpi_win_flush_all_f08_
+    __attribute__((weak, alias("pmpi_win_flush_all_")));
+extern "C" decltype(pmpi_win_flush_all_) pmpi_win_flush_all_f08_
+    __attribute__((weak, alias("pmpi_win_flush_all_")));
 
 extern "C" void pmpi_win_flush_local_(const Fint* rank, const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_flush_local(narrow(*rank), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_flush_local_ = pmpi_win_flush_local_
-#pragma weak mpi_win_flush_local_f08_ = pmpi_win_flush_local_
-#pragma weak pmpi_win_flush_local_f08_ = pmpi_win_flush_local_
+extern "C" decltype(pmpi_win_flush_local_) mpi_win_flush_local_
+    __attribute__((weak, alias("pmpi_win_flush_local_")));
+extern "C" decltype(pmpi_win_flush_local_) mpi_win_flush_local_f08_
+    __attribute__((weak, alias("pmpi_win_flush_local_")));
+extern "C" decltype(pmpi_win_flush_local_) pmpi_win_flush_local_f08_
+    __attribute__((weak, alias("pmpi_win_flush_local_")));
 
 extern "C" void pmpi_win_flush_local_all_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_flush_local_all(to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_flush_local_all_ = pmpi_win_flush_local_all_
-#pragma weak mpi_win_flush_local_all_f08_ = pmpi_win_flush_local_all_
-#pragma weak pmpi_win_flush_local_all_f08_ = pmpi_win_flush_local_all_
+extern "C" decltype(pmpi_win_flush_local_all_) mpi_win_flush_local_all_
+    __attribute__((weak, alias("pmpi_win_flush_local_all_")));
+extern "C" decltype(pmpi_win_flush_local_all_) mpi_win_flush_local_all_f08_
+    __attribute__((weak, alias("pmpi_win_flush_local_all_")));
+extern "C" decltype(pmpi_win_flush_local_all_) pmpi_win_flush_local_all_f08_
+    __attribute__((weak, alias("pmpi_win_flush_local_all_")));
 
 extern "C" void pmpi_win_lock_(const Fint* lock_type, const Fint* rank, const Fint* assert, const Fint* win,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Win_lock(narrow(*lock_type), narrow(*rank), narrow(*assert), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_lock_ = pmpi_win_lock_
-#pragma weak mpi_win_lock_f08_ = pmpi_win_lock_
-#pragma weak pmpi_win_lock_f08_ = pmpi_win_lock_
+extern "C" decltype(pmpi_win_lock_) mpi_win_lock_ __attribute__((weak, alias("pmpi_win_lock_")));
+extern "C" decltype(pmpi_win_lock_) mpi_win_lock_f08_ __attribute__((weak, alias("pmpi_win_lock_")));
+extern "C" decltype(pmpi_win_lock_) pmpi_win_lock_f08_ __attribute__((weak, alias("pmpi_win_lock_")));
 
 extern "C" void pmpi_win_lock_all_(const Fint* assert, const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_lock_all(narrow(*assert), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_lock_all_ = pmpi_win_lock_all_
-#pragma weak mpi_win_lock_all_f08_ = pmpi_win_lock_all_
-#pragma weak pmpi_win_lock_all_f08_ = pmpi_win_lock_all_
+extern "C" decltype(pmpi_win_lock_all_) mpi_win_lock_all_ __attribute__((weak, alias("pmpi_win_lock_all_")));
+extern "C" decltype(pmpi_win_lock_all_) mpi_win_lock_all_f08_
+    __attribute__((weak, alias("pmpi_win_lock_all_")));
+extern "C" decltype(pmpi_win_lock_all_) pmpi_win_lock_all_f08_
+    __attribute__((weak, alias("pmpi_win_lock_all_")));
 
 extern "C" void pmpi_win_post_(const Fint* group, const Fint* assert, const Fint* win,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Win_post(to_c<MPI_Group>(group), narrow(*assert), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_post_ = pmpi_win_post_
-#pragma weak mpi_win_post_f08_ = pmpi_win_post_
-#pragma weak pmpi_win_post_f08_ = pmpi_win_post_
+extern "C" decltype(pmpi_win_post_) mpi_win_post_ __attribute__((weak, alias("pmpi_win_post_")));
+extern "C" decltype(pmpi_win_post_) mpi_win_post_f08_ __attribute__((weak, alias("pmpi_win_post_")));
+extern "C" decltype(pmpi_win_post_) pmpi_win_post_f08_ __attribute__((weak, alias("pmpi_win_post_")));
 
 extern "C" void pmpi_win_start_(const Fint* group, const Fint* assert, const Fint* win,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Win_start(to_c<MPI_Group>(group), narrow(*assert), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_start_ = pmpi_win_start_
-#pragma weak mpi_win_start_f08_ = pmpi_win_start_
-#pragma weak pmpi_win_start_f08_ = pmpi_win_start_
+extern "C" decltype(pmpi_win_start_) mpi_win_start_ __attribute__((weak, alias("pmpi_win_start_")));
+extern "C" decltype(pmpi_win_start_) mpi_win_start_f08_ __attribute__((weak, alias("pmpi_win_start_")));
+extern "C" decltype(pmpi_win_start_) pmpi_win_start_f08_ __attribute__((weak, alias("pmpi_win_start_")));
 
 extern "C" void pmpi_win_sync_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_sync(to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_sync_ = pmpi_win_sync_
-#pragma weak mpi_win_sync_f08_ = pmpi_win_sync_
-#pragma weak pmpi_win_sync_f08_ = pmpi_win_sync_
+extern "C" decltype(pmpi_win_sync_) mpi_win_sync_ __attribute__((weak, alias("pmpi_win_sync_")));
+extern "C" decltype(pmpi_win_sync_) mpi_win_sync_f08_ __attribute__((weak, alias("pmpi_win_sync_")));
+extern "C" decltype(pmpi_win_sync_) pmpi_win_sync_f08_ __attribute__((weak, alias("pmpi_win_sync_")));
 
 extern "C" void pmpi_win_test_(const Fint* win, Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_test(to_c<MPI_Win>(win), Written(flag)));
 }
-#pragma weak mpi_win_test_ = pmpi_win_test_
-#pragma weak mpi_win_test_f08_ = pmpi_win_test_
-#pragma weak pmpi_win_test_f08_ = pmpi_win_test_
+extern "C" decltype(pmpi_win_test_) mpi_win_test_ __attribute__((weak, alias("pmpi_win_test_")));
+extern "C" decltype(pmpi_win_test_) mpi_win_test_f08_ __attribute__((weak, alias("pmpi_win_test_")));
+extern "C" decltype(pmpi_win_test_) pmpi_win_test_f08_ __attribute__((weak, alias("pmpi_win_test_")));
 
 extern "C" void pmpi_win_unlock_(const Fint* rank, const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_unlock(narrow(*rank), to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_unlock_ = pmpi_win_unlock_
-#pragma weak mpi_win_unlock_f08_ = pmpi_win_unlock_
-#pragma weak pmpi_win_unlock_f08_ = pmpi_win_unlock_
+extern "C" decltype(pmpi_win_unlock_) mpi_win_unlock_ __attribute__((weak, alias("pmpi_win_unlock_")));
+extern "C" decltype(pmpi_win_unlock_) mpi_win_unlock_f08_ __attribute__((weak, alias("pmpi_win_unlock_")));
+extern "C" decltype(pmpi_win_unlock_) pmpi_win_unlock_f08_ __attribute__((weak, alias("pmpi_win_unlock_")));
 
 extern "C" void pmpi_win_unlock_all_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_unlock_all(to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_unlock_all_ = pmpi_win_unlock_all_
-#pragma weak mpi_win_unlock_all_f08_ = pmpi_win_unlock_all_
-#pragma weak pmpi_win_unlock_all_f08_ = pmpi_win_unlock_all_
+extern "C" decltype(pmpi_win_unlock_all_) mpi_win_unlock_all_
+    __attribute__((weak, alias("pmpi_win_unlock_all_")));
+extern "C" decltype(pmpi_win_unlock_all_) mpi_win_unlock_all_f08_
+    __attribute__((weak, alias("pmpi_win_unlock_all_")));
+extern "C" decltype(pmpi_win_unlock_all_) pmpi_win_unlock_all_f08_
+    __attribute__((weak, alias("pmpi_win_unlock_all_")));
 
 extern "C" void pmpi_win_wait_(const Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_wait(to_c<MPI_Win>(win)));
 }
-#pragma weak mpi_win_wait_ = pmpi_win_wait_
-#pragma weak mpi_win_wait_f08_ = pmpi_win_wait_
-#pragma weak pmpi_win_wait_f08_ = pmpi_win_wait_
+extern "C" decltype(pmpi_win_wait_) mpi_win_wait_ __attribute__((weak, alias("pmpi_win_wait_")));
+extern "C" decltype(pmpi_win_wait_) mpi_win_wait_f08_ __attribute__((weak, alias("pmpi_win_wait_")));
+extern "C" decltype(pmpi_win_wait_) pmpi_win_wait_f08_ __attribute__((weak, alias("pmpi_win_wait_")));

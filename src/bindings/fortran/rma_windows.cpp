@@ -12,137 +12,172 @@ extern "C" void pmpi_win_allocate_(const MPI_Aint* size, const Fint* disp_unit, 
   answer(ierror, MPI_Win_allocate(*size, narrow(*disp_unit), to_c<MPI_Info>(info), to_c<MPI_Comm>(comm),
       baseptr, Made<MPI_Win>(win)));
 }
-#pragma weak mpi_win_allocate_ = pmpi_win_allocate_
+extern "C" decltype(pmpi_win_allocate_) mpi_win_allocate_ __attribute__((weak, alias("pmpi_win_allocate_")));
 extern "C" void pmpi_win_allocate_c_f08_(const MPI_Aint* size, const MPI_Aint* disp_unit, const Fint* info,
     const Fint* comm, void* baseptr, Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_allocate_c(*size, *disp_unit, to_c<MPI_Info>(info), to_c<MPI_Comm>(comm), baseptr,
       Made<MPI_Win>(win)));
 }
-#pragma weak mpi_win_allocate_c_f08_ = pmpi_win_allocate_c_f08_
-#pragma weak mpi_win_allocate_cptr_ = pmpi_win_allocate_
-#pragma weak pmpi_win_allocate_cptr_ = pmpi_win_allocate_
-#pragma weak mpi_win_allocate_f08_ = pmpi_win_allocate_
-#pragma weak pmpi_win_allocate_f08_ = pmpi_win_allocate_
+extern "C" decltype(pmpi_win_allocate_c_f08_) mpi_win_allocate_c_f08_
+    __attribute__((weak, alias("pmpi_win_allocate_c_f08_")));
+extern "C" decltype(pmpi_win_allocate_) mpi_win_allocate_cptr_
+    __attribute__((weak, alias("pmpi_win_allocate_")));
+extern "C" decltype(pmpi_win_allocate_) pmpi_win_allocate_cptr_
+    __attribute__((weak, alias("pmpi_win_allocate_")));
+extern "C" decltype(pmpi_win_allocate_) mpi_win_allocate_f08_
+    __attribute__((weak, alias("pmpi_win_allocate_")));
+extern "C" decltype(pmpi_win_allocate_) pmpi_win_allocate_f08_
+    __attribute__((weak, alias("pmpi_win_allocate_")));
 
 extern "C" void pmpi_win_allocate_shared_(const MPI_Aint* size, const Fint* disp_unit, const Fint* info,
     const Fint* comm, void* baseptr, Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_allocate_shared(*size, narrow(*disp_unit), to_c<MPI_Info>(info),
       to_c<MPI_Comm>(comm), baseptr, Made<MPI_Win>(win)));
 }
-#pragma weak mpi_win_allocate_shared_ = pmpi_win_allocate_shared_
+extern "C" decltype(pmpi_win_allocate_shared_) mpi_win_allocate_shared_
+    __attribute__((weak, alias("pmpi_win_allocate_shared_")));
 extern "C" void pmpi_win_allocate_shared_c_f08_(const MPI_Aint* size, const MPI_Aint* disp_unit,
     const Fint* info, const Fint* comm, void* baseptr, Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_allocate_shared_c(*size, *disp_unit, to_c<MPI_Info>(info), to_c<MPI_Comm>(comm),
       baseptr, Made<MPI_Win>(win)));
 }
-#pragma weak mpi_win_allocate_shared_c_f08_ = pmpi_win_allocate_shared_c_f08_
-#pragma weak mpi_win_allocate_shared_cptr_ = pmpi_win_allocate_shared_
-#pragma weak pmpi_win_allocate_shared_cptr_ = pmpi_win_allocate_shared_
-#pragma weak mpi_win_allocate_shared_f08_ = pmpi_win_allocate_shared_
-#pragma weak pmpi_win_allocate_shared_f08_ = pmpi_win_allocate_shared_
+extern "C" decltype(pmpi_win_allocate_shared_c_f08_) mpi_win_allocate_shared_c_f08_
+    __attribute__((weak, alias("pmpi_win_allocate_shared_c_f08_")));
+extern "C" decltype(pmpi_win_allocate_shared_) mpi_win_allocate_shared_cptr_
+    __attribute__((weak, alias("pmpi_win_allocate_shared_")));
+extern "C" decltype(pmpi_win_allocate_shared_) pmpi_win_allocate_shared_cptr_
+    __attribute__((weak, alias("pmpi_win_allocate_shared_")));
+extern "C" decltype(pmpi_win_allocate_shared_) mpi_win_allocate_shared_f08_
+    __attribute__((weak, alias("pmpi_win_allocate_shared_")));
+extern "C" decltype(pmpi_win_allocate_shared_) pmpi_win_allocate_shared_f08_
+    __attribute__((weak, alias("pmpi_win_allocate_shared_")));
 
 extern "C" void pmpi_win_attach_(const Fint* win, void* base, const MPI_Aint* size, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_attach(to_c<MPI_Win>(win), fortran::address(base), *size));
 }
-#pragma weak mpi_win_attach_ = pmpi_win_attach_
+extern "C" decltype(pmpi_win_attach_) mpi_win_attach_ __attribute__((weak, alias("pmpi_win_attach_")));
 extern "C" void pmpi_win_attach_f08ts_(const Fint* win, const CFI_cdesc_t* base, const MPI_Aint* size,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Win_attach(to_c<MPI_Win>(win), fortran::address(base->base_addr), *size));
 }
-#pragma weak mpi_win_attach_f08ts_ = pmpi_win_attach_f08ts_
+extern "C" decltype(pmpi_win_attach_f08ts_) mpi_win_attach_f08ts_
+    __attribute__((weak, alias("pmpi_win_attach_f08ts_")));
 
 extern "C" void pmpi_win_create_(void* base, const MPI_Aint* size, const Fint* disp_unit, const Fint* info,
     const Fint* comm, Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_create(fortran::address(base), *size, narrow(*disp_unit), to_c<MPI_Info>(info),
       to_c<MPI_Comm>(comm), Made<MPI_Win>(win)));
 }
-#pragma weak mpi_win_create_ = pmpi_win_create_
+extern "C" decltype(pmpi_win_create_) mpi_win_create_ __attribute__((weak, alias("pmpi_win_create_")));
 extern "C" void pmpi_win_create_f08ts_(const CFI_cdesc_t* base, const MPI_Aint* size, const Fint* disp_unit,
     const Fint* info, const Fint* comm, Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_create(fortran::address(base->base_addr), *size, narrow(*disp_unit),
       to_c<MPI_Info>(info), to_c<MPI_Comm>(comm), Made<MPI_Win>(win)));
 }
-#pragma weak mpi_win_create_f08ts_ = pmpi_win_create_f08ts_
+extern "C" decltype(pmpi_win_create_f08ts_) mpi_win_create_f08ts_
+    __attribute__((weak, alias("pmpi_win_create_f08ts_")));
 extern "C" void pmpi_win_create_c_f08ts_(const CFI_cdesc_t* base, const MPI_Aint* size,
     const MPI_Aint* disp_unit, const Fint* info, const Fint* comm, Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_create_c(fortran::address(base->base_addr), *size, *disp_unit, to_c<MPI_Info>(info),
       to_c<MPI_Comm>(comm), Made<MPI_Win>(win)));
 }
-#pragma weak mpi_win_create_c_f08ts_ = pmpi_win_create_c_f08ts_
+extern "C" decltype(pmpi_win_create_c_f08ts_) mpi_win_create_c_f08ts_
+    __attribute__((weak, alias("pmpi_win_create_c_f08ts_")));
 
 extern "C" void pmpi_win_create_dynamic_(const Fint* info, const Fint* comm, Fint* win,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Win_create_dynamic(to_c<MPI_Info>(info), to_c<MPI_Comm>(comm), Made<MPI_Win>(win)));
 }
-#pragma weak mpi_win_create_dynamic_ = pmpi_win_create_dynamic_
-#pragma weak mpi_win_create_dynamic_f08_ = pmpi_win_create_dynamic_
-#pragma weak pmpi_win_create_dynamic_f08_ = pmpi_win_create_dynamic_
+extern "C" decltype(pmpi_win_create_dynamic_) mpi_win_create_dynamic_
+    __attribute__((weak, alias("pmpi_win_create_dynamic_")));
+extern "C" decltype(pmpi_win_create_dynamic_) mpi_win_create_dynamic_f08_
+    __attribute__((weak, alias("pmpi_win_create_dynamic_")));
+extern "C" decltype(pmpi_win_create_dynamic_) pmpi_win_create_dynamic_f08_
+    __attribute__((weak, alias("pmpi_win_create_dynamic_")));
 
 extern "C" void pmpi_win_detach_(const Fint* win, const void* base, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_detach(to_c<MPI_Win>(win), fortran::address(base)));
 }
-#pragma weak mpi_win_detach_ = pmpi_win_detach_
+extern "C" decltype(pmpi_win_detach_) mpi_win_detach_ __attribute__((weak, alias("pmpi_win_detach_")));
 extern "C" void pmpi_win_detach_f08ts_(const Fint* win, const CFI_cdesc_t* base, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_detach(to_c<MPI_Win>(win), fortran::address(base->base_addr)));
 }
-#pragma weak mpi_win_detach_f08ts_ = pmpi_win_detach_f08ts_
+extern "C" decltype(pmpi_win_detach_f08ts_) mpi_win_detach_f08ts_
+    __attribute__((weak, alias("pmpi_win_detach_f08ts_")));
 
 extern "C" void pmpi_win_free_(Fint* win, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_free(Changed<MPI_Win>(win)));
 }
-#pragma weak mpi_win_free_ = pmpi_win_free_
-#pragma weak mpi_win_free_f08_ = pmpi_win_free_
-#pragma weak pmpi_win_free_f08_ = pmpi_win_free_
+extern "C" decltype(pmpi_win_free_) mpi_win_free_ __attribute__((weak, alias("pmpi_win_free_")));
+extern "C" decltype(pmpi_win_free_) mpi_win_free_f08_ __attribute__((weak, alias("pmpi_win_free_")));
+extern "C" decltype(pmpi_win_free_) pmpi_win_free_f08_ __attribute__((weak, alias("pmpi_win_free_")));
 
 extern "C" void pmpi_win_get_group_(const Fint* win, Fint* group, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_get_group(to_c<MPI_Win>(win), Made<MPI_Group>(group)));
 }
-#pragma weak mpi_win_get_group_ = pmpi_win_get_group_
-#pragma weak mpi_win_get_group_f08_ = pmpi_win_get_group_
-#pragma weak pmpi_win_get_group_f08_ = pmpi_win_get_group_
+extern "C" decltype(pmpi_win_get_group_) mpi_win_get_group_
+    __attribute__((weak, alias("pmpi_win_get_group_")));
+extern "C" decltype(pmpi_win_get_group_) mpi_win_get_group_f08_
+    __attribute__((weak, alias("pmpi_win_get_group_")));
+extern "C" decltype(pmpi_win_get_group_) pmpi_win_get_group_f08_
+    __attribute__((weak, alias("pmpi_win_get_group_")));
 
 extern "C" void pmpi_win_get_info_(const Fint* win, Fint* info_used, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_get_info(to_c<MPI_Win>(win), Made<MPI_Info>(info_used)));
 }
-#pragma weak mpi_win_get_info_ = pmpi_win_get_info_
-#pragma weak mpi_win_get_info_f08_ = pmpi_win_get_info_
-#pragma weak pmpi_win_get_info_f08_ = pmpi_win_get_info_
+extern "C" decltype(pmpi_win_get_info_) mpi_win_get_info_ __attribute__((weak, alias("pmpi_win_get_info_")));
+extern "C" decltype(pmpi_win_get_info_) mpi_win_get_info_f08_
+    __attribute__((weak, alias("pmpi_win_get_info_")));
+extern "C" decltype(pmpi_win_get_info_) pmpi_win_get_info_f08_
+    __attribute__((weak, alias("pmpi_win_get_info_")));
 
 extern "C" void pmpi_win_get_name_(const Fint* win, char* win_name, Fint* resultlen, Fint* ierror,
     std::size_t win_name_length) noexcept {
   answer(ierror, MPI_Win_get_name(to_c<MPI_Win>(win), WrittenText<MPI_MAX_OBJECT_NAME>(win_name,
       win_name_length), Written(resultlen)));
 }
-#pragma weak mpi_win_get_name_ = pmpi_win_get_name_
-#pragma weak mpi_win_get_name_f08_ = pmpi_win_get_name_
-#pragma weak pmpi_win_get_name_f08_ = pmpi_win_get_name_
+extern "C" decltype(pmpi_win_get_name_) mpi_win_get_name_ __attribute__((weak, alias("pmpi_win_get_name_")));
+extern "C" decltype(pmpi_win_get_name_) mpi_win_get_name_f08_
+    __attribute__((weak, alias("pmpi_win_get_name_")));
+extern "C" decltype(pmpi_win_get_name_) pmpi_win_get_name_f08_
+    __attribute__((weak, alias("pmpi_win_get_name_")));
 
 extern "C" void pmpi_win_set_info_(const Fint* win, const Fint* info, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_set_info(to_c<MPI_Win>(win), to_c<MPI_Info>(info)));
 }
-#pragma weak mpi_win_set_info_ = pmpi_win_set_info_
-#pragma weak mpi_win_set_info_f08_ = pmpi_win_set_info_
-#pragma weak pmpi_win_set_info_f08_ = pmpi_win_set_info_
+extern "C" decltype(pmpi_win_set_info_) mpi_win_set_info_ __attribute__((weak, alias("pmpi_win_set_info_")));
+extern "C" decltype(pmpi_win_set_info_) mpi_win_set_info_f08_
+    __attribute__((weak, alias("pmpi_win_set_info_")));
+extern "C" decltype(pmpi_win_set_info_) pmpi_win_set_info_f08_
+    __attribute__((weak, alias("pmpi_win_set_info_")));
 
 extern "C" void pmpi_win_set_name_(const Fint* win, const char* win_name, Fint* ierror,
     std::size_t win_name_length) noexcept {
   answer(ierror, MPI_Win_set_name(to_c<MPI_Win>(win), Text(win_name, win_name_length)));
 }
-#pragma weak mpi_win_set_name_ = pmpi_win_set_name_
-#pragma weak mpi_win_set_name_f08_ = pmpi_win_set_name_
-#pragma weak pmpi_win_set_name_f08_ = pmpi_win_set_name_
+extern "C" decltype(pmpi_win_set_name_) mpi_win_set_name_ __attribute__((weak, alias("pmpi_win_set_name_")));
+extern "C" decltype(pmpi_win_set_name_) mpi_win_set_name_f08_
+    __attribute__((weak, alias("pmpi_win_set_name_")));
+extern "C" decltype(pmpi_win_set_name_) pmpi_win_set_name_f08_
+    __attribute__((weak, alias("pmpi_win_set_name_")));
 
 extern "C" void pmpi_win_shared_query_(const Fint* win, const Fint* rank, MPI_Aint* size, Fint* disp_unit,
     void* baseptr, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_shared_query(to_c<MPI_Win>(win), narrow(*rank), size, Written(disp_unit), baseptr));
 }
-#pragma weak mpi_win_shared_query_ = pmpi_win_shared_query_
+extern "C" decltype(pmpi_win_shared_query_) mpi_win_shared_query_
+    __attribute__((weak, alias("pmpi_win_shared_query_")));
 extern "C" void pmpi_win_shared_query_c_f08_(const Fint* win, const Fint* rank, MPI_Aint* size,
     MPI_Aint* disp_unit, void* baseptr, Fint* ierror) noexcept {
   answer(ierror, MPI_Win_shared_query_c(to_c<MPI_Win>(win), narrow(*rank), size, disp_unit, baseptr));
 }
-#pragma weak mpi_win_shared_query_c_f08_ = pmpi_win_shared_query_c_f08_
-#pragma weak mpi_win_shared_query_cptr_ = pmpi_win_shared_query_
-#pragma weak pmpi_win_shared_query_cptr_ = pmpi_win_shared_query_
-#pragma weak mpi_win_shared_query_f08_ = pmpi_win_shared_query_
-#pragma weak pmpi_win_shared_query_f08_ = pmpi_win_shared_query_
+extern "C" decltype(pmpi_win_shared_query_c_f08_) mpi_win_shared_query_c_f08_
+    __attribute__((weak, alias("pmpi_win_shared_query_c_f08_")));
+extern "C" decltype(pmpi_win_shared_query_) mpi_win_shared_query_cptr_
+    __attribute__((weak, alias("pmpi_win_shared_query_")));
+extern "C" decltype(pmpi_win_shared_query_) pmpi_win_shared_query_cptr_
+    __attribute__((weak, alias("pmpi_win_shared_query_")));
+extern "C" decltype(pmpi_win_shared_query_) mpi_win_shared_query_f08_
+    __attribute__((weak, alias("pmpi_win_shared_query_")));
+extern "C" decltype(pmpi_win_shared_query_) pmpi_win_shared_query_f08_
+    __attribute__((weak, alias("pmpi_win_shared_query_")));

@@ -11,18 +11,24 @@ extern "C" void pmpi_comm_create_from_group_(const Fint* group, const char* stri
   answer(ierror, MPI_Comm_create_from_group(to_c<MPI_Group>(group), Text(stringtag, stringtag_length),
       to_c<MPI_Info>(info), to_c<MPI_Errhandler>(errhandler), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_comm_create_from_group_ = pmpi_comm_create_from_group_
-#pragma weak mpi_comm_create_from_group_f08_ = pmpi_comm_create_from_group_
-#pragma weak pmpi_comm_create_from_group_f08_ = pmpi_comm_create_from_group_
+extern "C" decltype(pmpi_comm_create_from_group_) mpi_comm_create_from_group_
+    __attribute__((weak, alias("pmpi_comm_create_from_group_")));
+extern "C" decltype(pmpi_comm_create_from_group_) mpi_comm_create_from_group_f08_
+    __attribute__((weak, alias("pmpi_comm_create_from_group_")));
+extern "C" decltype(pmpi_comm_create_from_group_) pmpi_comm_create_from_group_f08_
+    __attribute__((weak, alias("pmpi_comm_create_from_group_")));
 
 extern "C" void pmpi_group_from_session_pset_(const Fint* session, const char* pset_name, Fint* newgroup,
     Fint* ierror, std::size_t pset_name_length) noexcept {
   answer(ierror, MPI_Group_from_session_pset(to_c<MPI_Session>(session), Text(pset_name, pset_name_length),
       Made<MPI_Group>(newgroup)));
 }
-#pragma weak mpi_group_from_session_pset_ = pmpi_group_from_session_pset_
-#pragma weak mpi_group_from_session_pset_f08_ = pmpi_group_from_session_pset_
-#pragma weak pmpi_group_from_session_pset_f08_ = pmpi_group_from_session_pset_
+extern "C" decltype(pmpi_group_from_session_pset_) mpi_group_from_session_pset_
+    __attribute__((weak, alias("pmpi_group_from_session_pset_")));
+extern "C" decltype(pmpi_group_from_session_pset_) mpi_group_from_session_pset_f08_
+    __attribute__((weak, alias("pmpi_group_from_session_pset_")));
+extern "C" decltype(pmpi_group_from_session_pset_) pmpi_group_from_session_pset_f08_
+    __attribute__((weak, alias("pmpi_group_from_session_pset_")));
 
 extern "C" void pmpi_intercomm_create_from_groups_(const Fint* local_group, const Fint* local_leader,
     const Fint* remote_group, const Fint* remote_leader, const char* stringtag, const Fint* info,
@@ -31,41 +37,56 @@ extern "C" void pmpi_intercomm_create_from_groups_(const Fint* local_group, cons
       to_c<MPI_Group>(remote_group), narrow(*remote_leader), Text(stringtag, stringtag_length),
       to_c<MPI_Info>(info), to_c<MPI_Errhandler>(errhandler), Made<MPI_Comm>(newintercomm)));
 }
-#pragma weak mpi_intercomm_create_from_groups_ = pmpi_intercomm_create_from_groups_
-#pragma weak mpi_intercomm_create_from_groups_f08_ = pmpi_intercomm_create_from_groups_
-#pragma weak pmpi_intercomm_create_from_groups_f08_ = pmpi_intercomm_create_from_groups_
+extern "C" decltype(pmpi_intercomm_create_from_groups_) mpi_intercomm_create_from_groups_
+    __attribute__((weak, alias("pmpi_intercomm_create_from_groups_")));
+extern "C" decltype(pmpi_intercomm_create_from_groups_) mpi_intercomm_create_from_groups_f08_
+    __attribute__((weak, alias("pmpi_intercomm_create_from_groups_")));
+extern "C" decltype(pmpi_intercomm_create_from_groups_) pmpi_intercomm_create_from_groups_f08_
+    __attribute__((weak, alias("pmpi_intercomm_create_from_groups_")));
 
 extern "C" void pmpi_session_finalize_(Fint* session, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_finalize(Changed<MPI_Session>(session)));
 }
-#pragma weak mpi_session_finalize_ = pmpi_session_finalize_
-#pragma weak mpi_session_finalize_f08_ = pmpi_session_finalize_
-#pragma weak pmpi_session_finalize_f08_ = pmpi_session_finalize_
+extern "C" decltype(pmpi_session_finalize_) mpi_session_finalize_
+    __attribute__((weak, alias("pmpi_session_finalize_")));
+extern "C" decltype(pmpi_session_finalize_) mpi_session_finalize_f08_
+    __attribute__((weak, alias("pmpi_session_finalize_")));
+extern "C" decltype(pmpi_session_finalize_) pmpi_session_finalize_f08_
+    __attribute__((weak, alias("pmpi_session_finalize_")));
 
 extern "C" void pmpi_session_get_info_(const Fint* session, Fint* info_used, Fint* ierror) noexcept {
   answer(ierror, MPI_Session_get_info(to_c<MPI_Session>(session), Made<MPI_Info>(info_used)));
 }
-#pragma weak mpi_session_get_info_ = pmpi_session_get_info_
-#pragma weak mpi_session_get_info_f08_ = pmpi_session_get_info_
-#pragma weak pmpi_session_get_info_f08_ = pmpi_session_get_info_
+extern "C" decltype(pmpi_session_get_info_) mpi_session_get_info_
+    __attribute__((weak, alias("pmpi_session_get_info_")));
+extern "C" decltype(pmpi_session_get_info_) mpi_session_get_info_f08_
+    __attribute__((weak, alias("pmpi_session_get_info_")));
+extern "C" decltype(pmpi_session_get_info_) pmpi_session_get_info_f08_
+    __attribute__((weak, alias("pmpi_session_get_info_")));
 
 extern "C" void pmpi_session_get_num_psets_(const Fint* session, const Fint* info, Fint* npset_names,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Session_get_num_psets(to_c<MPI_Session>(session), to_c<MPI_Info>(info),
       Written(npset_names)));
 }
-#pragma weak mpi_session_get_num_psets_ = pmpi_session_get_num_psets_
-#pragma weak mpi_session_get_num_psets_f08_ = pmpi_session_get_num_psets_
-#pragma weak pmpi_session_get_num_psets_f08_ = pmpi_session_get_num_psets_
+extern "C" decltype(pmpi_session_get_num_psets_) mpi_session_get_num_psets_
+    __attribute__((weak, alias("pmpi_session_get_num_psets_")));
+extern "C" decltype(pmpi_session_get_num_psets_) mpi_session_get_num_psets_f08_
+    __attribute__((weak, alias("pmpi_session_get_num_psets_")));
+extern "C" decltype(pmpi_session_get_num_psets_) pmpi_session_get_num_psets_f08_
+    __attribute__((weak, alias("pmpi_session_get_num_psets_")));
 
 extern "C" void pmpi_session_get_pset_info_(const Fint* session, const char* pset_name, Fint* info,
     Fint* ierror, std::size_t pset_name_length) noexcept {
   answer(ierror, MPI_Session_get_pset_info(to_c<MPI_Session>(session), Text(pset_name, pset_name_length),
       Made<MPI_Info>(info)));
 }
-#pragma weak mpi_session_get_pset_info_ = pmpi_session_get_pset_info_
-#pragma weak mpi_session_get_pset_info_f08_ = pmpi_session_get_pset_info_
-#pragma weak pmpi_session_get_pset_info_f08_ = pmpi_session_get_pset_info_
+extern "C" decltype(pmpi_session_get_pset_info_) mpi_session_get_pset_info_
+    __attribute__((weak, alias("pmpi_session_get_pset_info_")));
+extern "C" decltype(pmpi_session_get_pset_info_) mpi_session_get_pset_info_f08_
+    __attribute__((weak, alias("pmpi_session_get_pset_info_")));
+extern "C" decltype(pmpi_session_get_pset_info_) pmpi_session_get_pset_info_f08_
+    __attribute__((weak, alias("pmpi_session_get_pset_info_")));
 
 extern "C" void pmpi_session_init_(const Fint* info, const Fint* errhandler, Fint* session,
     Fint* ierror) noexcept {
@@ -73,6 +94,8 @@ extern "C" void pmpi_session_init_(const Fint* info, const Fint* errhandler, Fin
       Made<MPI_Session>(session)));
   register_types_once();
 }
-#pragma weak mpi_session_init_ = pmpi_session_init_
-#pragma weak mpi_session_init_f08_ = pmpi_session_init_
-#pragma weak pmpi_session_init_f08_ = pmpi_session_init_
+extern "C" decltype(pmpi_session_init_) mpi_session_init_ __attribute__((weak, alias("pmpi_session_init_")));
+extern "C" decltype(pmpi_session_init_) mpi_session_init_f08_
+    __attribute__((weak, alias("pmpi_session_init_")));
+extern "C" decltype(pmpi_session_init_) pmpi_session_init_f08_
+    __attribute__((weak, alias("pmpi_session_init_")));

@@ -10,79 +10,110 @@ using namespace dunlin::fortran;
 extern "C" void pmpi_grequest_complete_(const Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Grequest_complete(to_c<MPI_Request>(request)));
 }
-#pragma weak mpi_grequest_complete_ = pmpi_grequest_complete_
-#pragma weak mpi_grequest_complete_f08_ = pmpi_grequest_complete_
-#pragma weak pmpi_grequest_complete_f08_ = pmpi_grequest_complete_
+extern "C" decltype(pmpi_grequest_complete_) mpi_grequest_complete_
+    __attribute__((weak, alias("pmpi_grequest_complete_")));
+extern "C" decltype(pmpi_grequest_complete_) mpi_grequest_complete_f08_
+    __attribute__((weak, alias("pmpi_grequest_complete_")));
+extern "C" decltype(pmpi_grequest_complete_) pmpi_grequest_complete_f08_
+    __attribute__((weak, alias("pmpi_grequest_complete_")));
 
 extern "C" void pmpi_grequest_start_(Procedure* query_fn, Procedure* free_fn, Procedure* cancel_fn,
     const MPI_Aint* extra_state, Fint* request, Fint* ierror) noexcept {
   answer(ierror, MPI_Grequest_start(grequest_query_function(query_fn), grequest_free_function(free_fn),
       grequest_cancel_function(cancel_fn), pointer(extra_state), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_grequest_start_ = pmpi_grequest_start_
-#pragma weak mpi_grequest_start_f08_ = pmpi_grequest_start_
-#pragma weak pmpi_grequest_start_f08_ = pmpi_grequest_start_
+extern "C" decltype(pmpi_grequest_start_) mpi_grequest_start_
+    __attribute__((weak, alias("pmpi_grequest_start_")));
+extern "C" decltype(pmpi_grequest_start_) mpi_grequest_start_f08_
+    __attribute__((weak, alias("pmpi_grequest_start_")));
+extern "C" decltype(pmpi_grequest_start_) pmpi_grequest_start_f08_
+    __attribute__((weak, alias("pmpi_grequest_start_")));
 
 extern "C" void pmpi_status_get_error_(const Fint* status, Fint* err, Fint* ierror) noexcept {
   answer(ierror, MPI_Status_get_error(ReadStatus(fortran::address(status)), Written(err)));
 }
-#pragma weak mpi_status_get_error_ = pmpi_status_get_error_
-#pragma weak mpi_status_get_error_f08_ = pmpi_status_get_error_
-#pragma weak pmpi_status_get_error_f08_ = pmpi_status_get_error_
+extern "C" decltype(pmpi_status_get_error_) mpi_status_get_error_
+    __attribute__((weak, alias("pmpi_status_get_error_")));
+extern "C" decltype(pmpi_status_get_error_) mpi_status_get_error_f08_
+    __attribute__((weak, alias("pmpi_status_get_error_")));
+extern "C" decltype(pmpi_status_get_error_) pmpi_status_get_error_f08_
+    __attribute__((weak, alias("pmpi_status_get_error_")));
 
 extern "C" void pmpi_status_get_source_(const Fint* status, Fint* source, Fint* ierror) noexcept {
   answer(ierror, MPI_Status_get_source(ReadStatus(fortran::address(status)), Written(source)));
 }
-#pragma weak mpi_status_get_source_ = pmpi_status_get_source_
-#pragma weak mpi_status_get_source_f08_ = pmpi_status_get_source_
-#pragma weak pmpi_status_get_source_f08_ = pmpi_status_get_source_
+extern "C" decltype(pmpi_status_get_source_) mpi_status_get_source_
+    __attribute__((weak, alias("pmpi_status_get_source_")));
+extern "C" decltype(pmpi_status_get_source_) mpi_status_get_source_f08_
+    __attribute__((weak, alias("pmpi_status_get_source_")));
+extern "C" decltype(pmpi_status_get_source_) pmpi_status_get_source_f08_
+    __attribute__((weak, alias("pmpi_status_get_source_")));
 
 extern "C" void pmpi_status_get_tag_(const Fint* status, Fint* tag, Fint* ierror) noexcept {
   answer(ierror, MPI_Status_get_tag(ReadStatus(fortran::address(status)), Written(tag)));
 }
-#pragma weak mpi_status_get_tag_ = pmpi_status_get_tag_
-#pragma weak mpi_status_get_tag_f08_ = pmpi_status_get_tag_
-#pragma weak pmpi_status_get_tag_f08_ = pmpi_status_get_tag_
+extern "C" decltype(pmpi_status_get_tag_) mpi_status_get_tag_
+    __attribute__((weak, alias("pmpi_status_get_tag_")));
+extern "C" decltype(pmpi_status_get_tag_) mpi_status_get_tag_f08_
+    __attribute__((weak, alias("pmpi_status_get_tag_")));
+extern "C" decltype(pmpi_status_get_tag_) pmpi_status_get_tag_f08_
+    __attribute__((weak, alias("pmpi_status_get_tag_")));
 
 extern "C" void pmpi_status_set_cancelled_(Fint* status, const Fint* flag, Fint* ierror) noexcept {
   answer(ierror, MPI_Status_set_cancelled(Status(fortran::address(status)), narrow(*flag)));
 }
-#pragma weak mpi_status_set_cancelled_ = pmpi_status_set_cancelled_
-#pragma weak mpi_status_set_cancelled_f08_ = pmpi_status_set_cancelled_
-#pragma weak pmpi_status_set_cancelled_f08_ = pmpi_status_set_cancelled_
+extern "C" decltype(pmpi_status_set_cancelled_) mpi_status_set_cancelled_
+    __attribute__((weak, alias("pmpi_status_set_cancelled_")));
+extern "C" decltype(pmpi_status_set_cancelled_) mpi_status_set_cancelled_f08_
+    __attribute__((weak, alias("pmpi_status_set_cancelled_")));
+extern "C" decltype(pmpi_status_set_cancelled_) pmpi_status_set_cancelled_f08_
+    __attribute__((weak, alias("pmpi_status_set_cancelled_")));
 
 extern "C" void pmpi_status_set_elements_(Fint* status, const Fint* datatype, const Fint* count,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Status_set_elements(Status(fortran::address(status)), to_c<MPI_Datatype>(datatype),
       narrow(*count)));
 }
-#pragma weak mpi_status_set_elements_ = pmpi_status_set_elements_
+extern "C" decltype(pmpi_status_set_elements_) mpi_status_set_elements_
+    __attribute__((weak, alias("pmpi_status_set_elements_")));
 extern "C" void pmpi_status_set_elements_c_f08_(Fint* status, const Fint* datatype, const MPI_Count* count,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Status_set_elements_c(Status(fortran::address(status)), to_c<MPI_Datatype>(datatype),
       *count));
 }
-#pragma weak mpi_status_set_elements_c_f08_ = pmpi_status_set_elements_c_f08_
-#pragma weak mpi_status_set_elements_f08_ = pmpi_status_set_elements_
-#pragma weak pmpi_status_set_elements_f08_ = pmpi_status_set_elements_
+extern "C" decltype(pmpi_status_set_elements_c_f08_) mpi_status_set_elements_c_f08_
+    __attribute__((weak, alias("pmpi_status_set_elements_c_f08_")));
+extern "C" decltype(pmpi_status_set_elements_) mpi_status_set_elements_f08_
+    __attribute__((weak, alias("pmpi_status_set_elements_")));
+extern "C" decltype(pmpi_status_set_elements_) pmpi_status_set_elements_f08_
+    __attribute__((weak, alias("pmpi_status_set_elements_")));
 
 extern "C" void pmpi_status_set_error_(Fint* status, const Fint* err, Fint* ierror) noexcept {
   answer(ierror, MPI_Status_set_error(Status(fortran::address(status)), narrow(*err)));
 }
-#pragma weak mpi_status_set_error_ = pmpi_status_set_error_
-#pragma weak mpi_status_set_error_f08_ = pmpi_status_set_error_
-#pragma weak pmpi_status_set_error_f08_ = pmpi_status_set_error_
+extern "C" decltype(pmpi_status_set_error_) mpi_status_set_error_
+    __attribute__((weak, alias("pmpi_status_set_error_")));
+extern "C" decltype(pmpi_status_set_error_) mpi_status_set_error_f08_
+    __attribute__((weak, alias("pmpi_status_set_error_")));
+extern "C" decltype(pmpi_status_set_error_) pmpi_status_set_error_f08_
+    __attribute__((weak, alias("pmpi_status_set_error_")));
 
 extern "C" void pmpi_status_set_source_(Fint* status, const Fint* source, Fint* ierror) noexcept {
   answer(ierror, MPI_Status_set_source(Status(fortran::address(status)), narrow(*source)));
 }
-#pragma weak mpi_status_set_source_ = pmpi_status_set_source_
-#pragma weak mpi_status_set_source_f08_ = pmpi_status_set_source_
-#pragma weak pmpi_status_set_source_f08_ = pmpi_status_set_source_
+extern "C" decltype(pmpi_status_set_source_) mpi_status_set_source_
+    __attribute__((weak, alias("pmpi_status_set_source_")));
+extern "C" decltype(pmpi_status_set_source_) mpi_status_set_source_f08_
+    __attribute__((weak, alias("pmpi_status_set_source_")));
+extern "C" decltype(pmpi_status_set_source_) pmpi_status_set_source_f08_
+    __attribute__((weak, alias("pmpi_status_set_source_")));
 
 extern "C" void pmpi_status_set_tag_(Fint* status, const Fint* tag, Fint* ierror) noexcept {
   answer(ierror, MPI_Status_set_tag(Status(fortran::address(status)), narrow(*tag)));
 }
-#pragma weak mpi_status_set_tag_ = pmpi_status_set_tag_
-#pragma weak mpi_status_set_tag_f08_ = pmpi_status_set_tag_
-#pragma weak pmpi_status_set_tag_f08_ = pmpi_status_set_tag_
+extern "C" decltype(pmpi_status_set_tag_) mpi_status_set_tag_
+    __attribute__((weak, alias("pmpi_status_set_tag_")));
+extern "C" decltype(pmpi_status_set_tag_) mpi_status_set_tag_f08_
+    __attribute__((weak, alias("pmpi_status_set_tag_")));
+extern "C" decltype(pmpi_status_set_tag_) pmpi_status_set_tag_f08_
+    __attribute__((weak, alias("pmpi_status_set_tag_")));

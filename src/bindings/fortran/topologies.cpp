@@ -11,76 +11,80 @@ extern "C" void pmpi_cart_coords_(const Fint* comm, const Fint* rank, const Fint
   answer(ierror, MPI_Cart_coords(to_c<MPI_Comm>(comm), narrow(*rank), narrow(*maxdims), Written(coords,
       *maxdims)));
 }
-#pragma weak mpi_cart_coords_ = pmpi_cart_coords_
-#pragma weak mpi_cart_coords_f08_ = pmpi_cart_coords_
-#pragma weak pmpi_cart_coords_f08_ = pmpi_cart_coords_
+extern "C" decltype(pmpi_cart_coords_) mpi_cart_coords_ __attribute__((weak, alias("pmpi_cart_coords_")));
+extern "C" decltype(pmpi_cart_coords_) mpi_cart_coords_f08_ __attribute__((weak, alias("pmpi_cart_coords_")));
+extern "C" decltype(pmpi_cart_coords_) pmpi_cart_coords_f08_
+    __attribute__((weak, alias("pmpi_cart_coords_")));
 
 extern "C" void pmpi_cart_create_(const Fint* comm_old, const Fint* ndims, const Fint* dims,
     const Fint* periods, const Fint* reorder, Fint* comm_cart, Fint* ierror) noexcept {
   answer(ierror, MPI_Cart_create(to_c<MPI_Comm>(comm_old), narrow(*ndims), Integers(dims, *ndims),
       Integers(periods, *ndims), narrow(*reorder), Made<MPI_Comm>(comm_cart)));
 }
-#pragma weak mpi_cart_create_ = pmpi_cart_create_
-#pragma weak mpi_cart_create_f08_ = pmpi_cart_create_
-#pragma weak pmpi_cart_create_f08_ = pmpi_cart_create_
+extern "C" decltype(pmpi_cart_create_) mpi_cart_create_ __attribute__((weak, alias("pmpi_cart_create_")));
+extern "C" decltype(pmpi_cart_create_) mpi_cart_create_f08_ __attribute__((weak, alias("pmpi_cart_create_")));
+extern "C" decltype(pmpi_cart_create_) pmpi_cart_create_f08_
+    __attribute__((weak, alias("pmpi_cart_create_")));
 
 extern "C" void pmpi_cart_get_(const Fint* comm, const Fint* maxdims, Fint* dims, Fint* periods, Fint* coords,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Cart_get(to_c<MPI_Comm>(comm), narrow(*maxdims), Written(dims, *maxdims),
       Written(periods, *maxdims), Written(coords, *maxdims)));
 }
-#pragma weak mpi_cart_get_ = pmpi_cart_get_
-#pragma weak mpi_cart_get_f08_ = pmpi_cart_get_
-#pragma weak pmpi_cart_get_f08_ = pmpi_cart_get_
+extern "C" decltype(pmpi_cart_get_) mpi_cart_get_ __attribute__((weak, alias("pmpi_cart_get_")));
+extern "C" decltype(pmpi_cart_get_) mpi_cart_get_f08_ __attribute__((weak, alias("pmpi_cart_get_")));
+extern "C" decltype(pmpi_cart_get_) pmpi_cart_get_f08_ __attribute__((weak, alias("pmpi_cart_get_")));
 
 extern "C" void pmpi_cart_map_(const Fint* comm, const Fint* ndims, const Fint* dims, const Fint* periods,
     Fint* newrank, Fint* ierror) noexcept {
   answer(ierror, MPI_Cart_map(to_c<MPI_Comm>(comm), narrow(*ndims), Integers(dims, *ndims), Integers(periods,
       *ndims), Written(newrank)));
 }
-#pragma weak mpi_cart_map_ = pmpi_cart_map_
-#pragma weak mpi_cart_map_f08_ = pmpi_cart_map_
-#pragma weak pmpi_cart_map_f08_ = pmpi_cart_map_
+extern "C" decltype(pmpi_cart_map_) mpi_cart_map_ __attribute__((weak, alias("pmpi_cart_map_")));
+extern "C" decltype(pmpi_cart_map_) mpi_cart_map_f08_ __attribute__((weak, alias("pmpi_cart_map_")));
+extern "C" decltype(pmpi_cart_map_) pmpi_cart_map_f08_ __attribute__((weak, alias("pmpi_cart_map_")));
 
 extern "C" void pmpi_cart_rank_(const Fint* comm, const Fint* coords, Fint* rank, Fint* ierror) noexcept {
   answer(ierror, MPI_Cart_rank(to_c<MPI_Comm>(comm), Integers(coords, [&] { return dimensions_of(comm); }),
       Written(rank)));
 }
-#pragma weak mpi_cart_rank_ = pmpi_cart_rank_
-#pragma weak mpi_cart_rank_f08_ = pmpi_cart_rank_
-#pragma weak pmpi_cart_rank_f08_ = pmpi_cart_rank_
+extern "C" decltype(pmpi_cart_rank_) mpi_cart_rank_ __attribute__((weak, alias("pmpi_cart_rank_")));
+extern "C" decltype(pmpi_cart_rank_) mpi_cart_rank_f08_ __attribute__((weak, alias("pmpi_cart_rank_")));
+extern "C" decltype(pmpi_cart_rank_) pmpi_cart_rank_f08_ __attribute__((weak, alias("pmpi_cart_rank_")));
 
 extern "C" void pmpi_cart_shift_(const Fint* comm, const Fint* direction, const Fint* disp, Fint* rank_source,
     Fint* rank_dest, Fint* ierror) noexcept {
   answer(ierror, MPI_Cart_shift(to_c<MPI_Comm>(comm), narrow(*direction), narrow(*disp), Written(rank_source),
       Written(rank_dest)));
 }
-#pragma weak mpi_cart_shift_ = pmpi_cart_shift_
-#pragma weak mpi_cart_shift_f08_ = pmpi_cart_shift_
-#pragma weak pmpi_cart_shift_f08_ = pmpi_cart_shift_
+extern "C" decltype(pmpi_cart_shift_) mpi_cart_shift_ __attribute__((weak, alias("pmpi_cart_shift_")));
+extern "C" decltype(pmpi_cart_shift_) mpi_cart_shift_f08_ __attribute__((weak, alias("pmpi_cart_shift_")));
+extern "C" decltype(pmpi_cart_shift_) pmpi_cart_shift_f08_ __attribute__((weak, alias("pmpi_cart_shift_")));
 
 extern "C" void pmpi_cart_sub_(const Fint* comm, const Fint* remain_dims, Fint* newcomm,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Cart_sub(to_c<MPI_Comm>(comm), Integers(remain_dims, [&] { return dimensions_of(comm);
       }), Made<MPI_Comm>(newcomm)));
 }
-#pragma weak mpi_cart_sub_ = pmpi_cart_sub_
-#pragma weak mpi_cart_sub_f08_ = pmpi_cart_sub_
-#pragma weak pmpi_cart_sub_f08_ = pmpi_cart_sub_
+extern "C" decltype(pmpi_cart_sub_) mpi_cart_sub_ __attribute__((weak, alias("pmpi_cart_sub_")));
+extern "C" decltype(pmpi_cart_sub_) mpi_cart_sub_f08_ __attribute__((weak, alias("pmpi_cart_sub_")));
+extern "C" decltype(pmpi_cart_sub_) pmpi_cart_sub_f08_ __attribute__((weak, alias("pmpi_cart_sub_")));
 
 extern "C" void pmpi_cartdim_get_(const Fint* comm, Fint* ndims, Fint* ierror) noexcept {
   answer(ierror, MPI_Cartdim_get(to_c<MPI_Comm>(comm), Written(ndims)));
 }
-#pragma weak mpi_cartdim_get_ = pmpi_cartdim_get_
-#pragma weak mpi_cartdim_get_f08_ = pmpi_cartdim_get_
-#pragma weak pmpi_cartdim_get_f08_ = pmpi_cartdim_get_
+extern "C" decltype(pmpi_cartdim_get_) mpi_cartdim_get_ __attribute__((weak, alias("pmpi_cartdim_get_")));
+extern "C" decltype(pmpi_cartdim_get_) mpi_cartdim_get_f08_ __attribute__((weak, alias("pmpi_cartdim_get_")));
+extern "C" decltype(pmpi_cartdim_get_) pmpi_cartdim_get_f08_
+    __attribute__((weak, alias("pmpi_cartdim_get_")));
 
 extern "C" void pmpi_dims_create_(const Fint* nnodes, const Fint* ndims, Fint* dims, Fint* ierror) noexcept {
   answer(ierror, MPI_Dims_create(narrow(*nnodes), narrow(*ndims), Written(dims, *ndims)));
 }
-#pragma weak mpi_dims_create_ = pmpi_dims_create_
-#pragma weak mpi_dims_create_f08_ = pmpi_dims_create_
-#pragma weak pmpi_dims_create_f08_ = pmpi_dims_create_
+extern "C" decltype(pmpi_dims_create_) mpi_dims_create_ __attribute__((weak, alias("pmpi_dims_create_")));
+extern "C" decltype(pmpi_dims_create_) mpi_dims_create_f08_ __attribute__((weak, alias("pmpi_dims_create_")));
+extern "C" decltype(pmpi_dims_create_) pmpi_dims_create_f08_
+    __attribute__((weak, alias("pmpi_dims_create_")));
 
 extern "C" void pmpi_dist_graph_create_(const Fint* comm_old, const Fint* n, const Fint* sources,
     const Fint* degrees, const Fint* destinations, const Fint* weights, const Fint* info, const Fint* reorder,
@@ -90,9 +94,12 @@ extern "C" void pmpi_dist_graph_create_(const Fint* comm_old, const Fint* n, con
       Integers(fortran::address(weights), [&] { return sum_of(degrees, *n); }), to_c<MPI_Info>(info),
       narrow(*reorder), Made<MPI_Comm>(comm_dist_graph)));
 }
-#pragma weak mpi_dist_graph_create_ = pmpi_dist_graph_create_
-#pragma weak mpi_dist_graph_create_f08_ = pmpi_dist_graph_create_
-#pragma weak pmpi_dist_graph_create_f08_ = pmpi_dist_graph_create_
+extern "C" decltype(pmpi_dist_graph_create_) mpi_dist_graph_create_
+    __attribute__((weak, alias("pmpi_dist_graph_create_")));
+extern "C" decltype(pmpi_dist_graph_create_) mpi_dist_graph_create_f08_
+    __attribute__((weak, alias("pmpi_dist_graph_create_")));
+extern "C" decltype(pmpi_dist_graph_create_) pmpi_dist_graph_create_f08_
+    __attribute__((weak, alias("pmpi_dist_graph_create_")));
 
 extern "C" void pmpi_dist_graph_create_adjacent_(const Fint* comm_old, const Fint* indegree,
     const Fint* sources, const Fint* sourceweights, const Fint* outdegree, const Fint* destinations,
@@ -103,9 +110,12 @@ extern "C" void pmpi_dist_graph_create_adjacent_(const Fint* comm_old, const Fin
       Integers(destinations, *outdegree), Integers(fortran::address(destweights), *outdegree),
       to_c<MPI_Info>(info), narrow(*reorder), Made<MPI_Comm>(comm_dist_graph)));
 }
-#pragma weak mpi_dist_graph_create_adjacent_ = pmpi_dist_graph_create_adjacent_
-#pragma weak mpi_dist_graph_create_adjacent_f08_ = pmpi_dist_graph_create_adjacent_
-#pragma weak pmpi_dist_graph_create_adjacent_f08_ = pmpi_dist_graph_create_adjacent_
+extern "C" decltype(pmpi_dist_graph_create_adjacent_) mpi_dist_graph_create_adjacent_
+    __attribute__((weak, alias("pmpi_dist_graph_create_adjacent_")));
+extern "C" decltype(pmpi_dist_graph_create_adjacent_) mpi_dist_graph_create_adjacent_f08_
+    __attribute__((weak, alias("pmpi_dist_graph_create_adjacent_")));
+extern "C" decltype(pmpi_dist_graph_create_adjacent_) pmpi_dist_graph_create_adjacent_f08_
+    __attribute__((weak, alias("pmpi_dist_graph_create_adjacent_")));
 
 extern "C" void pmpi_dist_graph_neighbors_(const Fint* comm, const Fint* maxindegree, Fint* sources,
     Fint* sourceweights, const Fint* maxoutdegree, Fint* destinations, Fint* destweights,
@@ -114,25 +124,34 @@ extern "C" void pmpi_dist_graph_neighbors_(const Fint* comm, const Fint* maxinde
       *maxindegree), Written(fortran::address(sourceweights), *maxindegree), narrow(*maxoutdegree),
       Written(destinations, *maxoutdegree), Written(fortran::address(destweights), *maxoutdegree)));
 }
-#pragma weak mpi_dist_graph_neighbors_ = pmpi_dist_graph_neighbors_
-#pragma weak mpi_dist_graph_neighbors_f08_ = pmpi_dist_graph_neighbors_
-#pragma weak pmpi_dist_graph_neighbors_f08_ = pmpi_dist_graph_neighbors_
+extern "C" decltype(pmpi_dist_graph_neighbors_) mpi_dist_graph_neighbors_
+    __attribute__((weak, alias("pmpi_dist_graph_neighbors_")));
+extern "C" decltype(pmpi_dist_graph_neighbors_) mpi_dist_graph_neighbors_f08_
+    __attribute__((weak, alias("pmpi_dist_graph_neighbors_")));
+extern "C" decltype(pmpi_dist_graph_neighbors_) pmpi_dist_graph_neighbors_f08_
+    __attribute__((weak, alias("pmpi_dist_graph_neighbors_")));
 
 extern "C" void pmpi_dist_graph_neighbors_count_(const Fint* comm, Fint* indegree, Fint* outdegree,
     Fint* weighted, Fint* ierror) noexcept {
   answer(ierror, MPI_Dist_graph_neighbors_count(to_c<MPI_Comm>(comm), Written(indegree), Written(outdegree),
       Written(weighted)));
 }
-#pragma weak mpi_dist_graph_neighbors_count_ = pmpi_dist_graph_neighbors_count_
-#pragma weak mpi_dist_graph_neighbors_count_f08_ = pmpi_dist_graph_neighbors_count_
-#pragma weak pmpi_dist_graph_neighbors_count_f08_ = pmpi_dist_graph_neighbors_count_
+extern "C" decltype(pmpi_dist_graph_neighbors_count_) mpi_dist_graph_neighbors_count_
+    __attribute__((weak, alias("pmpi_dist_graph_neighbors_count_")));
+extern "C" decltype(pmpi_dist_graph_neighbors_count_) mpi_dist_graph_neighbors_count_f08_
+    __attribute__((weak, alias("pmpi_dist_graph_neighbors_count_")));
+extern "C" decltype(pmpi_dist_graph_neighbors_count_) pmpi_dist_graph_neighbors_count_f08_
+    __attribute__((weak, alias("pmpi_dist_graph_neighbors_count_")));
 
 extern "C" void pmpi_get_hw_resource_info_(Fint* hw_info, Fint* ierror) noexcept {
   answer(ierror, MPI_Get_hw_resource_info(Made<MPI_Info>(hw_info)));
 }
-#pragma weak mpi_get_hw_resource_info_ = pmpi_get_hw_resource_info_
-#pragma weak mpi_get_hw_resource_info_f08_ = pmpi_get_hw_resource_info_
-#pragma weak pmpi_get_hw_resource_info_f08_ = pmpi_get_hw_resource_info_
+extern "C" decltype(pmpi_get_hw_resource_info_) mpi_get_hw_resource_info_
+    __attribute__((weak, alias("pmpi_get_hw_resource_info_")));
+extern "C" decltype(pmpi_get_hw_resource_info_) mpi_get_hw_resource_info_f08_
+    __attribute__((weak, alias("pmpi_get_hw_resource_info_")));
+extern "C" decltype(pmpi_get_hw_resource_info_) pmpi_get_hw_resource_info_f08_
+    __attribute__((weak, alias("pmpi_get_hw_resource_info_")));
 
 extern "C" void pmpi_graph_create_(const Fint* comm_old, const Fint* nnodes, const Fint* index,
     const Fint* edges, const Fint* reorder, Fint* comm_graph, Fint* ierror) noexcept {
@@ -140,55 +159,66 @@ extern "C" void pmpi_graph_create_(const Fint* comm_old, const Fint* nnodes, con
       Integers(edges, [&] { return edges_of(index, *nnodes); }), narrow(*reorder),
       Made<MPI_Comm>(comm_graph)));
 }
-#pragma weak mpi_graph_create_ = pmpi_graph_create_
-#pragma weak mpi_graph_create_f08_ = pmpi_graph_create_
-#pragma weak pmpi_graph_create_f08_ = pmpi_graph_create_
+extern "C" decltype(pmpi_graph_create_) mpi_graph_create_ __attribute__((weak, alias("pmpi_graph_create_")));
+extern "C" decltype(pmpi_graph_create_) mpi_graph_create_f08_
+    __attribute__((weak, alias("pmpi_graph_create_")));
+extern "C" decltype(pmpi_graph_create_) pmpi_graph_create_f08_
+    __attribute__((weak, alias("pmpi_graph_create_")));
 
 extern "C" void pmpi_graph_get_(const Fint* comm, const Fint* maxindex, const Fint* maxedges, Fint* index,
     Fint* edges, Fint* ierror) noexcept {
   answer(ierror, MPI_Graph_get(to_c<MPI_Comm>(comm), narrow(*maxindex), narrow(*maxedges), Written(index,
       *maxindex), Written(edges, *maxedges)));
 }
-#pragma weak mpi_graph_get_ = pmpi_graph_get_
-#pragma weak mpi_graph_get_f08_ = pmpi_graph_get_
-#pragma weak pmpi_graph_get_f08_ = pmpi_graph_get_
+extern "C" decltype(pmpi_graph_get_) mpi_graph_get_ __attribute__((weak, alias("pmpi_graph_get_")));
+extern "C" decltype(pmpi_graph_get_) mpi_graph_get_f08_ __attribute__((weak, alias("pmpi_graph_get_")));
+extern "C" decltype(pmpi_graph_get_) pmpi_graph_get_f08_ __attribute__((weak, alias("pmpi_graph_get_")));
 
 extern "C" void pmpi_graph_map_(const Fint* comm, const Fint* nnodes, const Fint* index, const Fint* edges,
     Fint* newrank, Fint* ierror) noexcept {
   answer(ierror, MPI_Graph_map(to_c<MPI_Comm>(comm), narrow(*nnodes), Integers(index, *nnodes),
       Integers(edges, [&] { return edges_of(index, *nnodes); }), Written(newrank)));
 }
-#pragma weak mpi_graph_map_ = pmpi_graph_map_
-#pragma weak mpi_graph_map_f08_ = pmpi_graph_map_
-#pragma weak pmpi_graph_map_f08_ = pmpi_graph_map_
+extern "C" decltype(pmpi_graph_map_) mpi_graph_map_ __attribute__((weak, alias("pmpi_graph_map_")));
+extern "C" decltype(pmpi_graph_map_) mpi_graph_map_f08_ __attribute__((weak, alias("pmpi_graph_map_")));
+extern "C" decltype(pmpi_graph_map_) pmpi_graph_map_f08_ __attribute__((weak, alias("pmpi_graph_map_")));
 
 extern "C" void pmpi_graph_neighbors_(const Fint* comm, const Fint* rank, const Fint* maxneighbors,
     Fint* neighbors, Fint* ierror) noexcept {
   answer(ierror, MPI_Graph_neighbors(to_c<MPI_Comm>(comm), narrow(*rank), narrow(*maxneighbors),
       Written(neighbors, *maxneighbors)));
 }
-#pragma weak mpi_graph_neighbors_ = pmpi_graph_neighbors_
-#pragma weak mpi_graph_neighbors_f08_ = pmpi_graph_neighbors_
-#pragma weak pmpi_graph_neighbors_f08_ = pmpi_graph_neighbors_
+extern "C" decltype(pmpi_graph_neighbors_) mpi_graph_neighbors_
+    __attribute__((weak, alias("pmpi_graph_neighbors_")));
+extern "C" decltype(pmpi_graph_neighbors_) mpi_graph_neighbors_f08_
+    __attribute__((weak, alias("pmpi_graph_neighbors_")));
+extern "C" decltype(pmpi_graph_neighbors_) pmpi_graph_neighbors_f08_
+    __attribute__((weak, alias("pmpi_graph_neighbors_")));
 
 extern "C" void pmpi_graph_neighbors_count_(const Fint* comm, const Fint* rank, Fint* nneighbors,
     Fint* ierror) noexcept {
   answer(ierror, MPI_Graph_neighbors_count(to_c<MPI_Comm>(comm), narrow(*rank), Written(nneighbors)));
 }
-#pragma weak mpi_graph_neighbors_count_ = pmpi_graph_neighbors_count_
-#pragma weak mpi_graph_neighbors_count_f08_ = pmpi_graph_neighbors_count_
-#pragma weak pmpi_graph_neighbors_count_f08_ = pmpi_graph_neighbors_count_
+extern "C" decltype(pmpi_graph_neighbors_count_) mpi_graph_neighbors_count_
+    __attribute__((weak, alias("pmpi_graph_neighbors_count_")));
+extern "C" decltype(pmpi_graph_neighbors_count_) mpi_graph_neighbors_count_f08_
+    __attribute__((weak, alias("pmpi_graph_neighbors_count_")));
+extern "C" decltype(pmpi_graph_neighbors_count_) pmpi_graph_neighbors_count_f08_
+    __attribute__((weak, alias("pmpi_graph_neighbors_count_")));
 
 extern "C" void pmpi_graphdims_get_(const Fint* comm, Fint* nnodes, Fint* nedges, Fint* ierror) noexcept {
   answer(ierror, MPI_Graphdims_get(to_c<MPI_Comm>(comm), Written(nnodes), Written(nedges)));
 }
-#pragma weak mpi_graphdims_get_ = pmpi_graphdims_get_
-#pragma weak mpi_graphdims_get_f08_ = pmpi_graphdims_get_
-#pragma weak pmpi_graphdims_get_f08_ = pmpi_graphdims_get_
+extern "C" decltype(pmpi_graphdims_get_) mpi_graphdims_get_
+    __attribute__((weak, alias("pmpi_graphdims_get_")));
+extern "C" decltype(pmpi_graphdims_get_) mpi_graphdims_get_f08_
+    __attribute__((weak, alias("pmpi_graphdims_get_")));
+extern "C" decltype(pmpi_graphdims_get_) pmpi_graphdims_get_f08_
+    __attribute__((weak, alias("pmpi_graphdims_get_")));
 
 extern "C" void pmpi_topo_test_(const Fint* comm, Fint* status, Fint* ierror) noexcept {
   answer(ierror, MPI_Topo_test(to_c<MPI_Comm>(comm), Written(status)));
 }
-#pragma weak mpi_topo_test_ = pmpi_topo_test_
-#pragma weak mpi_topo_test_f08_ = pmpi_topo_test_
-#pragma weak pmpi_topo_test_f08_ = pmpi_topo_test_
+extern "C" decltype(pmpi_topo_test_) mpi_topo_test_ __attribute__((weak, alias("pmpi_topo_test_")));
+extern "C" decltype(pmpi_topo_test_) mpi_topo_test_f08_ __attribute__((weak, alias("pmpi_topo_test_")));
+extern "C" decltype(pmpi_topo_test_) pmpi_topo_test_f08_ __attribute__((weak, alias("pmpi_topo_test_")));

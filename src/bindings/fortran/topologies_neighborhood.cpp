@@ -13,7 +13,8 @@ extern "C" void pmpi_neighbor_allgather_(const void* sendbuf, const Fint* sendco
       to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_allgather_ = pmpi_neighbor_allgather_
+extern "C" decltype(pmpi_neighbor_allgather_) mpi_neighbor_allgather_
+    __attribute__((weak, alias("pmpi_neighbor_allgather_")));
 extern "C" void pmpi_neighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* ierror) noexcept {
@@ -23,7 +24,8 @@ extern "C" void pmpi_neighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_allgather_f08ts_ = pmpi_neighbor_allgather_f08ts_
+extern "C" decltype(pmpi_neighbor_allgather_f08ts_) mpi_neighbor_allgather_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_allgather_f08ts_")));
 extern "C" void pmpi_neighbor_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* ierror) noexcept {
@@ -33,7 +35,8 @@ extern "C" void pmpi_neighbor_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, con
       sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_allgather_c_f08ts_ = pmpi_neighbor_allgather_c_f08ts_
+extern "C" decltype(pmpi_neighbor_allgather_c_f08ts_) mpi_neighbor_allgather_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_allgather_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_allgather_init_(const void* sendbuf, const Fint* sendcount,
     const Fint* sendtype, void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm,
@@ -42,7 +45,8 @@ extern "C" void pmpi_neighbor_allgather_init_(const void* sendbuf, const Fint* s
       to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_allgather_init_ = pmpi_neighbor_allgather_init_
+extern "C" decltype(pmpi_neighbor_allgather_init_) mpi_neighbor_allgather_init_
+    __attribute__((weak, alias("pmpi_neighbor_allgather_init_")));
 extern "C" void pmpi_neighbor_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -52,7 +56,8 @@ extern "C" void pmpi_neighbor_allgather_init_f08ts_(const CFI_cdesc_t* sendbuf, 
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_allgather_init_f08ts_ = pmpi_neighbor_allgather_init_f08ts_
+extern "C" decltype(pmpi_neighbor_allgather_init_f08ts_) mpi_neighbor_allgather_init_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_allgather_init_f08ts_")));
 extern "C" void pmpi_neighbor_allgather_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -62,7 +67,8 @@ extern "C" void pmpi_neighbor_allgather_init_c_f08ts_(const CFI_cdesc_t* sendbuf
       sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_allgather_init_c_f08ts_ = pmpi_neighbor_allgather_init_c_f08ts_
+extern "C" decltype(pmpi_neighbor_allgather_init_c_f08ts_) mpi_neighbor_allgather_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_allgather_init_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_allgatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
@@ -72,7 +78,8 @@ extern "C" void pmpi_neighbor_allgatherv_(const void* sendbuf, const Fint* sendc
       [&] { return neighbor_blocks_received(comm); }), Integers(displs,
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_allgatherv_ = pmpi_neighbor_allgatherv_
+extern "C" decltype(pmpi_neighbor_allgatherv_) mpi_neighbor_allgatherv_
+    __attribute__((weak, alias("pmpi_neighbor_allgatherv_")));
 extern "C" void pmpi_neighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
     const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -83,7 +90,8 @@ extern "C" void pmpi_neighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, cons
       [&] { return neighbor_blocks_received(comm); }), Integers(displs,
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_allgatherv_f08ts_ = pmpi_neighbor_allgatherv_f08ts_
+extern "C" decltype(pmpi_neighbor_allgatherv_f08ts_) mpi_neighbor_allgatherv_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_allgatherv_f08ts_")));
 extern "C" void pmpi_neighbor_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -93,7 +101,8 @@ extern "C" void pmpi_neighbor_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, co
       sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_allgatherv_c_f08ts_ = pmpi_neighbor_allgatherv_c_f08ts_
+extern "C" decltype(pmpi_neighbor_allgatherv_c_f08ts_) mpi_neighbor_allgatherv_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_allgatherv_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_allgatherv_init_(const void* sendbuf, const Fint* sendcount,
     const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype,
@@ -104,7 +113,8 @@ extern "C" void pmpi_neighbor_allgatherv_init_(const void* sendbuf, const Fint* 
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_allgatherv_init_ = pmpi_neighbor_allgatherv_init_
+extern "C" decltype(pmpi_neighbor_allgatherv_init_) mpi_neighbor_allgatherv_init_
+    __attribute__((weak, alias("pmpi_neighbor_allgatherv_init_")));
 extern "C" void pmpi_neighbor_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
     const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -116,7 +126,8 @@ extern "C" void pmpi_neighbor_allgatherv_init_f08ts_(const CFI_cdesc_t* sendbuf,
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_allgatherv_init_f08ts_ = pmpi_neighbor_allgatherv_init_f08ts_
+extern "C" decltype(pmpi_neighbor_allgatherv_init_f08ts_) mpi_neighbor_allgatherv_init_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_allgatherv_init_f08ts_")));
 extern "C" void pmpi_neighbor_allgatherv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -126,7 +137,8 @@ extern "C" void pmpi_neighbor_allgatherv_init_c_f08ts_(const CFI_cdesc_t* sendbu
       sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_allgatherv_init_c_f08ts_ = pmpi_neighbor_allgatherv_init_c_f08ts_
+extern "C" decltype(pmpi_neighbor_allgatherv_init_c_f08ts_) mpi_neighbor_allgatherv_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_allgatherv_init_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_alltoall_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -134,7 +146,8 @@ extern "C" void pmpi_neighbor_alltoall_(const void* sendbuf, const Fint* sendcou
       to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoall_ = pmpi_neighbor_alltoall_
+extern "C" decltype(pmpi_neighbor_alltoall_) mpi_neighbor_alltoall_
+    __attribute__((weak, alias("pmpi_neighbor_alltoall_")));
 extern "C" void pmpi_neighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* ierror) noexcept {
@@ -142,7 +155,8 @@ extern "C" void pmpi_neighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const 
   answer(ierror, MPI_Neighbor_alltoall(copies.in(sendbuf), narrow(*sendcount), to_c<MPI_Datatype>(sendtype),
       copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoall_f08ts_ = pmpi_neighbor_alltoall_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoall_f08ts_) mpi_neighbor_alltoall_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoall_f08ts_")));
 extern "C" void pmpi_neighbor_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* ierror) noexcept {
@@ -150,7 +164,8 @@ extern "C" void pmpi_neighbor_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, cons
   answer(ierror, MPI_Neighbor_alltoall_c(copies.in(sendbuf), *sendcount, to_c<MPI_Datatype>(sendtype),
       copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoall_c_f08ts_ = pmpi_neighbor_alltoall_c_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoall_c_f08ts_) mpi_neighbor_alltoall_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoall_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_alltoall_init_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, const Fint* info,
@@ -159,7 +174,8 @@ extern "C" void pmpi_neighbor_alltoall_init_(const void* sendbuf, const Fint* se
       to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoall_init_ = pmpi_neighbor_alltoall_init_
+extern "C" decltype(pmpi_neighbor_alltoall_init_) mpi_neighbor_alltoall_init_
+    __attribute__((weak, alias("pmpi_neighbor_alltoall_init_")));
 extern "C" void pmpi_neighbor_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -168,7 +184,8 @@ extern "C" void pmpi_neighbor_alltoall_init_f08ts_(const CFI_cdesc_t* sendbuf, c
       to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoall_init_f08ts_ = pmpi_neighbor_alltoall_init_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoall_init_f08ts_) mpi_neighbor_alltoall_init_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoall_init_f08ts_")));
 extern "C" void pmpi_neighbor_alltoall_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, const Fint* info, Fint* request, Fint* ierror) noexcept {
@@ -177,7 +194,8 @@ extern "C" void pmpi_neighbor_alltoall_init_c_f08ts_(const CFI_cdesc_t* sendbuf,
       copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoall_init_c_f08ts_ = pmpi_neighbor_alltoall_init_c_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoall_init_c_f08ts_) mpi_neighbor_alltoall_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoall_init_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_alltoallv_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
@@ -188,7 +206,8 @@ extern "C" void pmpi_neighbor_alltoallv_(const void* sendbuf, const Fint* sendco
       [&] { return neighbor_blocks_received(comm); }), Integers(rdispls,
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoallv_ = pmpi_neighbor_alltoallv_
+extern "C" decltype(pmpi_neighbor_alltoallv_) mpi_neighbor_alltoallv_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallv_")));
 extern "C" void pmpi_neighbor_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const Fint* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -199,7 +218,8 @@ extern "C" void pmpi_neighbor_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const
       [&] { return neighbor_blocks_received(comm); }), Integers(rdispls,
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoallv_f08ts_ = pmpi_neighbor_alltoallv_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoallv_f08ts_) mpi_neighbor_alltoallv_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallv_f08ts_")));
 extern "C" void pmpi_neighbor_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) noexcept {
@@ -208,7 +228,8 @@ extern "C" void pmpi_neighbor_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, con
       to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoallv_c_f08ts_ = pmpi_neighbor_alltoallv_c_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoallv_c_f08ts_) mpi_neighbor_alltoallv_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallv_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_alltoallv_init_(const void* sendbuf, const Fint* sendcounts,
     const Fint* sdispls, const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls,
@@ -220,7 +241,8 @@ extern "C" void pmpi_neighbor_alltoallv_init_(const void* sendbuf, const Fint* s
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoallv_init_ = pmpi_neighbor_alltoallv_init_
+extern "C" decltype(pmpi_neighbor_alltoallv_init_) mpi_neighbor_alltoallv_init_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallv_init_")));
 extern "C" void pmpi_neighbor_alltoallv_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const Fint* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request,
@@ -233,7 +255,8 @@ extern "C" void pmpi_neighbor_alltoallv_init_f08ts_(const CFI_cdesc_t* sendbuf, 
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoallv_init_f08ts_ = pmpi_neighbor_alltoallv_init_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoallv_init_f08ts_) mpi_neighbor_alltoallv_init_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallv_init_f08ts_")));
 extern "C" void pmpi_neighbor_alltoallv_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request,
@@ -243,7 +266,8 @@ extern "C" void pmpi_neighbor_alltoallv_init_c_f08ts_(const CFI_cdesc_t* sendbuf
       to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoallv_init_c_f08ts_ = pmpi_neighbor_alltoallv_init_c_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoallv_init_c_f08ts_) mpi_neighbor_alltoallv_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallv_init_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_alltoallw_(const void* sendbuf, const Fint* sendcounts, const MPI_Aint* sdispls,
     const Fint* sendtypes, void* recvbuf, const Fint* recvcounts, const MPI_Aint* rdispls,
@@ -254,7 +278,8 @@ extern "C" void pmpi_neighbor_alltoallw_(const void* sendbuf, const Fint* sendco
       [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
       neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoallw_ = pmpi_neighbor_alltoallw_
+extern "C" decltype(pmpi_neighbor_alltoallw_) mpi_neighbor_alltoallw_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallw_")));
 extern "C" void pmpi_neighbor_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
@@ -265,7 +290,8 @@ extern "C" void pmpi_neighbor_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const
       [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
       neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoallw_f08ts_ = pmpi_neighbor_alltoallw_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoallw_f08ts_) mpi_neighbor_alltoallw_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallw_f08ts_")));
 extern "C" void pmpi_neighbor_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) noexcept {
@@ -274,7 +300,8 @@ extern "C" void pmpi_neighbor_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, con
       Handles<MPI_Datatype>(sendtypes, neighbor_blocks_sent(comm)), copies.out(recvbuf), recvcounts, rdispls,
       Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm)));
 }
-#pragma weak mpi_neighbor_alltoallw_c_f08ts_ = pmpi_neighbor_alltoallw_c_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoallw_c_f08ts_) mpi_neighbor_alltoallw_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallw_c_f08ts_")));
 
 extern "C" void pmpi_neighbor_alltoallw_init_(const void* sendbuf, const Fint* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const Fint* recvcounts,
@@ -287,7 +314,8 @@ extern "C" void pmpi_neighbor_alltoallw_init_(const void* sendbuf, const Fint* s
       neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoallw_init_ = pmpi_neighbor_alltoallw_init_
+extern "C" decltype(pmpi_neighbor_alltoallw_init_) mpi_neighbor_alltoallw_init_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallw_init_")));
 extern "C" void pmpi_neighbor_alltoallw_init_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
@@ -300,7 +328,8 @@ extern "C" void pmpi_neighbor_alltoallw_init_f08ts_(const CFI_cdesc_t* sendbuf, 
       neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm), to_c<MPI_Info>(info),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoallw_init_f08ts_ = pmpi_neighbor_alltoallw_init_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoallw_init_f08ts_) mpi_neighbor_alltoallw_init_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallw_init_f08ts_")));
 extern "C" void pmpi_neighbor_alltoallw_init_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request,
@@ -311,4 +340,5 @@ extern "C" void pmpi_neighbor_alltoallw_init_c_f08ts_(const CFI_cdesc_t* sendbuf
       Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm),
       to_c<MPI_Info>(info), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_neighbor_alltoallw_init_c_f08ts_ = pmpi_neighbor_alltoallw_init_c_f08ts_
+extern "C" decltype(pmpi_neighbor_alltoallw_init_c_f08ts_) mpi_neighbor_alltoallw_init_c_f08ts_
+    __attribute__((weak, alias("pmpi_neighbor_alltoallw_init_c_f08ts_")));

@@ -14,7 +14,8 @@ extern "C" void pmpi_ineighbor_allgather_(const void* sendbuf, const Fint* sendc
       to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_allgather_ = pmpi_ineighbor_allgather_
+extern "C" decltype(pmpi_ineighbor_allgather_) mpi_ineighbor_allgather_
+    __attribute__((weak, alias("pmpi_ineighbor_allgather_")));
 extern "C" void pmpi_ineighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -24,7 +25,8 @@ extern "C" void pmpi_ineighbor_allgather_f08ts_(const CFI_cdesc_t* sendbuf, cons
       sendbuf_message.datatype(), copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_allgather_f08ts_ = pmpi_ineighbor_allgather_f08ts_
+extern "C" decltype(pmpi_ineighbor_allgather_f08ts_) mpi_ineighbor_allgather_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_allgather_f08ts_")));
 extern "C" void pmpi_ineighbor_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -34,7 +36,8 @@ extern "C" void pmpi_ineighbor_allgather_c_f08ts_(const CFI_cdesc_t* sendbuf, co
       sendbuf_message.datatype(), copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_allgather_c_f08ts_ = pmpi_ineighbor_allgather_c_f08ts_
+extern "C" decltype(pmpi_ineighbor_allgather_c_f08ts_) mpi_ineighbor_allgather_c_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_allgather_c_f08ts_")));
 
 extern "C" void pmpi_ineighbor_allgatherv_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcounts, const Fint* displs, const Fint* recvtype, const Fint* comm,
@@ -45,7 +48,8 @@ extern "C" void pmpi_ineighbor_allgatherv_(const void* sendbuf, const Fint* send
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_allgatherv_ = pmpi_ineighbor_allgatherv_
+extern "C" decltype(pmpi_ineighbor_allgatherv_) mpi_ineighbor_allgatherv_
+    __attribute__((weak, alias("pmpi_ineighbor_allgatherv_")));
 extern "C" void pmpi_ineighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts, const Fint* displs,
     const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -57,7 +61,8 @@ extern "C" void pmpi_ineighbor_allgatherv_f08ts_(const CFI_cdesc_t* sendbuf, con
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_allgatherv_f08ts_ = pmpi_ineighbor_allgatherv_f08ts_
+extern "C" decltype(pmpi_ineighbor_allgatherv_f08ts_) mpi_ineighbor_allgatherv_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_allgatherv_f08ts_")));
 extern "C" void pmpi_ineighbor_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
     const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -67,7 +72,8 @@ extern "C" void pmpi_ineighbor_allgatherv_c_f08ts_(const CFI_cdesc_t* sendbuf, c
       sendbuf_message.datatype(), copies.out(recvbuf), recvcounts, displs, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_allgatherv_c_f08ts_ = pmpi_ineighbor_allgatherv_c_f08ts_
+extern "C" decltype(pmpi_ineighbor_allgatherv_c_f08ts_) mpi_ineighbor_allgatherv_c_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_allgatherv_c_f08ts_")));
 
 extern "C" void pmpi_ineighbor_alltoall_(const void* sendbuf, const Fint* sendcount, const Fint* sendtype,
     void* recvbuf, const Fint* recvcount, const Fint* recvtype, const Fint* comm, Fint* request,
@@ -76,7 +82,8 @@ extern "C" void pmpi_ineighbor_alltoall_(const void* sendbuf, const Fint* sendco
       to_c<MPI_Datatype>(sendtype), fortran::address(recvbuf), narrow(*recvcount),
       to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoall_ = pmpi_ineighbor_alltoall_
+extern "C" decltype(pmpi_ineighbor_alltoall_) mpi_ineighbor_alltoall_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoall_")));
 extern "C" void pmpi_ineighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -85,7 +92,8 @@ extern "C" void pmpi_ineighbor_alltoall_f08ts_(const CFI_cdesc_t* sendbuf, const
       copies.out(recvbuf), narrow(*recvcount), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoall_f08ts_ = pmpi_ineighbor_alltoall_f08ts_
+extern "C" decltype(pmpi_ineighbor_alltoall_f08ts_) mpi_ineighbor_alltoall_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoall_f08ts_")));
 extern "C" void pmpi_ineighbor_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcount,
     const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcount, const Fint* recvtype,
     const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -94,7 +102,8 @@ extern "C" void pmpi_ineighbor_alltoall_c_f08ts_(const CFI_cdesc_t* sendbuf, con
       copies.out(recvbuf), *recvcount, to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoall_c_f08ts_ = pmpi_ineighbor_alltoall_c_f08ts_
+extern "C" decltype(pmpi_ineighbor_alltoall_c_f08ts_) mpi_ineighbor_alltoall_c_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoall_c_f08ts_")));
 
 extern "C" void pmpi_ineighbor_alltoallv_(const void* sendbuf, const Fint* sendcounts, const Fint* sdispls,
     const Fint* sendtype, void* recvbuf, const Fint* recvcounts, const Fint* rdispls, const Fint* recvtype,
@@ -106,7 +115,8 @@ extern "C" void pmpi_ineighbor_alltoallv_(const void* sendbuf, const Fint* sendc
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoallv_ = pmpi_ineighbor_alltoallv_
+extern "C" decltype(pmpi_ineighbor_alltoallv_) mpi_ineighbor_alltoallv_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoallv_")));
 extern "C" void pmpi_ineighbor_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const Fint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const Fint* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -118,7 +128,8 @@ extern "C" void pmpi_ineighbor_alltoallv_f08ts_(const CFI_cdesc_t* sendbuf, cons
       [&] { return neighbor_blocks_received(comm); }), to_c<MPI_Datatype>(recvtype), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoallv_f08ts_ = pmpi_ineighbor_alltoallv_f08ts_
+extern "C" decltype(pmpi_ineighbor_alltoallv_f08ts_) mpi_ineighbor_alltoallv_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoallv_f08ts_")));
 extern "C" void pmpi_ineighbor_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -127,7 +138,8 @@ extern "C" void pmpi_ineighbor_alltoallv_c_f08ts_(const CFI_cdesc_t* sendbuf, co
       to_c<MPI_Datatype>(sendtype), copies.out(recvbuf), recvcounts, rdispls, to_c<MPI_Datatype>(recvtype),
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoallv_c_f08ts_ = pmpi_ineighbor_alltoallv_c_f08ts_
+extern "C" decltype(pmpi_ineighbor_alltoallv_c_f08ts_) mpi_ineighbor_alltoallv_c_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoallv_c_f08ts_")));
 
 extern "C" void pmpi_ineighbor_alltoallw_(const void* sendbuf, const Fint* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const Fint* recvcounts,
@@ -138,7 +150,8 @@ extern "C" void pmpi_ineighbor_alltoallw_(const void* sendbuf, const Fint* sendc
       [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
       neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoallw_ = pmpi_ineighbor_alltoallw_
+extern "C" decltype(pmpi_ineighbor_alltoallw_) mpi_ineighbor_alltoallw_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoallw_")));
 extern "C" void pmpi_ineighbor_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, const Fint* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const Fint* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -149,7 +162,8 @@ extern "C" void pmpi_ineighbor_alltoallw_f08ts_(const CFI_cdesc_t* sendbuf, cons
       [&] { return neighbor_blocks_received(comm); }), rdispls, Handles<MPI_Datatype>(recvtypes,
       neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoallw_f08ts_ = pmpi_ineighbor_alltoallw_f08ts_
+extern "C" decltype(pmpi_ineighbor_alltoallw_f08ts_) mpi_ineighbor_alltoallw_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoallw_f08ts_")));
 extern "C" void pmpi_ineighbor_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, const MPI_Count* sendcounts,
     const MPI_Aint* sdispls, const Fint* sendtypes, const CFI_cdesc_t* recvbuf, const MPI_Count* recvcounts,
     const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) noexcept {
@@ -159,4 +173,5 @@ extern "C" void pmpi_ineighbor_alltoallw_c_f08ts_(const CFI_cdesc_t* sendbuf, co
       Handles<MPI_Datatype>(recvtypes, neighbor_blocks_received(comm)), to_c<MPI_Comm>(comm),
       Made<MPI_Request>(request)));
 }
-#pragma weak mpi_ineighbor_alltoallw_c_f08ts_ = pmpi_ineighbor_alltoallw_c_f08ts_
+extern "C" decltype(pmpi_ineighbor_alltoallw_c_f08ts_) mpi_ineighbor_alltoallw_c_f08ts_
+    __attribute__((weak, alias("pmpi_ineighbor_alltoallw_c_f08ts_")));
