@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
+#include <climits>
 
 namespace dunlin::launcher {
 namespace {
@@ -24,7 +25,12 @@ bool is_this_machine(std::string_view name) {
   return has_both_domains ? name == own : before_dot(name) == before_dot(own);
 }
 
-long number_of(std::string_view text) { return std::max(1L, std::atol(std::string(text).c_str())); }
+/// 0: it is none, or too large for any machine.
+long number_of(std::string_view text) {
+  long number = 0;
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
+  return error == std::errc() && end == text.end() && number <= INT_MAX ? std::max(number, 0L) : 0;
+}
 
 /// Cuts off and returns what stands before the next of `marks`.
 std::string_view next_word(std::string_view& rest, std::string_view marks) {
@@ -37,7 +43,8 @@ std::string_view next_word(std::string_view& rest, std::string_view marks) {
 
 }  // namespace
 
-void Hosts::add(std::string_view name, long ranks) {
+bool Hosts::try_add(std::string_view name, long ranks) {
+  if (name.empty() || ranks < 1) return false;
   are_elsewhere = are_elsewhere || !is_this_machine(name);
   const auto known =
       std::find_if(all.begin(), all.end(), [name](const Host& host) { return host.name == name; });
@@ -45,6 +52,7 @@ void Hosts::add(std::string_view name, long ranks) {
     all.push_back({std::string(name), ranks});
   else
     known->ranks += ranks;
+  return true;
 }
 
 long Hosts::ranks() const {
@@ -66,12 +74,14 @@ std::vector<Host> Hosts::share_out(long ranks, long per_machine) const {
   return machines;
 }
 
-void Hosts::add_list(std::string_view list) {
+bool Hosts::try_add_list(std::string_view list) {
   for (std::string_view host; !(host = next_word(list, ",")).empty();) {
     const bool is_number_6 = host == "::1";
     const std::size_t colon = is_number_6 ? host.npos : host.find(':');
-    add(host.substr(0, colon), colon == host.npos ? 1 : number_of(host.substr(colon + 1)));
+    if (!try_add(host.substr(0, colon), colon == host.npos ? 1 : number_of(host.substr(colon + 1))))
+      return false;
   }
+  return !all.empty();
 }
 
 bool Hosts::try_add_file(const std::string& path) {
@@ -93,10 +103,9 @@ bool Hosts::try_add_file(const std::string& path) {
     if (host.empty()) continue;
     std::string_view word = next_word(line, " \t\r");
     while (!word.empty() && !word.starts_with("slots=")) word = next_word(line, " \t\r");
-    if (word.empty())
-      add_list(host);
-    else
-      add(host.substr(0, host.find(':')), number_of(word.substr(6)));
+    const bool is_added = word.empty() ? try_add_list(host)
+                                       : try_add(host.substr(0, host.find(':')), number_of(word.substr(6)));
+    if (!is_added) return errno = EINVAL, false;
   }
   return true;
 }

@@ -24,14 +24,14 @@ struct Hosts {
   /// or `per_machine` where that is not 0; what is left is shared out in equal parts.
   std::vector<Host> share_out(long ranks, long per_machine) const;
 
-  /// "localhost:4,node17": NAME or NAME:SLOTS, separated by commas.
-  void add_list(std::string_view list);
+  /// "localhost:4,node17": NAME or NAME:SLOTS, separated by commas.  False when it is no such list.
+  bool try_add_list(std::string_view list);
   /// A line each of "NAME", "NAME:SLOTS" or "NAME slots=SLOTS"; "#" begins a comment.  False, with errno,
-  /// when the file cannot be read.
+  /// when the file cannot be read; EINVAL: a line is wrong.
   bool try_add_file(const std::string& path);
 
  private:
-  void add(std::string_view name, long ranks);
+  bool try_add(std::string_view name, long ranks);
 };
 
 }  // namespace dunlin::launcher

@@ -43,6 +43,7 @@ struct Parser {
   bool set_input(const std::string& text);
   bool set_output(const std::string& text);
   bool map_by(std::string_view text);
+  bool add_hosts(const std::string& list);
   bool add_host_file(const std::string& path);
   bool export_variable(const std::string& text);
   bool help();
@@ -79,7 +80,7 @@ constexpr Option kOptions[] = {
      "machines as NAME or NAME:RANKS, separated by commas; for others than this one, srun (in an "
      "allocation), "
      "prterun or mpiexec.hydra starts the job",
-     [](Parser& p, const std::string* v) { return p.hosts.add_list(v[0]), true; }},
+     [](Parser& p, const std::string* v) { return p.add_hosts(v[0]); }},
     {"f hostfile machinefile default-hostfile", "FILE", "the same from a file, one machine a line",
      [](Parser& p, const std::string* v) { return p.add_host_file(v[0]); }},
     {"env", "NAME VALUE", "set an environment variable of this program",
@@ -185,7 +186,8 @@ bool Parser::set_input(const std::string& text) {
 bool Parser::set_output(const std::string& text) {
   job.tags_output = text.starts_with("tag") || text.starts_with("rank");
   return job.tags_output ||
-         refuse("\"%s\" is not known here; tag is, and \"> FILE\" behind mpirun", text.c_str());
+         refuse("\"%s\" is not known here; \"tag\" is, and \"mpirun ... > FILE\" writes to a file",
+                text.c_str());
 }
 
 /// "ppr:4:node" is a number of ranks; other words ask for an order that equal shares have anyway.
@@ -197,8 +199,15 @@ bool Parser::map_by(std::string_view text) {
   return !is_of_machine || set_number(ranks_per_machine, std::string(text.substr(0, end)));
 }
 
+bool Parser::add_hosts(const std::string& list) {
+  return hosts.try_add_list(list) ||
+         refuse("\"%s\" is no list of machines; write NAME or NAME:RANKS, separated by commas", list.c_str());
+}
+
 bool Parser::add_host_file(const std::string& path) {
-  return hosts.try_add_file(path) || refuse("cannot read %s: %s", path.c_str(), std::strerror(errno));
+  if (hosts.try_add_file(path)) return true;
+  if (errno == EINVAL) return refuse("%s asks for a number of ranks that is none, at least 1", path.c_str());
+  return refuse("cannot read %s: %s", path.c_str(), std::strerror(errno));
 }
 
 bool Parser::export_variable(const std::string& text) {
@@ -283,7 +292,7 @@ Outcome parse_part(const std::vector<std::string>& words, Job& job,
   if (at < words.size() && words[at] == "--") ++at;
   parser.app.command.assign(words.begin() + std::ptrdiff_t(at), words.end());
   parser.option = {};
-  if (parser.app.command.empty()) {
+  if (parser.app.command.empty() || parser.app.command[0].empty()) {
     parser.refuse("no program given; usage: mpirun -n RANKS PROGRAM [ARGUMENTS]  (--help tells more)");
     return Outcome::wrong;
   }

@@ -104,12 +104,18 @@ std::string why_not_started(const std::string& path, int error) {
   if (is_there && !S_ISREG(status.st_mode)) return "it is no regular file";
   if (is_there && error == EACCES && ::access(path.c_str(), X_OK) != 0)
     return "it is not executable; \"chmod +x\" makes it so";
+  if (is_there && error == ENOEXEC) return "it is a program for another kind of processor, or damaged";
   if (!is_there || error != ENOENT) return std::strerror(error);
   std::string interpreter = interpreter_of(Image(path));
   if (!interpreter.ends_with('\r')) return "its interpreter " + interpreter + " is not there";
   interpreter.pop_back();
   return "its first line ends like those of Windows, so that its interpreter " + interpreter +
          " is not found";
+}
+
+bool is_machine_code(const std::string& path) {
+  char magic[SELFMAG];
+  return Image(path).try_read(0, magic) && std::memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
 std::vector<std::string> needed_libraries(const std::string& path) {

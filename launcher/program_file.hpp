@@ -10,6 +10,9 @@ namespace dunlin::launcher {
 /// ("libc.so.6"); empty for scripts, static programs and files that cannot be read.
 std::vector<std::string> needed_libraries(const std::string& path);
 
+/// An ELF file of any processor.
+bool is_machine_code(const std::string& path);
+
 /// The program brings an allocator that must be the first in the process: a sanitizer's run-time library,
 /// which ends a process with another library preloaded.
 bool is_sanitized(const std::string& path);

@@ -105,6 +105,7 @@ void preload(std::vector<std::string>& environment, const std::string& library) 
 /// Everything the child needs, made before it exists: between vfork and exec it may only make system calls.
 struct Child {
   const char* program;
+  bool is_machine_code;  // execvpe would give what the kernel refuses to a shell
   char* const* arguments;
   char* const* environment;
   const char* directory;  // null: stay
@@ -144,7 +145,10 @@ constexpr const char* kCannotStart = "cannot start it";
   sigemptyset(&none);
   ::signal(SIGPIPE, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execvpe(child.program, child.arguments, child.environment);
+  if (child.is_machine_code)
+    ::execve(child.program, child.arguments, child.environment);
+  else
+    ::execvpe(child.program, child.arguments, child.environment);
   give_up(child, kCannotStart);
 }
 
@@ -205,7 +209,9 @@ std::vector<std::string> environment_of(const App& app) {
 
 Starter::Starter(const Job& job) : job_(job) {
   for (const App& app : job.apps) {
-    programs_.push_back(program_of(app));
+    const std::string program = program_of(app);
+    programs_.push_back(program);
+    is_machine_code_.push_back(program.find('/') != program.npos && is_machine_code(path_of(app, program)));
     environments_.push_back(environment_of(app));
   }
 }
@@ -221,8 +227,10 @@ Started Starter::start(const RankSetup& setup) const {
   const std::vector<char*> own_pointers = pointers_to(own);
   environment.insert(environment.end(), own_pointers.begin(), own_pointers.end());
 
+  const std::string& program = programs_[std::size_t(setup.app)];
   const std::string entering = "cannot enter directory " + app.directory;
-  Child child{programs_[std::size_t(setup.app)].c_str(),
+  Child child{program.c_str(),
+              is_machine_code_[std::size_t(setup.app)],
               arguments.data(),
               environment.data(),
               nullptr,
@@ -247,7 +255,6 @@ Started Starter::start(const RankSetup& setup) const {
   if (mask) CPU_FREE(mask);
   if (pid < 0) return {-1, errno, std::string("cannot make a process: ") + std::strerror(errno)};
   if (child.error == 0) return {pid, 0, ""};
-  const std::string& program = programs_[std::size_t(setup.app)];
   const std::string why = child.step == kCannotStart ? why_not_started(path_of(app, program), child.error)
                                                      : std::strerror(child.error);
   return {pid, child.error, std::string(child.step) + ": " + why};

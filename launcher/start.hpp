@@ -43,6 +43,7 @@ class Starter {
   // Of each app: "NAME=VALUE" without what differs by rank, and the program as given to exec.
   std::vector<std::vector<std::string>> environments_;
   std::vector<std::string> programs_;
+  std::vector<bool> is_machine_code_;  // of each program that is named by a path
 };
 
 /// "NAME=VALUE" of a program, without what differs by rank: mpirun's own environment without other launchers'

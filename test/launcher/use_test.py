@@ -244,6 +244,11 @@ class CommandLine(LauncherTest):
             (["--timeout", "-1", "true"], '"-1" is not a number of seconds'),
             (["--timeout", "nan", "true"], '"nan" is not a number of seconds'),
             (["-f", "/no/such/file", "true"], "cannot read /no/such/file: No such file"),
+            (["-n", "2", ""], "no program given"),
+            (["-H", "localhost:abc", "true"], '"localhost:abc" is no list of machines'),
+            (["--hosts", "localhost:2,:3", "true"], "is no list of machines"),
+            (["-H", "localhost:0", "true"], "is no list of machines"),
+            (["-H", ",", "true"], "is no list of machines"),
             (["-f", "/dev/zero", "true"], "cannot read /dev/zero: File too large"),
             (["-ppn", "2", "-n", "4", "true"], "4 ranks, 2 on each machine"),
             (["--stdin", "all", "true"], '"all" cannot read standard input'),
@@ -388,6 +393,12 @@ class CommandLine(LauncherTest):
                     file.write(text)
                 os.chmod(path, 0o600 if name == "plain" else 0o700)
                 self.assertIn(said, self.run_job("-n", "2", path)[2])
+            with open(path, "wb") as file:  # begins as a program does
+                file.write(b"\x7fELF" + bytes(60))
+            os.chmod(path, 0o700)
+            code, _, err = self.run_job("-n", "2", path)
+            self.assertEqual(code, 126)
+            self.assertIn("it is a program for another kind of processor, or damaged", err)
             self.assertIn("it is a folder", self.run_job("-n", "2", folder)[2])
 
     def test_a_small_stack_is_enough(self):
