@@ -44,8 +44,9 @@ IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",        16 << 10, "
 
 }  // namespace
 
-bool is_short(const Facts& facts) noexcept {
-  return facts.share_memory && facts.bytes <= shared_bytes_max(facts.share_cores) &&
+bool is_short(const Facts& facts, ShortHalves halves) noexcept {
+  const int half = facts.share_cores ? halves.crowded : halves.alone;
+  return facts.share_memory && facts.bytes <= shared_bytes_max(facts.share_cores) / 2 * std::size_t(half) &&
          facts.bytes <= kRoomBytes / std::size_t(facts.blocks);
 }
 std::size_t shared_bytes_max(bool share_cores) noexcept {

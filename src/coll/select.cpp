@@ -45,10 +45,11 @@ class Choice {
   using Rule = int (*)(const Facts&) noexcept;
   /// First the algorithms by messages.
   Choice(const char* setting, const char* meaning, Rule rule,
-         std::initializer_list<Algorithm<Arguments...>> algorithms)
+         std::initializer_list<Algorithm<Arguments...>> algorithms, ShortHalves halves = {})
       : algorithms_(algorithms),
         words_(words_of(algorithms_)),
         rule_(rule),
+        halves_(halves),
         room_(find(Needs::room)),
         memory_(find(Needs::memory)),
         domains_(find(Needs::domains)),
@@ -70,7 +71,7 @@ class Choice {
     return algorithms_[std::size_t(best(facts))];
   }
   int best(const Facts& facts) const noexcept {
-    if (facts.share_memory) return is_short(facts) ? room_ : memory_;
+    if (facts.share_memory) return is_short(facts, halves_) ? room_ : memory_;
     const int answer = rule_(facts);
     return answer == kByDomains ? domains_ : answer;
   }
@@ -89,6 +90,7 @@ class Choice {
   const std::vector<Algorithm<Arguments...>> algorithms_;
   const std::string words_;
   const Rule rule_;
+  const ShortHalves halves_;
   const int room_, memory_, domains_;  // positions
   WordVariable variable_;
   const char* seen_ = nullptr;
@@ -109,7 +111,8 @@ Choice<Block, int> bcast{"COLL_BCAST",
                           {"scatter_allgather", bcast_scatter_allgather},
                           {"hierarchical", bcast_hierarchical, Needs::domains},
                           {"shared", bcast_shared, Needs::room},
-                          {"direct", bcast_direct, Needs::memory}}};
+                          {"direct", bcast_direct, Needs::memory}},
+                         kShortBcast};
 
 Choice<Block, Blocks, int, bool> gather{"COLL_GATHER",
                                         "algorithm of MPI_Gather",
@@ -146,7 +149,8 @@ Choice<Blocks, Blocks> alltoall{
      {"pairwise", alltoall_pairwise},
      {"shared", [](Cx cx, Blocks send, Blocks recv) { return alltoall_shared(cx, send, recv, false); },
       Needs::room},
-     {"direct", alltoall_direct, Needs::memory}}};
+     {"direct", alltoall_direct, Needs::memory}},
+    kShortAlltoall};
 
 Choice<Reduction, int> reduce{"COLL_REDUCE",
                               "algorithm of MPI_Reduce",
@@ -164,7 +168,8 @@ Choice<Reduction> allreduce{"COLL_ALLREDUCE",
                              {"ring", allreduce_ring, Needs::regular},
                              {"hierarchical", allreduce_hierarchical, Needs::domains},
                              {"shared", allreduce_shared, Needs::room},
-                             {"direct", allreduce_direct, Needs::memory}}};
+                             {"direct", allreduce_direct, Needs::memory}},
+                            kShortAllreduce};
 
 Task scan_by_doubling(Cx cx, Reduction r, bool is_exclusive) {
   return is_exclusive ? exscan_recursive_doubling(cx, r) : scan_recursive_doubling(cx, r);
@@ -231,7 +236,8 @@ Task start_allgather(const Cx& cx, Block mine, Blocks all) noexcept {
 Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
   const Facts facts = facts_of(cx, recv[cx.rank].bytes(), cx.size);
   if (!in_place) return alltoall.start(facts, cx, send, recv);
-  return is_short(facts) ? alltoall_shared(cx, send, recv, true) : alltoall_in_place(cx, recv);
+  return is_short(facts, kShortAlltoall) ? alltoall_shared(cx, send, recv, true)
+                                         : alltoall_in_place(cx, recv);
 }
 
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
@@ -267,11 +273,13 @@ Task start_alltoallv(const Cx& cx, Blocks send, Blocks recv, bool in_place) noex
 std::vector<Decision> decisions(const Facts& facts) {
   Facts several = facts;  // where a rank puts in a block for each rank
   several.blocks = facts.ranks;
+  Facts whole = facts;  // of a reduce-scatter all blocks are one operand
+  whole.bytes *= std::size_t(facts.ranks);
   return {{"barrier", barrier.word(facts)},     {"bcast", bcast.word(facts)},
           {"gather", gather.word(facts)},       {"scatter", scatter.word(several)},
           {"allgather", allgather.word(facts)}, {"alltoall", alltoall.word(several)},
           {"reduce", reduce.word(facts)},       {"allreduce", allreduce.word(facts)},
-          {"scan", scan.word(facts)},           {"reduce_scatter", reduce_scatter.word(facts)}};
+          {"scan", scan.word(facts)},           {"reduce_scatter", reduce_scatter.word(whole)}};
 }
 
 }  // namespace dunlin::coll
