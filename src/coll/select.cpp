@@ -275,7 +275,9 @@ std::vector<Decision> decisions(const Facts& facts) {
   several.blocks = facts.ranks;
   Facts whole = facts;  // of a reduce-scatter all blocks are one operand
   whole.bytes *= std::size_t(facts.ranks);
-  return {{"barrier", barrier.word(facts)},     {"bcast", bcast.word(facts)},
+  Facts none = facts;
+  none.bytes = 0;
+  return {{"barrier", barrier.word(none)},      {"bcast", bcast.word(facts)},
           {"gather", gather.word(facts)},       {"scatter", scatter.word(several)},
           {"allgather", allgather.word(facts)}, {"alltoall", alltoall.word(several)},
           {"reduce", reduce.word(facts)},       {"allreduce", allreduce.word(facts)},
