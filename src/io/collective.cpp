@@ -123,9 +123,28 @@ coll::Task rounds(coll::Cx cx, OpenFile* file, Together* together, Direction dir
   co_return Err::ok;
 }
 
-coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* outcome) {
+/// Of an access in the file's buffers; ends with the access, whatever comes of it.
+class Turn {
+ public:
+  Turn(OpenFile& file, std::uint64_t number) noexcept : file_(file), number_(number) {}
+  // Released, as the one who waits looks by `until`; both are this process.
+  ~Turn() { file_.turns_ended.store(number_ + 1, std::memory_order_release); }
+  Turn(const Turn&) = delete;
+  coll::Step begin(const coll::Cx& cx) const noexcept {
+    return cx.until({&file_.turns_ended, number_, 1, cx.rank});
+  }
+
+ private:
+  OpenFile& file_;
+  const std::uint64_t number_;
+};
+
+coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* outcome,
+                    std::uint64_t number) {
   // Turns of shared memory are taken in the order of calls, and meanwhile other calls may have come.
   if (!cx.run->is_blocking) cx = cx.apart();
+  const Turn turn(*file, number);
+  co_await turn.begin(cx);
   auto* const parts = reinterpret_cast<Part*>(cx.take(std::size_t(cx.size) * sizeof(Part)));
   if (!parts) co_return Err::no_mem;
   parts[cx.rank] = part_of(*file, *access);
@@ -155,8 +174,9 @@ struct Movement {
   OpenFile* file;
   const Access* access;
   Outcome* outcome;
+  std::uint64_t turn;
   static constexpr const char* kName = "access to a file";
-  coll::Task start(coll::Cx cx) const noexcept { return move_all(cx, file, access, outcome); }
+  coll::Task start(coll::Cx cx) const noexcept { return move_all(cx, file, access, outcome, turn); }
   coll::Held held() const noexcept { return {{file}}; }
 };
 
@@ -205,11 +225,12 @@ Err prepare_together(OpenFile& file, bool wants) noexcept {
 }
 
 Err move_together(OpenFile& file, const Access& access, Outcome* outcome) noexcept {
-  return coll::run(coll::everywhere(*file.comm), Movement{&file, &access, outcome});
+  return coll::run(coll::everywhere(*file.comm), Movement{&file, &access, outcome, file.turns_taken++});
 }
 
 Err begin_together(OpenFile& file, const Access& access, Outcome* outcome, Request** request) noexcept {
-  return coll::begin(coll::everywhere(*file.comm), Movement{&file, &access, outcome}, request);
+  return coll::begin(coll::everywhere(*file.comm), Movement{&file, &access, outcome, file.turns_taken++},
+                     request);
 }
 
 }  // namespace dunlin::io

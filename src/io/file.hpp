@@ -22,6 +22,7 @@
 #include "object/info.hpp"
 #include "object/request.hpp"
 #include "object/win.hpp"
+#include "transport/shm/commons.hpp"
 
 namespace dunlin::io {
 
@@ -60,6 +61,9 @@ class OpenFile final : public File {
   std::unique_ptr<const coll::Hierarchy> nodes;
   Ref<Win> buffers;  // of this node's ranks, this much of each; empty until a view needs them
   std::size_t buffer_bytes = 0;
+  // Those that are under way at once use the same buffers: they take turns, in the order of calls.
+  std::uint64_t turns_taken = 0;
+  transport::shm::Number turns_ended{0};
 
   int under_way = 0;  // nonblocking accesses
   /// A split collective that has begun.
