@@ -23,7 +23,7 @@ Task reduce_binomial(Cx cx, Reduction r, int root) {
     if (!value) {
       value = cx.rank == root && place == 0 ? r.result : cx.take_elements(r.count, *r.type);
       other = cx.take_elements(r.count, *r.type);
-      if (!value || !other) co_return Err::no_mem;
+      if (!other || (!value && r.count > 0)) co_return Err::no_mem;  // the program may have no result
       if (value != r.mine) copy(r.block(r.mine), r.block(value));
     }
     const Block in = r.block(other);

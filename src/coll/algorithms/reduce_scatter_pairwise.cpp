@@ -14,7 +14,7 @@ Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts) {
   const bool is_in_place = r.mine == r.result;  // the result's place still holds operands of others
   std::byte* other = cx.take_elements(mine.count, *r.type);
   std::byte* value = is_in_place ? cx.take_elements(mine.count, *r.type) : r.result;
-  if (!value || !other) co_return Err::no_mem;
+  if (!other || (!value && mine.count > 0)) co_return Err::no_mem;  // the program may have no result
   const Block sum{value, mine.count, r.type}, in{other, mine.count, r.type};
   copy(mine, sum);
   for (int step = 1; step < cx.size; ++step) {
