@@ -3,8 +3,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <utility>
 #include <atomic>
+#include <utility>
 
 #include "base/big_lock.hpp"
 #include "base/variable.hpp"

@@ -60,7 +60,7 @@ class Channel final : public transport::Channel {
 
   std::size_t bytes_max() const noexcept override { return bytes_max_; }
 
-  /// Whether the receiver's cache is farther than memory (distance.hpp).
+  /// Whether the receiver's cache is about as far as memory (distance.hpp).
   bool is_far() const noexcept { return ring_.is_far(); }
 
  private:

@@ -150,7 +150,7 @@ class BasicRingWriter {
     publish(line, Meta::pack(envelope));
   }
 
-  /// Whether the reader's cache is farther than memory: then bulk is stored around the caches.
+  /// Whether the reader's cache is about as far as memory: then bulk is stored around the caches.
   bool is_far() const noexcept { return distance_.is_far(); }
 
   /// A message of any size up to bytes_max(); false when there is no room.

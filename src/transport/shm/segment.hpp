@@ -16,7 +16,7 @@
 // whole: a page costs memory when it is first touched, so a pair that never talks costs none, and one
 // that exchanged a few messages over its ring costs one page.  All-zero memory is the valid start of
 // every structure, so a rank may be sent to before it has opened, and opening needs no message.  At 128
-// ranks with default sizes: 160 GB of addresses, no page tables yet.
+// ranks with default sizes: 320 GB of addresses, no page tables yet.
 //
 // Thread safety: see the structures; the agreement is one word that is set once.
 #pragma once
