@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "boot/launcher_settings.hpp"
+#include "launcher/program_file.hpp"
 #include "launcher/start.hpp"
 
 namespace dunlin::launcher {
@@ -71,17 +72,6 @@ constexpr Launcher kLaunchers[] = {{"srun", "SLURM_JOB_ID", true, options_of_sru
                                    {"prterun", "", false, options_of_prterun},
                                    {"mpiexec.hydra", "", false, options_of_hydra}};
 
-bool is_in_path(const std::string& program) {
-  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path ? path : ""; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (::access((std::string(rest.substr(0, end)) + '/' + program).c_str(), X_OK) == 0) return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return false;
-}
-
 Words split(std::string_view text) {
   Words words;
   while (!text.empty()) {
@@ -96,7 +86,7 @@ Words split(std::string_view text) {
 const Launcher* find(Words& command) {
   command = split(boot::remote_launcher());
   for (const Launcher& each : kLaunchers) {
-    if (command.empty() && is_in_path(each.program) && (!*each.needs || std::getenv(each.needs))) {
+    if (command.empty() && !find_in_path(each.program).empty() && (!*each.needs || std::getenv(each.needs))) {
       command = {each.program};
       return &each;
     }

@@ -12,7 +12,11 @@ namespace {
 
 constexpr long kLookMs = 300;  // from a shell's "fg" until what is typed reaches rank 0
 
-bool is_foreground() noexcept { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
+/// There is no background on a terminal that does not control this session (under setsid, "su -c").
+bool is_foreground() noexcept {
+  const pid_t group = ::tcgetpgrp(STDIN_FILENO);
+  return group == ::getpgrp() || (group < 0 && errno == ENOTTY);
+}
 
 }  // namespace
 

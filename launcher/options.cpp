@@ -42,6 +42,7 @@ struct Parser {
   bool set_binding(std::string text);
   bool set_input(const std::string& text);
   bool set_output(const std::string& text);
+  bool set_initial_errhandler(const std::string& name);
   bool map_by(std::string_view text);
   bool add_hosts(const std::string& list);
   bool add_host_file(const std::string& path);
@@ -104,6 +105,10 @@ constexpr Option kOptions[] = {
      [](Parser& p, const std::string* v) { return p.set_timeout(v[0]); }},
     {"stdin s", "RANK", "who reads standard input: 0 (default) or none",
      [](Parser& p, const std::string* v) { return p.set_input(v[0]); }},
+    {"initial-errhandler", "NAME",
+     "what an error does before the program sets an error handler: mpi_errors_are_fatal (default), "
+     "mpi_errors_abort or mpi_errors_return",
+     [](Parser& p, const std::string* v) { return p.set_initial_errhandler(v[0]); }},
     {"V version", "", "print the version",
      [](Parser& p, const std::string*) {
        std::printf("mpirun of Dunlin %s\n", DUNLIN_VERSION);
@@ -188,6 +193,13 @@ bool Parser::set_output(const std::string& text) {
   return job.tags_output ||
          refuse("\"%s\" is not known here; \"tag\" is, and \"mpirun ... > FILE\" writes to a file",
                 text.c_str());
+}
+
+/// The library reads it as a setting.
+bool Parser::set_initial_errhandler(const std::string& name) {
+  set_for_all.emplace_back("DUNLIN_INITIAL_ERRHANDLER", name);
+  return name == "mpi_errors_are_fatal" || name == "mpi_errors_abort" || name == "mpi_errors_return" ||
+         refuse("\"%s\" is none of mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return", name.c_str());
 }
 
 /// "ppr:4:node" is a number of ranks; other words ask for an order that equal shares have anyway.

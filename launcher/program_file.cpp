@@ -11,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -96,6 +97,19 @@ std::string interpreter_of(const Image& image) {
 }
 
 }  // namespace
+
+std::string find_in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  for (std::string_view rest = path ? path : "/bin:/usr/bin"; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string file = std::string(rest.substr(0, end)) + '/' + name;
+    struct stat status;
+    const bool is_file = end > 0 && ::stat(file.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
+    if (is_file && ::access(file.c_str(), X_OK) == 0) return file;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return "";
+}
 
 std::string why_not_started(const std::string& path, int error) {
   struct stat status;

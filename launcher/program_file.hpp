@@ -6,6 +6,9 @@
 
 namespace dunlin::launcher {
 
+/// Where in PATH an executable file of this name lies; "" where none does.  Folders do not count.
+std::string find_in_path(const std::string& name);
+
 /// Names of the shared libraries that an ELF program (64 bits, this machine's byte order) asks for itself
 /// ("libc.so.6"); empty for scripts, static programs and files that cannot be read.
 std::vector<std::string> needed_libraries(const std::string& path);

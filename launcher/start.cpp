@@ -56,7 +56,7 @@ void set(std::vector<std::string>& environment, const std::string& name, const s
 
 std::string value_of(const std::vector<std::string>& environment, std::string_view name) {
   for (const std::string& entry : environment)
-    if (name_of(entry) == name) return entry.substr(name.size() + 1);
+    if (name_of(entry) == name) return entry.substr(std::min(name.size() + 1, entry.size()));
   return {};
 }
 
@@ -76,13 +76,7 @@ std::string library(const char* name) {
 std::string program_of(const App& app) {
   const std::string& name = app.command[0];
   if (name.find('/') != std::string::npos) return name;
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path ? path : "/bin:/usr/bin"; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    const std::string file = std::string(rest.substr(0, end)) + '/' + name;
-    if (end > 0 && ::access(file.c_str(), X_OK) == 0) return file;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  if (const std::string file = find_in_path(name); !file.empty()) return file;
   const std::string directory = app.directory.empty() ? "." : app.directory;
   return ::access((directory + '/' + name).c_str(), X_OK) == 0 ? "./" + name : name;
 }

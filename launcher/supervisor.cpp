@@ -83,15 +83,18 @@ int Supervisor::run() {
     deadlock_.emplace(*page_, pids());
     check_deadlock_at_ = now_ms() + deadlock_->pause_ms();
   }
-  while (running_ > 0) {
-    loop_.wait(next_wait_ms());
-    output_.show_unfinished();
-    input_.look();
-    check_clock();
-    end_with_guard();
-  }
+  while (running_ > 0) attend(next_wait_ms());
   finish();
   return exit_code_ != 0 ? exit_code_ : output_.exit_code();
+}
+
+/// Waits at most so long for something to do, and does it.
+void Supervisor::attend(int wait_ms) {
+  loop_.wait(wait_ms);
+  output_.show_unfinished();
+  input_.look();
+  check_clock();
+  end_with_guard();
 }
 
 /// Without the guard nobody waits for our output or exit code any more.
@@ -126,11 +129,15 @@ void Supervisor::prepare() {
   }
 }
 
+/// Thousands of ranks take seconds: what happens meanwhile does not wait for the last one.
 bool Supervisor::try_start_all() {
   raise_descriptor_limit();
   const Starter starter(job_);
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     if (!try_start(int(rank), starter)) return false;
+    attend(0);
+    if (is_failed_) return false;
+  }
   return true;
 }
 
@@ -212,13 +219,20 @@ void Supervisor::on_signal() {
   }
 }
 
-/// Ctrl-Z: the ranks stop first, then mpirun; SIGCONT wakes mpirun, which wakes them.
+/// Ctrl-Z: the ranks stop first, then mpirun, until SIGCONT wakes it.  It stops by the signal itself: where
+/// no shell could wake it (it leads the session, as in a container), the kernel lets it go on at once.
 void Supervisor::stop_with_terminal() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
   send_to_ranks(SIGSTOP);
   is_stopping_ = true;
-  ::raise(SIGSTOP);
+  ::raise(SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // it stops here
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   reap();
   is_stopping_ = false;
+  send_to_ranks(SIGCONT);
 }
 
 void Supervisor::reap() {
@@ -296,7 +310,8 @@ void Supervisor::check_initialized() {
   int absent = -1, present = -1;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const RankState state = page_->state(int(rank));
-    if (!ranks_[rank].is_running && state == RankState::started && absent < 0) absent = int(rank);
+    const bool has_ended = !ranks_[rank].is_running && ranks_[rank].pid > 0;
+    if (has_ended && state == RankState::started && absent < 0) absent = int(rank);
     if (ranks_[rank].is_running && state == RankState::initialized && present < 0) present = int(rank);
   }
   if (absent >= 0 && present >= 0)

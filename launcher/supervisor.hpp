@@ -37,6 +37,7 @@ class Supervisor {
     bool is_running = false;
   };
 
+  void attend(int wait_ms);
   void end_with_guard();
   void prepare();
   bool try_start_all();

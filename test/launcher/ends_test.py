@@ -92,6 +92,15 @@ class Ends(LauncherTest):
             job.send_signal(number)
             self.assert_ended(job, mark, 128 + number, r"ended by signal %d \(%s\)" % (number, text))
 
+    def test_signal_while_ranks_are_started(self):
+        mark = new_mark()
+        job = self.start_job("-n", "2000", "sleep", mark)
+        self.wait_for(mark, 20)
+        job.send_signal(signal.SIGTERM)
+        self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
+        job = self.start_job("-n", "2000", "--timeout", "0.1", "sleep", mark)
+        self.assert_ended(job, mark, 124, r"the job did not end within 0.1 s \(--timeout\)", 1.5)
+
     def test_ctrl_c_reaches_the_whole_group(self):
         mark = new_mark()
         job = self.start_job("-n", "2", "sleep", mark, start_new_session=True)
@@ -136,7 +145,8 @@ class Ends(LauncherTest):
 
     def test_stop_and_continue(self):
         mark = new_mark()
-        job = self.start_job("-n", "2", "sleep", mark, start_new_session=True)
+        # In a group of its own, as a shell with job control starts it.
+        job = self.start_job("-n", "2", "sleep", mark, preexec_fn=lambda: os.setpgid(0, 0))
         self.wait_for(mark, 2)
         ranks = processes_with(mark)
         worker = launchers_with(mark)[1]
@@ -472,6 +482,18 @@ class OtherLaunchers(LauncherTest):
         code, _, err = self.probe(PMI_FD="77", PMI_RANK="0", PMI_SIZE="2")
         self.assertEqual(code, 70)
         self.assertIn("PMI_FD=77 is not open", err)
+
+    def test_a_file_in_the_place_of_the_pmi_socket_is_not_touched(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"data of the program")
+            file.flush()
+            env = dict(os.environ, PMI_FD=str(file.fileno()), PMI_RANK="0", PMI_SIZE="2")
+            done = subprocess.run(
+                [PROBE, "place"], capture_output=True, text=True, timeout=20, env=env, pass_fds=[file.fileno()]
+            )
+            file.seek(0)
+            self.assertEqual((done.returncode, file.read()), (70, b"data of the program"))
+        self.assertIn("PMI_FD=%s is no socket" % env["PMI_FD"], done.stderr)
 
 
 if __name__ == "__main__":

@@ -80,6 +80,24 @@ class Terminal(LauncherTest):
         self.type("echo code $?")
         self.expect("code 0")
 
+    def test_ctrl_z_where_no_shell_could_continue(self):
+        # mpirun leads the session, as in "docker run -it" and "xterm -e".
+        leader = self.start_session(MPIRUN, "-n", "2", "sh", "-c", "echo up; sleep 1; echo on")
+        self.expect(r"up\r\nup\r\n")
+        os.write(self.main, b"\x1a")
+        self.expect(r"on\r\non\r\n")
+        self.assertEqual(leader.wait(10), 0)
+
+    def test_input_from_a_terminal_of_no_session(self):
+        # As under setsid and "su -c": then nobody is in the background.
+        main, side = pty.openpty()
+        self.addCleanup(os.close, main)
+        job = self.start_job("-n", "2", "sh", "-c", '[ $PMI_RANK = 1 ] || read x; echo "<$x>"', stdin=side, start_new_session=True)
+        os.close(side)
+        os.write(main, b"word\n")
+        out, _ = job.communicate(timeout=10)
+        self.assertEqual(sorted(out.splitlines()), ["<>", "<word>"])
+
     def test_output_where_background_jobs_must_not_write(self):
         self.start_shell()
         self.type("stty tostop")

@@ -226,6 +226,28 @@ class CommandLine(LauncherTest):
             self.assertEqual(self.run_job("-n", "1", "a.out-test", cwd=place)[:2], (0, "found\n"))
             self.assertEqual(self.run_job("-n", "1", "-wdir", place, "./a.out-test")[:2], (0, "found\n"))
 
+    def test_a_folder_in_path_is_no_program(self):
+        with tempfile.TemporaryDirectory() as place:
+            os.makedirs(os.path.join(place, "first", "tool"))
+            os.mkdir(os.path.join(place, "second"))
+            with open(os.path.join(place, "second", "tool"), "w") as file:
+                file.write("#!/bin/sh\necho found\n")
+            os.chmod(file.name, 0o755)
+            env = dict(os.environ, PATH="%s/first:%s/second:%s" % (place, place, os.environ["PATH"]))
+            self.assertEqual(self.run_job("-n", "1", "tool", env=env), (0, "found\n", ""))
+
+    def test_answers_that_cannot_be_written(self):
+        for option in ("--help", "--version"):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([MPIRUN, option], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, b"mpirun: cannot write standard output: No space left on device\n")
+
+    def test_initial_error_handler(self):
+        show = ("sh", "-c", "echo $DUNLIN_INITIAL_ERRHANDLER")
+        job = ("-n", "1", *show, ":", "-initial-errhandler", "mpi_errors_return", "-n", "1", *show)
+        self.assertEqual(self.run_job(*job), (0, "mpi_errors_return\n" * 2, ""))
+
     def test_wrong_usage_says_so(self):
         for words, text in (
             ([], "no program given"),
@@ -255,6 +277,7 @@ class CommandLine(LauncherTest):
             (["--output", "file=x", "true"], '"file=x" is not known'),
             (["-x", "=5", "true"], 'option -x: "=5" names no variable'),
             (["-n", "1", "true", ":"], "no program given"),
+            (["--initial-errhandler", "mine", "true"], '"mine" is none of mpi_errors_are_fatal'),
         ):
             code, out, err = self.run_job(*words)
             self.assertEqual((code, out), (2, ""), words)
