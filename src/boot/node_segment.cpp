@@ -2,7 +2,6 @@
 #include "boot/node_segment.hpp"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "base/assert.hpp"
 #include "boot/launch_page.hpp"
+#include "os/clock.hpp"
 #include "os/cpus.hpp"
 #include "os/descriptor_exchange.hpp"
 
@@ -56,11 +56,11 @@ Result<int> make(const Boot& boot, int cpus_usable) noexcept {
 
 /// Node rank 0: serves the descriptor until every rank of the node has counted itself in.
 Err hand_out(os::DescriptorOffer& offer, LaunchPage& page, int node_size) noexcept {
-  const time_t limit = ::time(nullptr) + kHandOverSecondsMax;
+  const std::int64_t limit_ns = os::now_ns() + kHandOverSecondsMax * std::int64_t{1'000'000'000};
   // Relaxed: only the number matters; the takers have the whole page by then.
   while (page.attached.load(std::memory_order_relaxed) < std::uint32_t(node_size)) {
     offer.serve(1, 1);
-    if (::time(nullptr) > limit)
+    if (os::now_ns() > limit_ns)
       return fail(Err::other, "only %u of the %d ranks of this machine have joined the job within %d s",
                   page.attached.load(std::memory_order_relaxed), node_size, kHandOverSecondsMax);
   }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -108,11 +109,14 @@ Result<std::unique_ptr<Boot>> Pmi1Boot::open() noexcept {
 Err Pmi1Boot::connect() noexcept {
   WireSocket& socket = store_.socket();
   if (const int fd = os::environment_number("PMI_FD", -1); fd >= 0) {
-    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+    struct stat status;
+    const bool is_open = ::fstat(fd, &status) == 0;
+    if (!is_open || !S_ISSOCK(status.st_mode))  // perhaps a file of the program's, which is not ours to write
       return fail(Err::other,
-                  "PMI_FD=%d is not open in this process: a program started by a rank must have PMI_FD "
+                  "PMI_FD=%d is %s in this process: a program started by a rank must have PMI_FD "
                   "removed from its environment, and a wrapper must let the descriptor through",
-                  fd);
+                  fd, is_open ? "no socket" : "not open");
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     socket.adopt(fd);
     place_.rank = os::environment_number("PMI_RANK", -1);
     place_.size = os::environment_number("PMI_SIZE", -1);

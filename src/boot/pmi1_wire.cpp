@@ -95,8 +95,7 @@ Err WireSocket::send(std::string_view line) noexcept {
   if (!is_open()) return fail(Err::other, "there is no connection to the launcher");
   const std::string text = std::string(line) + '\n';
   for (std::size_t at = 0; at < text.size();) {
-    ssize_t sent = ::send(fd_, text.data() + at, text.size() - at, MSG_NOSIGNAL);
-    if (sent < 0 && errno == ENOTSOCK) sent = ::write(fd_, text.data() + at, text.size() - at);
+    const ssize_t sent = ::send(fd_, text.data() + at, text.size() - at, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return fail(Err::other, "cannot talk to the launcher: %s", std::strerror(errno));
     at += std::size_t(sent);
