@@ -1,4 +1,7 @@
+#include <mpi.h>
+
 #include "object/functions.hpp"
+#include "object/initial_errhandler.hpp"
 
 namespace dunlin::object {
 namespace {
@@ -11,11 +14,16 @@ Err create(Errhandler::Type type, Function* function, Errhandler** errhandler) n
 
 const char* name_of(Errhandler::Type type) noexcept {
   switch (type) {
-    case Errhandler::Type::comm_function: return "MPI_Comm_create_errhandler";
-    case Errhandler::Type::win_function: return "MPI_Win_create_errhandler";
-    case Errhandler::Type::file_function: return "MPI_File_create_errhandler";
-    case Errhandler::Type::session_function: return "MPI_Session_create_errhandler";
-    default: return "the standard";
+    case Errhandler::Type::comm_function:
+      return "MPI_Comm_create_errhandler";
+    case Errhandler::Type::win_function:
+      return "MPI_Win_create_errhandler";
+    case Errhandler::Type::file_function:
+      return "MPI_File_create_errhandler";
+    case Errhandler::Type::session_function:
+      return "MPI_Session_create_errhandler";
+    default:
+      return "the standard";
   }
 }
 
@@ -49,7 +57,9 @@ Err set_errhandler(Ref<Errhandler>& place, Errhandler::Type kind, Errhandler& er
 }
 
 Err comm_set_errhandler(Comm& comm, Errhandler& errhandler) noexcept {
-  return set_errhandler(comm.errhandler, Errhandler::Type::comm_function, errhandler);
+  const Err error = set_errhandler(comm.errhandler, Errhandler::Type::comm_function, errhandler);
+  if (error == Err::ok && &comm == from_handle<Comm>(MPI_COMM_SELF)) is_self_errhandler_set = true;
+  return error;
 }
 
 Err comm_get_errhandler(Comm& comm, Errhandler** errhandler) noexcept {

@@ -9,4 +9,7 @@ namespace dunlin {
 /// One of the three predefined handlers, as the setting DUNLIN_INITIAL_ERRHANDLER says.
 Errhandler& initial_errhandler() noexcept;
 
+/// Whether the program has set the handler of MPI_COMM_SELF, be it to what it was.
+inline bool is_self_errhandler_set = false;
+
 }  // namespace dunlin

@@ -126,12 +126,7 @@ int call_handler(Errhandler* errhandler, void* handle, Err error, const char* ca
 /// Whose handler hears of errors that are about no communicator: that of MPI_COMM_SELF since MPI 4.  Programs
 /// written for MPI 3 set that of MPI_COMM_WORLD, and it hears of them where the other was never set.
 Comm* heard_without_handle() noexcept {
-  auto* const self = from_handle<Comm>(MPI_COMM_SELF);
-  auto* const world = from_handle<Comm>(MPI_COMM_WORLD);
-  const auto is_set = [](const Comm* comm) {
-    return comm && comm->errhandler.get() && comm->errhandler.get() != &initial_errhandler();
-  };
-  return is_set(world) && !is_set(self) ? world : self;
+  return from_handle<Comm>(is_self_errhandler_set ? MPI_COMM_SELF : MPI_COMM_WORLD);
 }
 
 }  // namespace
