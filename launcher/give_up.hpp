@@ -9,9 +9,9 @@
 
 namespace dunlin::launcher {
 
-/// "mpirun: cannot <what>: <errno>", and the end of this process; its other half follows.
-[[noreturn]] inline void give_up(const char* what) noexcept {
-  std::fprintf(stderr, "mpirun: cannot %s: %s\n", what, std::strerror(errno));
+/// "mpirun: cannot <what>: <why>", and the end of this process; its other half follows.
+[[noreturn]] inline void give_up(const char* what, const char* why = std::strerror(errno)) noexcept {
+  std::fprintf(stderr, "mpirun: cannot %s: %s\n", what, why);
   ::_exit(1);
 }
 

@@ -21,6 +21,7 @@
 #include "launcher/threads.hpp"
 #include "launcher/wait_table.hpp"
 #include "os/cpus.hpp"
+#include "os/grow_file.hpp"
 #include "os/text_file.hpp"
 
 namespace dunlin::launcher {
@@ -118,7 +119,7 @@ void Supervisor::prepare() {
   binding_ = plan_binding(job_);
   if (!binding_.complaint.empty()) output_.say(binding_.complaint);
   node_fd_ = boot::make_node_segment(job_.size(), binding_.cpus_usable);
-  if (node_fd_ < 0) give_up("make shared memory for the job (memfd_create)");
+  if (node_fd_ < 0) give_up("make shared memory for the job (memfd_create)", os::why_no_shared_memory(errno));
   page_ = boot::map_launch_page(node_fd_, job_.size());
   if (!page_) give_up("map the shared memory of the job");
   if (::pipe2(life_, O_CLOEXEC) != 0) give_up("make a pipe");

@@ -11,4 +11,7 @@ namespace dunlin::os {
 /// the new end.
 bool try_grow_file(int fd, std::uint64_t bytes) noexcept;
 
+/// The words for an errno of making shared memory or mapping it: they name the limit that people can change.
+const char* why_no_shared_memory(int error) noexcept;
+
 }  // namespace dunlin::os

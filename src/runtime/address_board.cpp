@@ -19,10 +19,11 @@ Err AddressBoard::open(int fd, std::size_t offset, int node_size) noexcept {
   DUNLIN_ASSERT(!slots_);
   const std::size_t bytes_needed = bytes(node_size);
   if (!os::try_grow_file(fd, offset + bytes_needed))
-    return fail(Err::no_mem, "the node's shared segment cannot grow: %s", std::strerror(errno));
+    return fail(Err::no_mem, "the node's shared segment cannot grow: %s", os::why_no_shared_memory(errno));
   void* mapped = ::mmap(nullptr, bytes_needed, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
   if (mapped == MAP_FAILED)
-    return fail(Err::no_mem, "the node's shared segment cannot be mapped: %s", std::strerror(errno));
+    return fail(Err::no_mem, "the node's shared segment cannot be mapped: %s",
+                os::why_no_shared_memory(errno));
   slots_ = static_cast<Slot*>(mapped);
   mapped_bytes_ = bytes_needed;
   return Err::ok;

@@ -1,6 +1,7 @@
 # A real MPI program under mpirun and under Hydra: how it starts, how it ends.  Run by ctest.
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -84,6 +85,17 @@ class Real(LauncherTest):
             got, out, err = self.run_job("-n", "3", PROGRAM, what)
             self.assertEqual(got, code, err)
             self.assertEqual("held by rank 2" in out, held, what)
+
+    def test_limits_in_the_way_are_named(self):
+        for limit, bytes, text in (
+            (resource.RLIMIT_FSIZE, 1000, "mpirun: cannot make shared memory .*the size of files is limited .ulimit -f."),
+            (resource.RLIMIT_FSIZE, 10 << 20, "MPI_Init failed: .* cannot grow .* the size of files is limited .ulimit -f."),
+            (resource.RLIMIT_AS, 100 << 20, "MPI_Init failed: .* cannot be mapped: the address space is limited .ulimit -v."),
+        ):
+            narrow = lambda: resource.setrlimit(limit, (bytes, bytes))
+            code, _, err = self.run_job("-n", "4", PROGRAM, preexec_fn=narrow)
+            self.assertNotEqual(code, 0)
+            self.assertRegex(err, text)
 
     def test_what_is_not_there_says_so(self):
         code, out, err = self.run_job("-n", "2", PROGRAM, "unsupported")

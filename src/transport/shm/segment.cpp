@@ -39,8 +39,12 @@ IntVariable cells_setting{
     "cells in which a rank sends its first messages to each peer of the node, rounded up to a power of two",
     1,
     65536};
-IntVariable cell_bytes_setting{
-    "SHM_CELL_BYTES", 256, "bytes", "size of such a cell with its 48 bytes of header", 64, 4096};
+IntVariable cell_bytes_setting{"SHM_CELL_BYTES",
+                               256,
+                               "bytes",
+                               "size of a cell of DUNLIN_SHM_CELLS with its 48 bytes of header",
+                               64,
+                               4096};
 
 // On 2 VCPUs of an Intel Sapphire Rapids as on an AMD Zen 5: half round trip of 512 B .45 us by lines, .63 by
 // bulk.  Longer ones are no faster by lines on Zen 5, and streams of them slower on both.
@@ -69,11 +73,13 @@ std::int64_t preset_bulk_bytes(int ranks) noexcept {
 Result<Sizes> agree(int fd, std::size_t offset, int ranks) noexcept {
   constexpr std::size_t kBytes = 4096;
   if (!os::try_grow_file(fd, offset + kBytes)) {
-    return fail(Err::no_mem, "the node's shared memory cannot be made larger: %s", std::strerror(errno));
+    return fail(Err::no_mem, "the node's shared memory cannot be made larger: %s",
+                os::why_no_shared_memory(errno));
   }
   void* page = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
   if (page == MAP_FAILED) {
-    return fail(Err::no_mem, "the node's shared memory cannot be mapped: %s", std::strerror(errno));
+    return fail(Err::no_mem, "the node's shared memory cannot be mapped: %s",
+                os::why_no_shared_memory(errno));
   }
   auto& word = *static_cast<std::atomic<std::uint64_t>*>(page);
   std::uint64_t agreed = 0;
@@ -129,13 +135,13 @@ Result<Segment> Segment::open(int fd, std::size_t offset, int ranks) noexcept {
   Segment segment(*sizes, ranks);
   if (!os::try_grow_file(fd, offset + segment.total_bytes_)) {
     return fail(Err::no_mem, "the node's shared memory cannot grow to %llu bytes: %s",
-                static_cast<unsigned long long>(segment.total_bytes_), std::strerror(errno));
+                static_cast<unsigned long long>(segment.total_bytes_), os::why_no_shared_memory(errno));
   }
   void* base = mmap(nullptr, segment.total_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
                     off_t(offset));
   if (base == MAP_FAILED) {
     return fail(Err::no_mem, "%llu bytes of the node's shared memory cannot be mapped: %s",
-                static_cast<unsigned long long>(segment.total_bytes_), std::strerror(errno));
+                static_cast<unsigned long long>(segment.total_bytes_), os::why_no_shared_memory(errno));
   }
   segment.base_ = static_cast<std::byte*>(base);
   return segment;
