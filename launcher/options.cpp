@@ -73,16 +73,17 @@ struct Option {
 bool ignore(Parser&, const std::string*) { return true; }
 
 constexpr Option kOptions[] = {
-    {"n np c", "RANKS", "number of ranks of this program (1)",
+    {"n np c", "RANKS", "number of ranks of this program (default: 1)",
      [](Parser& p, const std::string* v) { return p.set_number(p.ranks, v[0]); }},
-    {"N ppn perhost npernode", "RANKS", "ranks on each machine (on one: as -n)",
+    {"N ppn perhost npernode", "RANKS", "ranks on each machine; on one machine the same as -n",
      [](Parser& p, const std::string* v) { return p.set_number(p.ranks_per_machine, v[0]); }},
     {"H host hosts", "LIST",
      "machines as NAME or NAME:RANKS, separated by commas; for others than this one, srun (in an "
      "allocation), "
      "prterun or mpiexec.hydra starts the job",
      [](Parser& p, const std::string* v) { return p.add_hosts(v[0]); }},
-    {"f hostfile machinefile default-hostfile", "FILE", "the same from a file, one machine a line",
+    {"f hostfile machinefile default-hostfile", "FILE",
+     "machines from a file, one a line: NAME, NAME:RANKS or NAME slots=RANKS",
      [](Parser& p, const std::string* v) { return p.add_host_file(v[0]); }},
     {"env", "NAME VALUE", "set an environment variable of this program",
      [](Parser& p, const std::string* v) { return p.app.environment.emplace_back(v[0], v[1]), true; }},
@@ -101,7 +102,8 @@ constexpr Option kOptions[] = {
      [](Parser& p, const std::string*) { return p.job.shows_binding = true; }},
     {"l tag-output prepend-rank", "", "put \"[rank] \" before each line of output",
      [](Parser& p, const std::string*) { return p.job.tags_output = true; }},
-    {"timeout", "SECONDS", "end the job then, with exit code 124 (also MPIEXEC_TIMEOUT in the environment)",
+    {"timeout", "SECONDS",
+     "end the job after so many seconds, with exit code 124 (also MPIEXEC_TIMEOUT in the environment)",
      [](Parser& p, const std::string* v) { return p.set_timeout(v[0]); }},
     {"stdin s", "RANK", "who reads standard input: 0 (default) or none",
      [](Parser& p, const std::string* v) { return p.set_input(v[0]); }},

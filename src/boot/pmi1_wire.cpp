@@ -97,7 +97,7 @@ Err WireSocket::send(std::string_view line) noexcept {
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t sent = ::send(fd_, text.data() + at, text.size() - at, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return fail(Err::other, "cannot talk to the launcher: %s", std::strerror(errno));
+    if (sent < 0) return fail(Err::other, "cannot send to the launcher: %s", std::strerror(errno));
     at += std::size_t(sent);
   }
   return Err::ok;
@@ -117,7 +117,7 @@ Result<std::string_view> WireSocket::receive() noexcept {
     char block[4096];
     const ssize_t got = ::read(fd_, block, sizeof block);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(Err::other, "cannot hear the launcher: %s", std::strerror(errno));
+    if (got < 0) return fail(Err::other, "cannot receive from the launcher: %s", std::strerror(errno));
     if (got == 0) return fail(Err::other, "the launcher has closed the connection");
     received_.append(block, std::size_t(got));
   }

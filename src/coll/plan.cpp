@@ -25,8 +25,9 @@ Cx everywhere(Comm& comm) noexcept {
 
 namespace {
 
-WordVariable check{"CHECK", "none", "none|collectives",
-                   "collectives: before each, the ranks compare call, root, operator, counts and types"};
+WordVariable check{
+    "CHECK", "none", "none|collectives",
+    "collectives: before every collective the ranks compare call, root, operator, counts and types"};
 
 /// Of the elements of a type, the same for types of the same sequence of elements: by its first ones.
 class SignatureHash {

@@ -39,8 +39,12 @@ IntVariable shared_bytes{
     "buffer to buffer",
     0,
     kRoomBytes};
-IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",        16 << 10, "bytes",
-                                 "the same where ranks share cores", 0,        kRoomBytes};
+IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",
+                                 16 << 10,
+                                 "bytes",
+                                 "DUNLIN_COLL_SHARED_BYTES where ranks share cores",
+                                 0,
+                                 kRoomBytes};
 
 }  // namespace
 

@@ -38,13 +38,15 @@ Err take_range(Shape* shape, std::int64_t first, std::int64_t count, std::int64_
 }
 
 Err check_subarray(int i, std::int64_t size, std::int64_t subsize, std::int64_t start) noexcept {
-  if (size < 1) return fail(Err::arg, "array_of_sizes[%d] is %lld", i, static_cast<long long>(size));
+  if (size < 1)
+    return fail(Err::arg, "array_of_sizes[%d] is %lld; it must be at least 1", i,
+                static_cast<long long>(size));
   if (subsize < 1 || subsize > size)
-    return fail(Err::arg, "array_of_subsizes[%d] is %lld, outside 1 to %lld", i,
+    return fail(Err::arg, "array_of_subsizes[%d] is %lld; it must be from 1 to %lld", i,
                 static_cast<long long>(subsize), static_cast<long long>(size));
   if (start < 0 || start > size - subsize)
-    return fail(Err::arg, "array_of_starts[%d] is %lld, outside 0 to %lld", i, static_cast<long long>(start),
-                static_cast<long long>(size - subsize));
+    return fail(Err::arg, "array_of_starts[%d] is %lld; it must be from 0 to %lld", i,
+                static_cast<long long>(start), static_cast<long long>(size - subsize));
   return Err::ok;
 }
 
@@ -57,17 +59,21 @@ struct Share {
 };
 
 Err share_of(int i, std::int64_t size, int distribution, int argument, int processes, Share* share) noexcept {
-  if (size < 1) return fail(Err::arg, "array_of_gsizes[%d] is %lld", i, static_cast<long long>(size));
-  if (processes < 1) return fail(Err::arg, "array_of_psizes[%d] is %d", i, processes);
+  if (size < 1)
+    return fail(Err::arg, "array_of_gsizes[%d] is %lld; it must be at least 1", i,
+                static_cast<long long>(size));
+  if (processes < 1) return fail(Err::arg, "array_of_psizes[%d] is %d; it must be at least 1", i, processes);
   share->size = size;
   share->processes = processes;
   const bool is_default = argument == MPI_DISTRIBUTE_DFLT_DARG;
   if (!is_default && distribution != MPI_DISTRIBUTE_NONE && argument < 1)
-    return fail(Err::arg, "array_of_dargs[%d] is %d", i, argument);
+    return fail(Err::arg, "array_of_dargs[%d] is %d; give at least 1, or MPI_DISTRIBUTE_DFLT_DARG", i,
+                argument);
   switch (distribution) {
     case MPI_DISTRIBUTE_NONE:
       if (processes != 1)
-        return fail(Err::arg, "array_of_psizes[%d] is %d; not distributed means 1", i, processes);
+        return fail(Err::arg, "array_of_psizes[%d] is %d; with MPI_DISTRIBUTE_NONE it must be 1", i,
+                    processes);
       share->block = size;
       return Err::ok;
     case MPI_DISTRIBUTE_BLOCK:
@@ -114,7 +120,7 @@ Err take_share(Shape* shape, const Share& share, std::int64_t stride) noexcept {
 
 Err type_create_subarray(int dimensions, IntArray sizes, IntArray subsizes, IntArray starts, int order,
                          const Datatype& old_type, bool large, Datatype** new_type) noexcept {
-  if (dimensions < 1) return fail(Err::arg, "ndims is %d", dimensions);
+  if (dimensions < 1) return fail(Err::arg, "ndims is %d; it must be at least 1", dimensions);
   if (Err e = check_order(order); e != Err::ok) return e;
   Shape shape = shape_of(old_type);
   std::int64_t stride = old_type.extent();
@@ -136,9 +142,10 @@ Err type_create_subarray(int dimensions, IntArray sizes, IntArray subsizes, IntA
 Err type_create_darray(int size, int rank, int dimensions, IntArray global_sizes, const int* distributions,
                        const int* arguments, const int* process_sizes, int order, const Datatype& old_type,
                        bool large, Datatype** new_type) noexcept {
-  if (dimensions < 1) return fail(Err::arg, "ndims is %d", dimensions);
+  if (dimensions < 1) return fail(Err::arg, "ndims is %d; it must be at least 1", dimensions);
   if (Err e = check_order(order); e != Err::ok) return e;
-  if (size < 1 || rank < 0 || rank >= size) return fail(Err::arg, "rank is %d of size %d", rank, size);
+  if (size < 1 || rank < 0 || rank >= size)
+    return fail(Err::arg, "rank is %d and size %d; give a rank from 0 to size - 1", rank, size);
   std::vector<Share> shares(static_cast<std::size_t>(dimensions));
   std::int64_t grid = 1;
   std::int64_t place = rank;
@@ -151,7 +158,8 @@ Err type_create_darray(int size, int rank, int dimensions, IntArray global_sizes
     grid *= share.processes;
     if (grid > size) break;
   }
-  if (grid != size) return fail(Err::arg, "size is %d, but array_of_psizes has another product", size);
+  if (grid != size)
+    return fail(Err::arg, "size is %d, but the numbers in array_of_psizes multiply to another one", size);
   Shape shape = shape_of(old_type);
   std::int64_t stride = old_type.extent();
   for (int i = 0; i < dimensions; ++i) {

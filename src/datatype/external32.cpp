@@ -65,12 +65,19 @@ void convert_values(Way way, std::byte* to, const std::byte* from, std::int64_t 
 /// n elements of one kind that is no pair.
 void convert(Way way, Basic basic, std::byte* to, const std::byte* from, std::int64_t n) noexcept {
   switch (basic) {
-    case Basic::wide_text: return convert_values<wchar_t, std::uint16_t>(way, to, from, n);
-    case Basic::long_int: return convert_values<long, std::int32_t>(way, to, from, n);
-    case Basic::unsigned_long_int: return convert_values<unsigned long, std::uint32_t>(way, to, from, n);
-    case Basic::long_double: return convert_values<long double, Float128>(way, to, from, n);
-    case Basic::c_long_double: return convert_values<long double, Float128>(way, to, from, 2 * n);
-    case Basic::c32: case Basic::c64: case Basic::c128:
+    case Basic::wide_text:
+      return convert_values<wchar_t, std::uint16_t>(way, to, from, n);
+    case Basic::long_int:
+      return convert_values<long, std::int32_t>(way, to, from, n);
+    case Basic::unsigned_long_int:
+      return convert_values<unsigned long, std::uint32_t>(way, to, from, n);
+    case Basic::long_double:
+      return convert_values<long double, Float128>(way, to, from, n);
+    case Basic::c_long_double:
+      return convert_values<long double, Float128>(way, to, from, 2 * n);
+    case Basic::c32:
+    case Basic::c64:
+    case Basic::c128:
       return copy_big_endian(to, from, 2 * n, bytes_of(basic) / 2);
     default:
       return copy_big_endian(to, from, n, bytes_of(basic));
@@ -138,7 +145,8 @@ Err check_representation(const char* representation) noexcept {
 }
 
 Err check_room(std::int64_t bytes, std::int64_t room, std::int64_t position) noexcept {
-  if (position < 0) return fail(Err::arg, "position is %lld", static_cast<long long>(position));
+  if (position < 0)
+    return fail(Err::arg, "position is %lld; it must not be negative", static_cast<long long>(position));
   if (bytes <= room - position) return Err::ok;
   return fail(Err::truncate, "%lld bytes at position %lld do not fit into a buffer of %lld",
               static_cast<long long>(bytes), static_cast<long long>(position), static_cast<long long>(room));

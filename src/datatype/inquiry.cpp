@@ -62,7 +62,7 @@ Err check_form(const Recipe& recipe, bool large) noexcept {
 
 Err check_room(const char* name, std::int64_t room, std::size_t needed) noexcept {
   if (room >= static_cast<std::int64_t>(needed)) return Err::ok;
-  return fail(Err::arg, "%s is %lld, but there are %zu", name, static_cast<long long>(room), needed);
+  return fail(Err::arg, "%s is %lld; it must be at least %zu", name, static_cast<long long>(room), needed);
 }
 
 }  // namespace
@@ -132,7 +132,8 @@ Err get_elements(std::int64_t bytes, const Datatype& type, std::int64_t* count) 
 }
 
 Err status_set_elements(const Datatype& type, std::int64_t count, std::int64_t* bytes) noexcept {
-  if (count < 0) return fail(Err::count, "count is %lld", static_cast<long long>(count));
+  if (count < 0)
+    return fail(Err::count, "count is %lld; it must not be negative", static_cast<long long>(count));
   *bytes = bytes_of_elements(type.signature(), count);
   return Err::ok;
 }

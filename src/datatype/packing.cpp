@@ -18,7 +18,8 @@ namespace {
 Err check_room(std::int64_t count, const Datatype& type, std::int64_t room, std::int64_t position,
                const char* room_name, std::int64_t* bytes) noexcept {
   if (Err e = pack_size(count, type, bytes); e != Err::ok) return e;
-  if (position < 0) return fail(Err::arg, "position is %lld", static_cast<long long>(position));
+  if (position < 0)
+    return fail(Err::arg, "position is %lld; it must not be negative", static_cast<long long>(position));
   if (*bytes <= room - position) return Err::ok;
   return fail(Err::truncate, "%lld bytes at position %lld do not fit into %s = %lld",
               static_cast<long long>(*bytes), static_cast<long long>(position), room_name,

@@ -34,7 +34,7 @@ Err check_mode(int amode) noexcept {
   if (amode & ~kAll) return fail(Err::amode, "argument amode is 0x%x, which has unknown bits", amode);
   if (access != MPI_MODE_RDONLY && access != MPI_MODE_RDWR && access != MPI_MODE_WRONLY)
     return fail(Err::amode,
-                "argument amode names not one of MPI_MODE_RDONLY, MPI_MODE_RDWR and "
+                "argument amode must have exactly one of MPI_MODE_RDONLY, MPI_MODE_RDWR and "
                 "MPI_MODE_WRONLY");
   if (access == MPI_MODE_RDONLY && amode & (MPI_MODE_CREATE | MPI_MODE_EXCL))
     return fail(Err::amode, "a file opened with MPI_MODE_RDONLY cannot be created");

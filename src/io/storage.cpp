@@ -32,8 +32,9 @@ IntVariable sieve_bytes{
     "FILE_SIEVE_BYTES", 1536, "bytes",
     "pieces of a file that are at most this long on average are read or written with what lies between them",
     0};
-IntVariable sieve_distance{"FILE_SIEVE_DISTANCE", 8192, "bytes",
-                           "the same, only where they begin at most this far apart on average", 0};
+IntVariable sieve_distance{
+    "FILE_SIEVE_DISTANCE", 8192, "bytes",
+    "DUNLIN_FILE_SIEVE_BYTES only where the pieces begin at most this far apart on average", 0};
 IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          1 << 20,
                          "bytes",

@@ -20,12 +20,13 @@ namespace {
 IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
                        "how often a wait polls before it offers the core to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
-                              "the same where ranks share cores (more ranks than CPUs)", 0};
+                              "DUNLIN_SPIN_POLLS where ranks share cores (more ranks than CPUs)", 0};
 IntVariable spin_polls_answered{
     "SPIN_POLLS_ANSWERED", 40, "polls",
-    "the same in waits for one peer, while its answers come that soon; 4 waits of 64 try it", 0};
-IntVariable yield_us{"YIELD_US", 1000, "us", "how long a wait then yields between polls before it sleeps", 0};
-IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "the same where ranks share cores", 0};
+    "DUNLIN_SPIN_POLLS_SHARED in waits for one peer whose last answers came within so many polls", 0};
+IntVariable yield_us{"YIELD_US", 1000, "us",
+                     "how long a wait that has polled gives the core away between polls before it sleeps", 0};
+IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "DUNLIN_YIELD_US where ranks share cores", 0};
 IntVariable direct_polls{"DIRECT_POLLS",
                          100,
                          "polls",

@@ -274,7 +274,7 @@ TEST_F(Inquiry, ChecksArguments) {
   EXPECT_EQ(type_create_subarray(1, {sizes, false}, {subsizes, false}, {starts, false}, MPI_ORDER_C,
                                  predefined(MPI_INT), false, &type),
             Err::arg);
-  EXPECT_STREQ(error_detail(Err::arg), "array_of_subsizes[0] is 5, outside 1 to 4");
+  EXPECT_STREQ(error_detail(Err::arg), "array_of_subsizes[0] is 5; it must be from 1 to 4");
   const int kinds[] = {MPI_DISTRIBUTE_BLOCK}, one[] = {1}, two[] = {2};
   for (int rank : {0, 2}) {  // an argument too small; a rank that is not there
     const int* argument = rank == 0 ? one : two;
