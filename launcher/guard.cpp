@@ -30,6 +30,7 @@ void pass_on(pid_t worker, const siginfo_t& info) noexcept {
     siginfo_t info;
     const int signal = ::sigwaitinfo(&signals, &info);
     if (signal > 0 && signal != SIGCHLD) pass_on(worker, info);
+    if (signal == SIGTSTP) stop_until_continued();
     int status = 0;
     const pid_t ended = ::waitpid(worker, &status, WNOHANG);
     if (ended == 0) continue;
@@ -48,12 +49,21 @@ void pass_on(pid_t worker, const siginfo_t& info) noexcept {
 sigset_t handled_signals() noexcept {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT}) {
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
     struct sigaction action;
     const bool is_ignored = ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
     if (!is_ignored) sigaddset(&signals, signal);
   }
   return signals;
+}
+
+void stop_until_continued() noexcept {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  ::raise(SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // here
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
 }
 
 void split_into_guard_and_worker() {

@@ -11,6 +11,10 @@ namespace dunlin::launcher {
 /// to ignore (nohup; background jobs of scripts) are not among them.
 sigset_t handled_signals() noexcept;
 
+/// Stops this process as SIGTSTP would: not where no shell could wake it (mpirun leads the session, as in a
+/// container), and not where the signal is ignored.  Returns when SIGCONT has come.
+void stop_until_continued() noexcept;
+
 /// Makes the worker and returns in it, with the handled signals blocked.  The guard stays inside: it passes
 /// signals on, waits, and exits with the worker's exit code.
 void split_into_guard_and_worker();

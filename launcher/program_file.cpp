@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -116,8 +117,11 @@ std::string why_not_started(const std::string& path, int error) {
   const bool is_there = ::stat(path.c_str(), &status) == 0;
   if (is_there && S_ISDIR(status.st_mode)) return "it is a folder";
   if (is_there && !S_ISREG(status.st_mode)) return "it is no regular file";
-  if (is_there && error == EACCES && ::access(path.c_str(), X_OK) != 0)
+  struct statvfs system;
+  if (is_there && error == EACCES && (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
     return "it is not executable; \"chmod +x\" makes it so";
+  if (is_there && error == EACCES && ::statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_NOEXEC))
+    return "no program may run from its file system (it is mounted \"noexec\")";
   if (is_there && error == ENOEXEC) return "it is a program for another kind of processor, or damaged";
   if (!is_there || error != ENOENT) return std::strerror(error);
   std::string interpreter = interpreter_of(Image(path));

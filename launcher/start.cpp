@@ -247,7 +247,10 @@ Started Starter::start(const RankSetup& setup) const {
   }
   const pid_t pid = launch(child);
   if (mask) CPU_FREE(mask);
-  if (pid < 0) return {-1, errno, std::string("cannot make a process: ") + std::strerror(errno)};
+  if (pid < 0) {
+    const char* const hint = errno == EAGAIN ? " (ulimit -u, or a control group's limit on processes)" : "";
+    return {-1, errno, std::string("cannot make a process: ") + std::strerror(errno) + hint};
+  }
   if (child.error == 0) return {pid, 0, ""};
   const std::string why = child.step == kCannotStart ? why_not_started(path_of(app, program), child.error)
                                                      : std::strerror(child.error);

@@ -35,6 +35,7 @@ constexpr int kCheckMs = 200;         // between looks for ranks that ended with
 constexpr int kOrphanMs = 100;        // for what ranks left behind, after the last rank's end
 constexpr int kEndMs = 500;           // for the kernel to end what got SIGKILL
 constexpr int kDeadlockCode = 123;    // exit code
+constexpr int kSameSignalMs = 50;     // fingers are slower
 constexpr int kStuckReaderMs = 500;   // for whoever reads nothing of our output, once we were told to hurry
 
 long now_ms() noexcept {
@@ -107,7 +108,6 @@ void Supervisor::end_with_guard() {
 
 void Supervisor::prepare() {
   sigset_t signals = handled_signals();
-  sigaddset(&signals, SIGTSTP);
   sigaddset(&signals, SIGWINCH);
   sigset_t blocked = signals;
   sigaddset(&blocked, SIGTTIN);  // a read from the background fails instead of stopping us
@@ -212,7 +212,9 @@ void Supervisor::on_signal() {
     } else if (signal == SIGTSTP) {
       stop_with_terminal();
     } else {
-      is_hurried_ = is_hurried_ || is_failed_ || signal != SIGINT;
+      // To a whole group it comes twice: by itself and from the guard.
+      const bool is_second = is_failed_ && now_ms() - failed_at_ >= kSameSignalMs;
+      is_hurried_ = is_hurried_ || is_second || signal != SIGINT;
       end_signal_ = signal;
       fail(128 + signal,
            std::string("ended by signal ") + std::to_string(signal) + " (" + ::strsignal(signal) + ")", 0);
@@ -220,17 +222,11 @@ void Supervisor::on_signal() {
   }
 }
 
-/// Ctrl-Z: the ranks stop first, then mpirun, until SIGCONT wakes it.  It stops by the signal itself: where
-/// no shell could wake it (it leads the session, as in a container), the kernel lets it go on at once.
+/// Ctrl-Z: the ranks stop first, then mpirun; they go on with it.
 void Supervisor::stop_with_terminal() {
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTSTP);
   send_to_ranks(SIGSTOP);
   is_stopping_ = true;
-  ::raise(SIGTSTP);
-  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // it stops here
-  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+  stop_until_continued();
   reap();
   is_stopping_ = false;
   send_to_ranks(SIGCONT);
@@ -411,7 +407,8 @@ void Supervisor::fail(int exit_code, const std::string& text, int grace_ms) {
   is_failed_ = true;
   exit_code_ = exit_code;
   output_.say(text);
-  end_at_ = now_ms() + grace_ms;
+  failed_at_ = now_ms();
+  end_at_ = failed_at_ + grace_ms;
 }
 
 void Supervisor::send_to_ranks(int signal) {

@@ -85,8 +85,9 @@ class Supervisor {
   bool is_hurried_ = false;  // told to end without waiting for readers of our output
   int exit_code_ = 0;
   int end_signal_ = SIGTERM;  // what ranks get first
-  long end_at_ = 0;           // when they get it
-  long kill_at_ = 0;          // when they get SIGKILL
+  long failed_at_ = 0;
+  long end_at_ = 0;   // when they get it
+  long kill_at_ = 0;  // when they get SIGKILL
   long timeout_at_ = 0;
   long ask_at_ = 0;         // for what is shown at the timeout
   long show_waits_at_ = 0;  // because somebody asked

@@ -149,11 +149,13 @@ class Ends(LauncherTest):
         job = self.start_job("-n", "2", "sleep", mark, preexec_fn=lambda: os.setpgid(0, 0))
         self.wait_for(mark, 2)
         ranks = processes_with(mark)
-        worker = launchers_with(mark)[1]
-        os.kill(worker, signal.SIGTSTP)  # as a terminal does to the whole group
-        self.assertTrue(eventually(lambda: states_of([worker, *ranks]) == "TTT"))
-        os.killpg(job.pid, signal.SIGCONT)
-        self.assertTrue(eventually(lambda: "T" not in states_of([worker, *ranks])))
+        all_of_it = [*launchers_with(mark), *ranks]
+        # As a terminal does to the whole group; as batch systems do to what they have started.
+        for stop, go_on in ((os.killpg, os.killpg), (os.kill, os.kill)):
+            stop(job.pid, signal.SIGTSTP)
+            self.assertTrue(eventually(lambda: states_of(all_of_it) == "TTTT"))
+            go_on(job.pid, signal.SIGCONT)
+            self.assertTrue(eventually(lambda: "T" not in states_of(all_of_it)))
         job.send_signal(signal.SIGTERM)
         self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
 

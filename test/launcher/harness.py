@@ -1,5 +1,6 @@
 # What the launcher's tests share: run mpirun, find processes by a mark, wait for a condition.
 import ctypes
+import errno
 import os
 import signal
 import struct
@@ -66,14 +67,14 @@ def states_of(pids):
 
 
 CALLS = {
-    "socketpair": 53, "ptrace": 101, "signalfd4": 289, "epoll_create1": 291, "process_vm_readv": 310,
+    "socketpair": 53, "vfork": 58, "ptrace": 101, "signalfd4": 289, "epoll_create1": 291, "process_vm_readv": 310,
     "process_vm_writev": 311, "memfd_create": 319,
 }  # x86-64  # fmt: skip
 
 
-def refuse(call):
-    """Lets this process and all it starts get EPERM from a system call, as a container's filter does."""
-    filter_calls([(0x20, 0, 0, 0), (0x15, 0, 1, CALLS[call]), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
+def refuse(call, error=errno.EPERM):
+    """Lets this process and all it starts get an error from a system call, as a container's filter does."""
+    filter_calls([(0x20, 0, 0, 0), (0x15, 0, 1, CALLS[call]), (0x06, 0, 0, 0x00050000 + error), (0x06, 0, 0, 0x7FFF0000)])
 
 
 def kill_who_lets_anybody_trace():

@@ -1,5 +1,6 @@
 # What mpirun promises to its user (docs/launcher.md): command line, input, output, binding; with programs
 # that know nothing of MPI.  Run by ctest; one class can be run alone: use_test.py Output
+import errno
 import fcntl
 import os
 import pty
@@ -391,6 +392,9 @@ class CommandLine(LauncherTest):
             self.assertNotEqual(code, 0)
             self.assertEqual(err.count("\n"), 1, err)
             self.assertIn(text, err)
+        code, _, err = self.run_job("-n", "2", "true", preexec_fn=lambda: refuse("vfork", errno.EAGAIN))
+        self.assertEqual(code, 127)
+        self.assertIn("rank 0 (true): cannot make a process: Resource temporarily unavailable (ulimit -u, or", err)
         few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
         code, _, err = self.run_job("-n", "1", "true", preexec_fn=few)
         self.assertNotEqual(code, 0)
@@ -423,6 +427,17 @@ class CommandLine(LauncherTest):
             self.assertEqual(code, 126)
             self.assertIn("it is a program for another kind of processor, or damaged", err)
             self.assertIn("it is a folder", self.run_job("-n", "2", folder)[2])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount without help")
+    def test_a_file_system_without_programs_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            inside = "mount --make-rprivate / && mount -t tmpfs -o noexec tmpfs %s && cp /bin/true %s/tool" % (folder, folder)
+            words = ["unshare", "--mount", "sh", "-c", inside + ' || exit 99; exec "$@"', "sh"]
+            done = subprocess.run([*words, MPIRUN, "-n", "1", folder + "/tool"], capture_output=True, text=True, timeout=20)
+        if done.returncode == 99:
+            self.skipTest("nothing can be mounted here: " + done.stderr)
+        self.assertEqual(done.returncode, 126)
+        self.assertIn('no program may run from its file system (it is mounted "noexec")', done.stderr)
 
     def test_a_small_stack_is_enough(self):
         code, out, err = self.run_job(
