@@ -10,7 +10,13 @@ import time
 
 from suite.samples import STATES
 
+LEAST_S = 60  # of a quick run on a machine that builds slowly: enough for a conclusion
 LOW_SHARE = 0.1  # this part of an experiment's points may be worse covered than its figure says
+
+
+def budget_s(minutes, spent_s, is_quick):
+    """Time for measuring.  A quick run promises its end, so what building the programs took comes off."""
+    return max(60 * minutes - spent_s, LEAST_S) if is_quick else 60 * minutes
 
 
 class Schedule:

@@ -183,6 +183,8 @@ class Headline(unittest.TestCase):
         first, worst = self.conclusion(found)
         self.assertIn("1.4 times as fast as the best other MPI in the mean, and is ahead at 1 of 2 points", first)
         self.assertIn("latency, clean at 64 (CPUs near): 0.50 of the speed of MPICH", worst)
+        for sentence in (first, worst):  # whole, although numbers have points
+            self.assertRegex(sentence, r"^[A-Z].*[^.][.]$")
 
     def test_alone_or_missing(self):
         self.assertIn("8 bytes take 1.5 times as long as one raw cache line", self.conclusion([sample("dunlin", 0.06)])[0])
@@ -309,6 +311,10 @@ class Asked(unittest.TestCase):
 
 
 class Timetable(unittest.TestCase):
+    def test_a_quick_run_keeps_its_promise(self):
+        budgets = [schedule.budget_s(2.5, spent, quick) for spent, quick in ((0, True), (40, True), (500, True), (40, False))]
+        self.assertEqual(budgets, [150, 110, schedule.LEAST_S, 150])
+
     def setUp(self):
         self.now = 0.0
         self.chosen = [EXPERIMENTS[name] for name in ("latency", "rate", "instructions")]

@@ -41,6 +41,8 @@ def main():
     pages, source = Path(sys.argv[1]) / "man", Path(sys.argv[2])
     calls = [f"man3/{name}.3" for name in names(source)]
     faults = [f"there is no {name}" for name in (*COMMANDS, *calls) if not (pages / name).is_file()]
+    if "\n.nf\nmpirun \\-n 4 ./program input.dat\nmpirun " not in (pages / "man1/mpirun.1").read_text():
+        faults.append("the examples of mpirun(1) are no lines of their own")
     seed = random.randrange(1 << 30)
     chosen = random.Random(seed).sample(calls, RENDERED)
     for name in (*COMMANDS, *chosen) if not faults else ():

@@ -166,7 +166,8 @@ def file_phrase(nonblocking, verb, place, together, part):
 
 def is_output(type_text, name):
     is_pointer = "*" in type_text and "const" not in type_text
-    return is_pointer and "function" not in type_text and name not in ("extra_state", "user_data", "baseptr", "obj_handle")
+    is_place = name in ("base", "buffer", "extra_state", "user_data", "baseptr", "obj_handle")  # of the program's own
+    return is_pointer and "function" not in type_text and not is_place
 
 
 def escape(text):
@@ -302,7 +303,7 @@ def command_page(name, entry, programs):
 def markup(text):
     """Paragraphs; a line `term: words` that begins with "* " is an entry of a list, indented lines are shown as they are."""
     lines = []
-    for block in text.strip().split("\n\n"):
+    for block in text.strip("\n").split("\n\n"):
         if block.startswith("    "):
             lines += [".PP", *verbatim(re.sub(r"^ {4}", "", block, flags=re.M))]
         elif block.startswith("* "):
