@@ -203,22 +203,22 @@ void close_shortcuts() noexcept {
   }
 }
 
-Err Window::await(int rank) noexcept {
+void Window::await(int rank) noexcept {
   struct Awaited {
     const Window& window;
     const int rank;
-    const int& count;
-  } const awaited{*this, rank, rank == kAll ? under_way : part(rank).under_way};
-  comm->engine->wait_until([](const void* a) noexcept { return static_cast<const Awaited*>(a)->count == 0; },
-                           &awaited,
-                           [](const void* a, WaitReason& reason) noexcept {
-                             const auto& [window, rank, count] = *static_cast<const Awaited*>(a);
-                             window.explain(reason);
-                             if (rank != kAll) reason.peer = window.comm->target_members[rank];
-                             std::snprintf(reason.what, sizeof reason.what,
-                                           "%d one-sided operations that their target carries out", count);
-                           });
-  return error();
+    const std::uint32_t last;  // operations to this rank come back in order
+    int left() const noexcept { return int(last - window.part(rank).come_back); }
+  } const awaited{*this, rank, part(rank).come_back + unsigned(part(rank).under_way)};
+  comm->engine->wait_until(
+      [](const void* a) noexcept { return static_cast<const Awaited*>(a)->left() <= 0; }, &awaited,
+      [](const void* a, WaitReason& reason) noexcept {
+        const auto& awaited = *static_cast<const Awaited*>(a);
+        awaited.window.explain(reason);
+        reason.peer = awaited.window.comm->target_members[awaited.rank];
+        std::snprintf(reason.what, sizeof reason.what,
+                      "%d one-sided operations that their target carries out", awaited.left());
+      });
 }
 
 void Window::wake(int rank) const noexcept {

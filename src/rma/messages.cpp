@@ -35,6 +35,10 @@ struct AnswerHead {
   std::uint32_t reserved = 0;
 };
 
+// The windows' own queues end here; their targets hold as much.
+constexpr std::size_t kBytesMost = std::size_t{16} << 20;
+constexpr std::size_t kBytesOfOne = 1024;  // of an operation, without its data: its records and requests
+
 const Datatype& byte_type() noexcept { return *from_handle<Datatype>(MPI_BYTE); }
 
 const Op& op_of(op::Operator operation) noexcept {
@@ -179,10 +183,34 @@ void hear_requests(protocol::Messaging& messaging) noexcept {
   messaging.set_handler(protocol::ControlKind::one_sided, control_arrived);
 }
 
+/// Whoever waits here carries out what others want, as in any wait, so that two that are ahead of each other
+/// go on.
+void Outgoing::await_room(int rank, std::size_t bytes) noexcept {
+  struct Awaited {
+    const Outgoing& outgoing;
+    const int rank;
+    const std::size_t bytes;
+    bool has_room() const noexcept { return outgoing.bytes_ == 0 || outgoing.bytes_ + bytes <= kBytesMost; }
+  } const awaited{*this, rank, bytes};
+  if (awaited.has_room()) return;
+  window_.comm->engine->wait_until(
+      [](const void* a) noexcept { return static_cast<const Awaited*>(a)->has_room(); }, &awaited,
+      [](const void* a, WaitReason& reason) noexcept {
+        const auto& [outgoing, rank, bytes] = *static_cast<const Awaited*>(a);
+        outgoing.window_.explain(reason);
+        reason.peer = outgoing.window_.comm->target_members[rank];
+        std::snprintf(reason.what, sizeof reason.what, "room for one more one-sided operation");
+      });
+}
+
 void Outgoing::send(const Operation& operation, Request** request) noexcept {
   Comm& comm = *window_.comm;
   Part& part = window_.part(operation.target);
+  const std::size_t bytes = kBytesOfOne + operation.bytes;
+  await_room(operation.target, bytes);
   One& one = each_[operation.target].emplace_back();
+  one.bytes = bytes;
+  bytes_ += bytes;
   one.request = written(operation);
   one.answer.resize(sizeof(AnswerHead) + (operation.is_wanted ? operation.bytes : 0));
   one.is_wanted = operation.is_wanted;
@@ -233,8 +261,10 @@ void Outgoing::end(int rank, One& one) noexcept {
   }
   forget(one.out);
   forget(one.in);
+  bytes_ -= one.bytes;
   --window_.under_way;
   --window_.part(rank).under_way;
+  ++window_.part(rank).come_back;
   window_.gather_facts(window_.part(rank));
   window_.gather_facts();
   if (one.waiting) one.waiting->finish();
@@ -279,7 +309,7 @@ bool Incoming::try_carry_out(int rank, One& one) noexcept {
   const bool is_lock = kind == OperationKind::lock_shared || kind == OperationKind::lock_exclusive;
   if (is_lock && !try_let_in(rank, kind == OperationKind::lock_shared)) return false;
   if (kind == OperationKind::unlock) let_out(rank);
-  Answer& answer = answers_.emplace_back();
+  Answer& answer = answers_[rank].emplace_back();
   if (is_lock || kind == OperationKind::unlock)
     answer.bytes.resize(sizeof(AnswerHead));
   else
@@ -309,12 +339,14 @@ void Incoming::let_out(int rank) noexcept {
   window_.own_block().lock.leave(guest.is_shared, [this](int each) noexcept { window_.wake(each); });
 }
 
-bool Incoming::try_forget_answers() noexcept {
-  return std::erase_if(answers_, [](const Answer& answer) {
-    if (!answer.out->is_complete) return false;
-    forget(answer.out);
-    return true;
-  });
+/// To one origin: those that have left.
+bool Incoming::try_forget_answers(std::deque<Answer>& answers) noexcept {
+  bool has_moved = false;
+  for (; !answers.empty() && answers.front().out->is_complete; has_moved = true) {
+    forget(answers.front().out);
+    answers.pop_front();
+  }
+  return has_moved;
 }
 
 progress::Pollable::Outcome Incoming::poll() noexcept {
@@ -327,7 +359,10 @@ progress::Pollable::Outcome Incoming::poll() noexcept {
     }
     origin = queue.empty() ? each_.erase(origin) : std::next(origin);
   }
-  has_moved |= try_forget_answers();
+  for (auto origin = answers_.begin(); origin != answers_.end();) {
+    has_moved |= try_forget_answers(origin->second);
+    origin = origin->second.empty() ? answers_.erase(origin) : std::next(origin);
+  }
   if (!each_.empty() || !answers_.empty()) return has_moved ? Outcome::advanced : Outcome::idle;
   is_parked_ = false;
   return Outcome::finished;

@@ -9,6 +9,7 @@
 // While the target computes and calls no MPI, its helper thread does them (progress/helper.hpp).
 //
 // Cost: two messages and one copy of the data on each side; a poll looks at the oldest of each rank only.
+// What is under way takes 16 MiB at most, or is one operation: an origin that is further ahead waits.
 // Used by operation.cpp (Outgoing) and through the control handler (Incoming).  Thread safety:
 // base/big_lock.hpp.
 #pragma once
@@ -16,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <map>
 #include <vector>
 
@@ -38,7 +38,8 @@ void hear_requests(protocol::Messaging& messaging) noexcept;
 class Outgoing final : public progress::Pollable {
  public:
   explicit Outgoing(Window& window) noexcept : window_(window) {}
-  /// Sends it off.  The buffers of the program may be used again, but for those that are to be filled.
+  /// Sends it off, when there is room.  The buffers of the program may be used again, but for those that are
+  /// to be filled.
   void send(const Operation& operation, Request** request) noexcept;
   Outcome poll() noexcept override;
 
@@ -52,12 +53,15 @@ class Outgoing final : public progress::Pollable {
     Request* out = nullptr;      // of the request
     Request* in = nullptr;       // of the answer
     bool must_ring = false;      // when all has left: the target was not rung behind it
+    std::size_t bytes = 0;       // of memory that it takes
   };
+  void await_room(int rank, std::size_t bytes) noexcept;
   void end(int rank, One& one) noexcept;
   bool try_ring(int rank) noexcept;
 
   Window& window_;
   std::map<int, std::deque<One>> each_;  // by target; in order
+  std::size_t bytes_ = 0;                // of memory that all of them take
   bool is_parked_ = false;
 };
 
@@ -89,12 +93,12 @@ class Incoming final : public progress::Pollable {
   bool try_carry_out(int rank, One& one) noexcept;
   bool try_let_in(int rank, bool is_shared) noexcept;
   void let_out(int rank) noexcept;
-  bool try_forget_answers() noexcept;
+  bool try_forget_answers(std::deque<Answer>& answers) noexcept;
 
   Window& window_;
-  std::map<int, std::deque<One>> each_;  // by origin; in order
-  std::list<Answer> answers_;            // that have not left
-  std::map<int, Guest> guests_;          // by origin
+  std::map<int, std::deque<One>> each_;        // by origin; in order
+  std::map<int, std::deque<Answer>> answers_;  // by origin; in order; that have not left
+  std::map<int, Guest> guests_;                // by origin
   bool is_parked_ = false;
 };
 

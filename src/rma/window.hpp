@@ -53,6 +53,7 @@ struct alignas(256) Part {
   Hold hold = Hold::none;              // of its lock, by MPI_Win_lock or lock_all
   bool is_open = false;                // an epoch allows operations
   bool is_known = false;               // `memory` was asked for
+  std::uint32_t come_back = 0;         // operations by message that have, so far; wraps
   peer::PeerMemory* memory = nullptr;  // nullptr: it cannot be reached without its help
   peer::Exposure exposure;             // of its window
 };
@@ -107,10 +108,17 @@ class Window final : public Win {
     if (flushable != now) flushable = now;
   }
 
-  /// Waits until nothing by message is under way towards this rank, or any.  The first error that
-  /// a target found since.
-  Err complete(int rank) noexcept { return part(rank).under_way ? await(rank) : error(); }
-  Err complete_all() noexcept { return under_way ? await(kAll) : error(); }
+  /// Waits until what is under way by message now, towards this rank or any, has come back; not for what
+  /// other threads begin meanwhile.  The first error that a target found since.
+  Err complete(int rank) noexcept {
+    if (part(rank).under_way) await(rank);
+    return error();
+  }
+  Err complete_all() noexcept {
+    for (int rank = 0; rank < size && under_way; ++rank)
+      if (part(rank).under_way) await(rank);
+    return error();
+  }
 
   /// Programs wait by loops of MPI_Win_flush, MPI_Win_sync or locks, and others wait for them: now and then
   /// such a call polls, and where ranks share cores gives its own away, as MPI_Test does.
@@ -153,9 +161,8 @@ class Window final : public Win {
   Incoming incoming{*this};  // those of others
 
  private:
-  static constexpr int kAll = -1;
   ~Window() override;
-  Err await(int rank) noexcept;
+  void await(int rank) noexcept;
   void poll() noexcept;
   Err error() noexcept {
     const Err now = first_error;
