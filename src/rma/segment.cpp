@@ -4,14 +4,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <vector>
 
 #include "base/assert.hpp"
 #include "coll/agree.hpp"
+#include "heap/available_memory.hpp"
 #include "heap/mapped_file.hpp"
 #include "os/descriptor_exchange.hpp"
 #include "os/grow_file.hpp"
@@ -32,9 +33,18 @@ constexpr std::uint64_t rounded(std::uint64_t bytes, std::uint64_t unit) noexcep
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// The ranks' memory that is worth huge pages begins with one.
+/// Memory that fills half of a huge page or more begins with one.
 std::uint64_t unit_for(std::uint64_t bytes) noexcept {
-  return bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes;
+  return bytes >= kHugePageBytes / 2 ? kHugePageBytes : kPageBytes;
+}
+
+/// Has the kernel make huge pages of these, which takes the memory at once.  Where it has none it leaves
+/// small ones.
+void make_huge(std::byte* first, std::uint64_t bytes) noexcept {
+  // An empty one is refused: a page of each has to be there.
+  for (std::uint64_t at = 0; at < bytes; at += kHugePageBytes)
+    [[maybe_unused]] const std::byte touched = *static_cast<volatile std::byte*>(first + at);
+  madvise(first, bytes, MADV_COLLAPSE);
 }
 
 }  // namespace
@@ -46,7 +56,8 @@ Segment::~Segment() {
 Err Segment::open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept {
   const std::vector<std::int64_t> each = coll::gather_all(comm, bytes);
   std::uint64_t end = rounded(std::uint64_t(comm.size) * sizeof(RankBlock), kPageBytes);
-  if (is_packed) end = rounded(end, unit_for(std::uint64_t(*std::max_element(each.begin(), each.end()))));
+  const std::uint64_t all = std::accumulate(each.begin(), each.end(), std::uint64_t{0});
+  if (is_packed) end = rounded(end, unit_for(all));
   for (const std::int64_t one : each) {
     if (!is_packed) end = rounded(end, unit_for(std::uint64_t(one)));
     starts_.push_back(end);
@@ -64,12 +75,16 @@ Err Segment::open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept {
   }
   Err error = share(comm, descriptor);
   if (error == Err::ok && base_) {
-    // Refused where huge pages are short or switched off: then small ones come at first use.
-    const std::uint64_t first = rounded(starts_[std::size_t(comm.rank)], kHugePageBytes);
-    const std::uint64_t last =
-        (starts_[std::size_t(comm.rank)] + std::uint64_t(bytes)) & ~(kHugePageBytes - 1);
-    if (last > first) madvise(base_ + first, last - first, MADV_COLLAPSE);
     DUNLIN_ASSERT(memory_of(comm.rank) + bytes <= base_ + bytes_);
+    // The huge pages that begin in our part, if that is not a small one.
+    const std::uint64_t start = starts_[std::size_t(comm.rank)];
+    const std::uint64_t first = rounded(start, kHugePageBytes);
+    const std::uint64_t last = rounded(start + std::uint64_t(bytes), kHugePageBytes);
+    const bool is_large = unit_for(is_packed ? all : std::uint64_t(bytes)) == kHugePageBytes;
+    // More than some of the free memory is left to those who touch it: perhaps they never touch all.
+    constexpr std::size_t kShare = 8;
+    if (is_large && last > first && bytes_ <= heap::available_memory() / kShare)
+      make_huge(base_ + first, last - first);
     new (&blocks_[comm.rank]) RankBlock;
     blocks_[comm.rank].process.store(getpid(), std::memory_order_relaxed);  // read after the barrier below
   }

@@ -250,12 +250,44 @@ static void test_dynamic(void) {
   free(on_heap);
 }
 
+/* Of the mapping around an address: what the kernel maps by huge pages. */
+static long huge_kb_at(const void* address) {
+  FILE* maps = fopen("/proc/self/smaps", "r");
+  char line[512];
+  long found = 0, kb;
+  int is_there = 0;
+  while (maps && fgets(line, sizeof line, maps)) {
+    unsigned long begin, end;
+    if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+      is_there = begin <= (uintptr_t)address && (uintptr_t)address < end;
+    if (is_there && sscanf(line, "ShmemPmdMapped: %ld kB", &kb) == 1) found = kb;
+  }
+  if (maps) fclose(maps);
+  return found;
+}
+
+/* Where the heap's large blocks have huge pages, windows have, too. */
+static void test_huge_pages(void) {
+  enum { kBytes = 4 << 20 };
+  char *block, *memory;
+  MPI_Win win;
+  MPI_Alloc_mem(kBytes, MPI_INFO_NULL, &block);
+  MPI_Win_allocate(kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  memset(block, 1, kBytes);
+  memset(memory, 1, kBytes);
+  CHECK(huge_kb_at(memory) >= kBytes >> 10 || huge_kb_at(block) == 0,
+        "%ld KiB of the window, %ld of the heap", huge_kb_at(memory), huge_kb_at(block));
+  MPI_Free_mem(block);
+  MPI_Win_free(&win);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   test_objects();
   test_mistakes();
   if (check_is_one_node()) test_shared();
   test_empty_and_several();
+  test_huge_pages();
   test_dynamic();
   return check_end();
 }
