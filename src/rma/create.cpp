@@ -1,4 +1,5 @@
 // Making and freeing windows (MPI 5.0, 12.2).
+#include <pthread.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -28,8 +29,17 @@ std::vector<Window*>& all_windows() noexcept {
   return all;
 }
 
+/// A forked child does not have the segments: its calls go the general way, which refuses them.
+void close_shortcuts_in_child() noexcept {
+  for (Window* each : all_windows()) {
+    each->epoch = Epoch::none;
+    each->close_all();
+  }
+}
+
 /// Once, before the first operation.
 void prepare_shortcuts() noexcept {
+  [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, close_shortcuts_in_child);
   for (std::size_t handle = 1; handle < kTypeHandlesEnd; ++handle)
     if (const auto* type = from_handle<Datatype>(reinterpret_cast<MPI_Datatype>(handle)))
       bytes_of_handle[handle] = type->is_plain() ? std::uint8_t(type->size()) : 0;
@@ -177,6 +187,13 @@ bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexce
   if (!may_use_mappings()) return true;
   const Source all{static_cast<const std::byte*>(base), std::size_t(bytes)};
   return !is_in_segment(window.flavor) && !window.comm->messaging->peers.is_mappable(all);
+}
+
+bool needs_help(const Window& window) noexcept {
+  if (!window.is_dynamic()) return needs_help_for(window, window.base, window.bytes);
+  return window.part(window.comm->rank).attached->has([&](const Attachments::Range& range) noexcept {
+    return needs_help_for(window, reinterpret_cast<void*>(range.begin), std::int64_t(range.bytes));
+  });
 }
 
 void want_help(const Window& window) noexcept {

@@ -1,4 +1,5 @@
-// Windows over memory that a fork may freeze: their gates close before it and open behind it (gate.hpp).
+// Windows over memory that a fork may freeze: their gates close before it and open behind it (gate.hpp), and
+// what is frozen then needs the helper thread.
 //
 // The handlers run outside the heap's own (heap/arena_fork.cpp), because they are registered later: first the
 // gates close, then the heap prepares; the parent's heap is whole again before they open.  `_Fork` runs no
@@ -6,9 +7,11 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
+#include "base/big_lock.hpp"
 #include "os/clock.hpp"
 #include "os/membarrier.hpp"
 #include "rma/gate.hpp"
@@ -20,6 +23,7 @@ namespace {
 struct Watched {
   std::mutex mutex;  // held while a fork is under way
   std::vector<Window*> windows;
+  pthread_t maker;  // of the last one: it calls MPI where others do not
 };
 Watched& watched() noexcept {
   static Watched one;
@@ -47,11 +51,23 @@ void before_fork() noexcept {
   for (Window* each : watched().windows) close_gate(*each);
 }
 
+/// Others reach frozen memory by messages, which are not to wait while this process computes.
+void want_help_for_frozen() noexcept {
+  // Where no lock is needed another thread that forks may do so in the middle of a call of MPI.
+  if (!BigLock::is_needed() && !pthread_equal(watched().maker, pthread_self())) return;
+  const BigLock::Guard guard;
+  const std::vector<Window*>& windows = watched().windows;
+  const auto first =
+      std::find_if(windows.begin(), windows.end(), [](Window* each) { return needs_help(*each); });
+  if (first != windows.end()) want_help(**first);
+}
+
 void after_fork_in_parent() noexcept {
   for (Window* each : watched().windows)
     // G8 (pairs with G7 in gate.hpp): the heap's new generation comes before.
     each->own_block().era.fetch_add(1, std::memory_order_release);
   watched().mutex.unlock();
+  want_help_for_frozen();
 }
 
 /// The child does not have the segments.
@@ -67,6 +83,7 @@ void watch_forks(Window& window) noexcept {
   (void)registered;  // fails only where memory is short: then a fork during an operation may spoil it
   const std::lock_guard hold(watched().mutex);
   watched().windows.push_back(&window);
+  watched().maker = pthread_self();
 }
 
 void forget_forks(Window& window) noexcept {

@@ -187,6 +187,8 @@ inline Err check_assertions(int assertions) noexcept {
 
 /// Whether others may need this process for operations on these bytes of it while it computes.
 bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept;
+/// The same of all its memory in the window, which a fork may have frozen.
+bool needs_help(const Window& window) noexcept;
 /// To be called last, where it does: makes the helper thread (progress/helper.hpp) if that is allowed.
 void want_help(const Window& window) noexcept;
 

@@ -67,6 +67,18 @@ int main(int argc, char** argv) {
     if (child == 0) MPI_Barrier(MPI_COMM_WORLD);
     waitpid(child, NULL, 0);
   }
+  if (!strcmp(what, "fork-put")) { /* one that does not have the window's memory */
+    long* memory;
+    const long one = 1;
+    MPI_Win win;
+    MPI_Win_allocate(sizeof one, sizeof one, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_lock_all(0, win);
+    const pid_t child = is_chosen ? fork() : 1;
+    if (child == 0) MPI_Put(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win);
+    if (is_chosen) waitpid(child, NULL, 0);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+  }
   if (!strcmp(what, "fork-exit")) { /* one that ends like a program that cleans up with care */
     int is_finalized, status;
     const pid_t child = fork();

@@ -157,6 +157,9 @@ class Real(LauncherTest):
         code, _, err = self.run_job("-n", "3", PROGRAM, "fork")
         self.assertEqual(code, 16)
         self.assertIn("rank 2: MPI_Barrier failed: it was called in a child process of fork, which is no rank", err)
+        code, _, err = self.run_job("-n", "3", PROGRAM, "fork-put")
+        self.assertEqual(code, 16)
+        self.assertIn("rank 2: MPI_Put failed: it was called in a child process of fork, which is no rank", err)
         code, out, err = self.run_job("-n", "2", PROGRAM, "fork-exit")
         self.assertEqual((code, out, err), (0, "sum 1 of 2\n" * 2, ""))
 

@@ -3,7 +3,9 @@
  * fill the rings.  Every flavour; memory that maps and memory that does not.  Where the target is needed, its
  * helper thread does it (DUNLIN_HELPER). ranks: 2 variants: none */
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -102,6 +104,33 @@ static void test_create(long* memory, const char* what) {
   MPI_Win_free(&win);
 }
 
+/* A child that lives on freezes the target's memory: what was mapped needs the target from then on. */
+static void test_frozen(long* memory, int is_dynamic) {
+  MPI_Win win;
+  int ends[2];
+  pid_t child = 0;
+  if (is_dynamic) {
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_attach(win, memory, sizeof(long) * kLongs);
+  } else {
+    MPI_Win_create(memory, sizeof(long) * kLongs, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  }
+  if (check_rank == check_size - 1) {
+    char byte;
+    CHECK(pipe(ends) == 0 && (child = fork()) >= 0, "fork");
+    if (child == 0) _exit(close(ends[1]) != 0 || read(ends[0], &byte, 1) != 0);
+  }
+  test_window(win, memory, is_dynamic, "frozen memory");
+  if (check_rank == check_size - 1) {
+    int status;
+    close(ends[0]);
+    close(ends[1]);
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "the child");
+  }
+  if (is_dynamic) MPI_Win_detach(win, memory);
+  MPI_Win_free(&win);
+}
+
 int main(int argc, char** argv) {
   static long fixed[1 + 4 * 64];
   long stack[1 + 4 * 64];
@@ -116,6 +145,11 @@ int main(int argc, char** argv) {
     MPI_Win_allocate_shared(bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     test_window(win, memory, 0, "allocate_shared");
     MPI_Win_free(&win);
+  }
+  for (int is_dynamic = 0; is_dynamic < 2; ++is_dynamic) { /* first: the helper is not there yet */
+    memory = malloc(sizeof(long) * kLongs);
+    test_frozen(memory, is_dynamic);
+    free(memory);
   }
   memory = malloc(sizeof(long) * kLongs);
   test_create(memory, "a large block");
