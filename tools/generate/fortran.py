@@ -343,30 +343,34 @@ class Call:
         return lines + [weak_alias(f"{symbol}_", f"p{symbol}_")]
 
     def usual_case_first(self, symbol, head, expression):
-        """mpi_f08 tries a plain buffer as mpif.h tries it, then takes the general way."""
+        """mpi_f08 tries a plain buffer as mpif.h tries it, then takes the general way.  A special address is a scalar; one
+        that came through an array means the same, as long as nothing is in it: predefined types have no address."""
         usual, arguments = f"{self.key}_usual", [*self.order, "ierror"]
         if self.descriptors:
             plain = ["buf->base_addr" if name == "buf" else name for name in arguments]
             general = f"{symbol[4:]}_general"
             return [wrap(f"[[gnu::noinline, gnu::used]] static void {general}({self.declared()}) noexcept {{"),
                     *self.body(expression), "}", head,
-                    "  if (is_plain(*buf)) [[likely]]", wrap(f"    return {usual}({', '.join(plain)});"),
+                    "  const Form form = form_of(*buf);", "  if (form == Form::scalar) [[likely]]",
+                    wrap(f"    return {usual}<true>({', '.join(plain)});"), "  if (form == Form::plain_vector) [[likely]]",
+                    wrap(f"    return {usual}<false>({', '.join(plain)});"),
                     wrap(f"  {general}({', '.join(arguments)});"), "}"]
         general = Call(self.procedure, by_value=True)
         made = general.expression()
         lines = [wrap(f"[[gnu::noinline]] static void {self.key}_general({general.declared()}) noexcept {{"),
                  *general.body(made), "}"]
-        conditions = ["are_predefined(value_of(datatype), value_of(comm))", "!is_special(buf)"]
+        conditions = ["are_predefined(value_of(datatype), value_of(comm))", "!(may_be_special && is_special(buf))"]
         conditions += ["!is_special(status)"] * ("status" in self.given)
         plain = Call(self.procedure, plain=True).expression()
         values = [name if "*" in general.parameters[name] else
                   f"value_of({name})" if "unsigned" in general.parameters[name] else f"narrow(*{name})"
                   for name in self.order]
-        return lines + [wrap(f"[[gnu::always_inline]] inline static void {usual}({self.declared()}) noexcept {{"),
+        return lines + ["template <bool may_be_special>",
+                        wrap(f"[[gnu::always_inline]] inline static void {usual}({self.declared()}) noexcept {{"),
                         wrap(f"  if ({' && '.join(conditions)}) [[likely]]"),
                         wrap(f"    return answer_with(ierror, [=] {{ return {plain}; }});"),
                         wrap(f"  {self.key}_general({', '.join([*values, 'ierror'])});"), "}",
-                        head, wrap(f"  {usual}({', '.join(arguments)});"), "}"]
+                        head, wrap(f"  {usual}<true>({', '.join(arguments)});"), "}"]
 
 
 def symbols(procedure):

@@ -34,9 +34,10 @@ extern "C" decltype(pmpi_bsend_c_f08ts_) mpi_bsend_c_f08ts_
   answer(ierror, MPI_Recv(fortran::address(buf), count, to_c<MPI_Datatype>(datatype), source, tag,
       to_c<MPI_Comm>(comm), Status(fortran::address(status))));
 }
+template <bool may_be_special>
 [[gnu::always_inline]] inline static void recv_usual(void* buf, const Fint* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
-  if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf) &&
+  if (are_predefined(value_of(datatype), value_of(comm)) && !(may_be_special && is_special(buf)) &&
       !is_special(status)) [[likely]]
     return answer_with(ierror, [=] { return MPI_Recv(buf, narrow(*count),
         predefined<MPI_Datatype>(value_of(datatype)), narrow(*source), narrow(*tag),
@@ -46,7 +47,7 @@ extern "C" decltype(pmpi_bsend_c_f08ts_) mpi_bsend_c_f08ts_
 }
 extern "C" void pmpi_recv_(void* buf, const Fint* count, const Fint* datatype, const Fint* source,
     const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
-  recv_usual(buf, count, datatype, source, tag, comm, status, ierror);
+  recv_usual<true>(buf, count, datatype, source, tag, comm, status, ierror);
 }
 extern "C" decltype(pmpi_recv_) mpi_recv_ __attribute__((weak, alias("pmpi_recv_")));
 [[gnu::noinline, gnu::used]] static void recv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
@@ -58,8 +59,11 @@ extern "C" decltype(pmpi_recv_) mpi_recv_ __attribute__((weak, alias("pmpi_recv_
 }
 extern "C" void pmpi_recv_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* status, Fint* ierror) noexcept {
-  if (is_plain(*buf)) [[likely]]
-    return recv_usual(buf->base_addr, count, datatype, source, tag, comm, status, ierror);
+  const Form form = form_of(*buf);
+  if (form == Form::scalar) [[likely]]
+    return recv_usual<true>(buf->base_addr, count, datatype, source, tag, comm, status, ierror);
+  if (form == Form::plain_vector) [[likely]]
+    return recv_usual<false>(buf->base_addr, count, datatype, source, tag, comm, status, ierror);
   recv_f08ts_general(buf, count, datatype, source, tag, comm, status, ierror);
 }
 extern "C" decltype(pmpi_recv_f08ts_) mpi_recv_f08ts_ __attribute__((weak, alias("pmpi_recv_f08ts_")));
@@ -98,9 +102,10 @@ extern "C" decltype(pmpi_rsend_c_f08ts_) mpi_rsend_c_f08ts_
   answer(ierror, MPI_Send(fortran::address(buf), count, to_c<MPI_Datatype>(datatype), dest, tag,
       to_c<MPI_Comm>(comm)));
 }
+template <bool may_be_special>
 [[gnu::always_inline]] inline static void send_usual(const void* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
-  if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
+  if (are_predefined(value_of(datatype), value_of(comm)) && !(may_be_special && is_special(buf))) [[likely]]
     return answer_with(ierror, [=] { return MPI_Send(buf, narrow(*count),
         predefined<MPI_Datatype>(value_of(datatype)), narrow(*dest), narrow(*tag),
         predefined<MPI_Comm>(value_of(comm))); });
@@ -108,7 +113,7 @@ extern "C" decltype(pmpi_rsend_c_f08ts_) mpi_rsend_c_f08ts_
 }
 extern "C" void pmpi_send_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
-  send_usual(buf, count, datatype, dest, tag, comm, ierror);
+  send_usual<true>(buf, count, datatype, dest, tag, comm, ierror);
 }
 extern "C" decltype(pmpi_send_) mpi_send_ __attribute__((weak, alias("pmpi_send_")));
 [[gnu::noinline, gnu::used]] static void send_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
@@ -119,8 +124,11 @@ extern "C" decltype(pmpi_send_) mpi_send_ __attribute__((weak, alias("pmpi_send_
 }
 extern "C" void pmpi_send_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* ierror) noexcept {
-  if (is_plain(*buf)) [[likely]]
-    return send_usual(buf->base_addr, count, datatype, dest, tag, comm, ierror);
+  const Form form = form_of(*buf);
+  if (form == Form::scalar) [[likely]]
+    return send_usual<true>(buf->base_addr, count, datatype, dest, tag, comm, ierror);
+  if (form == Form::plain_vector) [[likely]]
+    return send_usual<false>(buf->base_addr, count, datatype, dest, tag, comm, ierror);
   send_f08ts_general(buf, count, datatype, dest, tag, comm, ierror);
 }
 extern "C" decltype(pmpi_send_f08ts_) mpi_send_f08ts_ __attribute__((weak, alias("pmpi_send_f08ts_")));

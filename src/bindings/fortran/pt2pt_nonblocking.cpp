@@ -34,9 +34,10 @@ extern "C" decltype(pmpi_ibsend_c_f08ts_) mpi_ibsend_c_f08ts_
   answer(ierror, MPI_Irecv(fortran::address(buf), count, to_c<MPI_Datatype>(datatype), source, tag,
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
+template <bool may_be_special>
 [[gnu::always_inline]] inline static void irecv_usual(void* buf, const Fint* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
-  if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
+  if (are_predefined(value_of(datatype), value_of(comm)) && !(may_be_special && is_special(buf))) [[likely]]
     return answer_with(ierror, [=] { return MPI_Irecv(buf, narrow(*count),
         predefined<MPI_Datatype>(value_of(datatype)), narrow(*source), narrow(*tag),
         predefined<MPI_Comm>(value_of(comm)), Made<MPI_Request>(request)); });
@@ -45,7 +46,7 @@ extern "C" decltype(pmpi_ibsend_c_f08ts_) mpi_ibsend_c_f08ts_
 }
 extern "C" void pmpi_irecv_(void* buf, const Fint* count, const Fint* datatype, const Fint* source,
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
-  irecv_usual(buf, count, datatype, source, tag, comm, request, ierror);
+  irecv_usual<true>(buf, count, datatype, source, tag, comm, request, ierror);
 }
 extern "C" decltype(pmpi_irecv_) mpi_irecv_ __attribute__((weak, alias("pmpi_irecv_")));
 [[gnu::noinline, gnu::used]] static void irecv_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
@@ -57,8 +58,11 @@ extern "C" decltype(pmpi_irecv_) mpi_irecv_ __attribute__((weak, alias("pmpi_ire
 }
 extern "C" void pmpi_irecv_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* source, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
-  if (is_plain(*buf)) [[likely]]
-    return irecv_usual(buf->base_addr, count, datatype, source, tag, comm, request, ierror);
+  const Form form = form_of(*buf);
+  if (form == Form::scalar) [[likely]]
+    return irecv_usual<true>(buf->base_addr, count, datatype, source, tag, comm, request, ierror);
+  if (form == Form::plain_vector) [[likely]]
+    return irecv_usual<false>(buf->base_addr, count, datatype, source, tag, comm, request, ierror);
   irecv_f08ts_general(buf, count, datatype, source, tag, comm, request, ierror);
 }
 extern "C" decltype(pmpi_irecv_f08ts_) mpi_irecv_f08ts_ __attribute__((weak, alias("pmpi_irecv_f08ts_")));
@@ -98,10 +102,11 @@ extern "C" decltype(pmpi_irsend_c_f08ts_) mpi_irsend_c_f08ts_
   answer(ierror, MPI_Isend(fortran::address(buf), count, to_c<MPI_Datatype>(datatype), dest, tag,
       to_c<MPI_Comm>(comm), Made<MPI_Request>(request)));
 }
+template <bool may_be_special>
 [[gnu::always_inline]] inline static void isend_usual(const void* buf, const Fint* count,
     const Fint* datatype, const Fint* dest, const Fint* tag, const Fint* comm, Fint* request,
     Fint* ierror) noexcept {
-  if (are_predefined(value_of(datatype), value_of(comm)) && !is_special(buf)) [[likely]]
+  if (are_predefined(value_of(datatype), value_of(comm)) && !(may_be_special && is_special(buf))) [[likely]]
     return answer_with(ierror, [=] { return MPI_Isend(buf, narrow(*count),
         predefined<MPI_Datatype>(value_of(datatype)), narrow(*dest), narrow(*tag),
         predefined<MPI_Comm>(value_of(comm)), Made<MPI_Request>(request)); });
@@ -110,7 +115,7 @@ extern "C" decltype(pmpi_irsend_c_f08ts_) mpi_irsend_c_f08ts_
 }
 extern "C" void pmpi_isend_(const void* buf, const Fint* count, const Fint* datatype, const Fint* dest,
     const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
-  isend_usual(buf, count, datatype, dest, tag, comm, request, ierror);
+  isend_usual<true>(buf, count, datatype, dest, tag, comm, request, ierror);
 }
 extern "C" decltype(pmpi_isend_) mpi_isend_ __attribute__((weak, alias("pmpi_isend_")));
 [[gnu::noinline, gnu::used]] static void isend_f08ts_general(const CFI_cdesc_t* buf, const Fint* count,
@@ -122,8 +127,11 @@ extern "C" decltype(pmpi_isend_) mpi_isend_ __attribute__((weak, alias("pmpi_ise
 }
 extern "C" void pmpi_isend_f08ts_(const CFI_cdesc_t* buf, const Fint* count, const Fint* datatype,
     const Fint* dest, const Fint* tag, const Fint* comm, Fint* request, Fint* ierror) noexcept {
-  if (is_plain(*buf)) [[likely]]
-    return isend_usual(buf->base_addr, count, datatype, dest, tag, comm, request, ierror);
+  const Form form = form_of(*buf);
+  if (form == Form::scalar) [[likely]]
+    return isend_usual<true>(buf->base_addr, count, datatype, dest, tag, comm, request, ierror);
+  if (form == Form::plain_vector) [[likely]]
+    return isend_usual<false>(buf->base_addr, count, datatype, dest, tag, comm, request, ierror);
   isend_f08ts_general(buf, count, datatype, dest, tag, comm, request, ierror);
 }
 extern "C" decltype(pmpi_isend_f08ts_) mpi_isend_f08ts_ __attribute__((weak, alias("pmpi_isend_f08ts_")));

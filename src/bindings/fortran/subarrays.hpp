@@ -26,10 +26,14 @@ inline bool is_contiguous(const CFI_cdesc_t& buffer) noexcept {
   return true;
 }
 
-/// Whether a look or two tell that the buffer is contiguous: most vectors, and scalars.
-inline bool is_plain(const CFI_cdesc_t& buffer) noexcept {
-  if (buffer.rank == 1) return buffer.dim[0].sm == CFI_index_t(buffer.elem_len);
-  return buffer.rank == 0;
+/// What a look or two tell of a buffer: scalars, and most vectors, are contiguous.
+enum class Form { scalar, plain_vector, other };
+inline Form form_of(const CFI_cdesc_t& buffer) noexcept {
+  const auto rank = static_cast<unsigned char>(buffer.rank);  // so that one comparison serves both branches
+  if (rank > 1) [[unlikely]]
+    return Form::other;
+  if (rank != 1) return Form::scalar;
+  return buffer.dim[0].sm == CFI_index_t(buffer.elem_len) ? Form::plain_vector : Form::other;
 }
 
 /// A buffer of `count` elements of a datatype, for calls that send or receive it as one message.
