@@ -28,7 +28,7 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for module in ("mpi", "mpi_f08"):
+        for module in ("mpi_standard_types", "mpi", "mpi_f08"):
             run(compiler, "-c", "-I", text, "-I", text / "large", text / f"{module}.f90")
         for interface in ("mpi_f08", "mpi", "mpif"):
             run(build / "bin/mpifort", "-I", ".", tests / "check.f90", tests / f"calls_{interface}.f90", "-o", interface,

@@ -1,4 +1,5 @@
-! What is special in the mpi module: C_PTR forms, choice buffers of any rank and type, statuses of both kinds.
+! What is special in the mpi module: C_PTR forms, choice buffers of any rank and type, statuses of both kinds, the types
+! of handles.
 ! ranks: 2
 program special_mpi
   use mpi
@@ -9,6 +10,7 @@ program special_mpi
   integer(kind=MPI_ADDRESS_KIND) :: place
   type(c_ptr) :: memory
   type(MPI_Status) :: modern
+  type(MPI_Comm) :: world
   real(8), pointer :: block(:, :)
   real(8) :: scalar
   complex :: matrix(2, 3)
@@ -46,5 +48,14 @@ program special_mpi
   call MPI_Info_get(info, "mpi_integer_size", len(value), value, flag, ierror)
   call want(flag .and. ichar(value(1:1)) - ichar("0") == kind(rank), "the information about Fortran")
   call MPI_Info_free(info, ierror)
+  world%MPI_VAL = MPI_COMM_WORLD
+  call want(world == MPI_Comm(MPI_COMM_WORLD) .and. world /= MPI_Comm(MPI_COMM_SELF), "handles that are compared")
+  call want(size_of(world) == 2, "a handle for mpi_f08")
   call MPI_Finalize(ierror)
+contains
+  integer function size_of(comm)
+    use mpi_f08, only: MPI_Comm_size
+    type(MPI_Comm), intent(in) :: comm
+    call MPI_Comm_size(comm, size_of)
+  end function
 end program

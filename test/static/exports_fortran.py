@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 FORTRAN = Path(__file__).resolve().parents[2] / "src/bindings/fortran/modules"
-OTHERS = re.compile(r"mpi_fortran_special_|mpi_\w*_fn_|mpi_conversion_fn_null_(c_)?|__mpi_f08_MOD_\w+|.*_cptr_")
+OTHERS = re.compile(r"mpi_fortran_special_|mpi_\w*_fn_|mpi_conversion_fn_null_(c_)?|__mpi_standard_types_MOD_\w+|.*_cptr_")
 
 
 def wanted():
