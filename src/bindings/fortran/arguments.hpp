@@ -323,21 +323,21 @@ class Stripped : public Text {
 /// Writes a C text into a Fortran one: cut where it is too long, blanks where it is too short.
 void fill(char* place, std::size_t length, const char* text) noexcept;
 
-/// A text that the call writes, of at most `capacity` letters with the zero at the end.
+/// A text that the call writes, of at most `capacity` letters with the zero at the end, by which one knows
+/// that it was written.
 template <std::size_t capacity>
 class WrittenText {
  public:
   WrittenText(char* place, std::size_t length) noexcept : place_(place), length_(length) {
-    text_[0] = kNotSet;
+    std::memset(text_, ~0, capacity);
   }
   WrittenText(const WrittenText&) = delete;
   ~WrittenText() {
-    if (text_[0] != kNotSet) fill(place_, length_, text_);
+    if (std::memchr(text_, 0, capacity)) fill(place_, length_, text_);
   }
   operator char*() noexcept { return text_; }
 
  private:
-  static constexpr char kNotSet = 1;
   char* const place_;
   const std::size_t length_;
   char text_[capacity];

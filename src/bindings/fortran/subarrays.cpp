@@ -85,10 +85,22 @@ bool is_named(MPI_Datatype datatype) noexcept {
   return combiner == MPI_COMBINER_NAMED;
 }
 
-/// A message with gaps, or in another order than memory, as blocks of bytes.  Packing bytes that say where
-/// they are tells where each byte of the message lies in a contiguous array.
+/// The first `count` units, of which each element of the array has one or several.
+Type units(const CFI_cdesc_t& buffer, std::int64_t count, MPI_Datatype unit, MPI_Count unit_bytes) noexcept {
+  const MPI_Count each = MPI_Count(buffer.elem_len) / unit_bytes;
+  const std::int64_t elements = count / each, rest = count % each;
+  if (elements == 0) return contiguous(rest, unit);
+  Type whole = first_of(buffer, buffer.rank, elements, contiguous(each, unit).get());
+  return rest ? joined(whole, contiguous(rest, unit), offset_of(buffer, elements)) : std::move(whole);
+}
+
+/// A message that does not fill elements one after the other, as blocks of bytes.  Packing bytes that say
+/// where they are tells where each byte of the message lies in a contiguous array.
 Type scattered(const CFI_cdesc_t& buffer, std::int64_t count, MPI_Datatype datatype,
                MPI_Count size) noexcept {
+  Type message = contiguous(count, datatype);
+  MPI_Datatype committed = message.get();
+  PMPI_Type_commit(&committed);
   const std::size_t bytes = std::size_t(elements_of(buffer)) * buffer.elem_len;
   const std::size_t packed_bytes = std::size_t(count * size);
   std::vector<unsigned char> places(bytes), packed(packed_bytes);
@@ -96,7 +108,7 @@ Type scattered(const CFI_cdesc_t& buffer, std::int64_t count, MPI_Datatype datat
   for (int shift = 0; shift == 0 || (bytes - 1) >> shift > 0; shift += 8) {  // a byte of all places at a time
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<unsigned char>(i >> shift);
     MPI_Count position = 0;
-    PMPI_Pack_c(places.data(), count, datatype, packed.data(), MPI_Count(packed_bytes), &position,
+    PMPI_Pack_c(places.data(), 1, committed, packed.data(), MPI_Count(packed_bytes), &position,
                 MPI_COMM_SELF);
     for (std::size_t i = 0; i < packed.size(); ++i) found[i] |= std::int64_t(packed[i]) << shift;
   }
@@ -121,33 +133,27 @@ Type scattered(const CFI_cdesc_t& buffer, std::int64_t count, MPI_Datatype datat
 /// The datatype fills the elements of the array one after the other, as it fills a contiguous array.  One
 /// that leaves this array has no description: MPI_ERR_TYPE follows from the null handle.
 void Message::describe(const CFI_cdesc_t& buffer) noexcept {
-  MPI_Count size = 0, lower = 0, extent = 0;
-  if (PMPI_Type_size_c(datatype_, &size) != MPI_SUCCESS || size <= 0 || count_ <= 0) return;
-  if (elements_of(buffer) == 0) return;
-  PMPI_Type_get_true_extent_c(datatype_, &lower, &extent);
-  MPI_Count bounds_lower = 0, bounds_extent = 0;
-  PMPI_Type_get_extent_c(datatype_, &bounds_lower, &bounds_extent);
+  if (datatype_ == MPI_DATATYPE_NULL || count_ <= 0) return;  // the call itself says what is wrong
+  MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  PMPI_Type_size_c(datatype_, &size);
+  if (size <= 0 || elements_of(buffer) == 0) return;
+  PMPI_Type_get_extent_c(datatype_, &lower, &extent);
+  PMPI_Type_get_true_extent_c(datatype_, &true_lower, &true_extent);
   const auto element_bytes = MPI_Count(buffer.elem_len);
-  const bool fits = element_bytes % size == 0;  // whole datatypes in an element; else in bytes
+  const bool stays_inside = true_lower >= 0 && true_lower + true_extent <= extent;
   is_described_ = true;
-  if (size != extent || size != bounds_extent || lower != 0 || !(fits || is_named(datatype_))) {
-    const MPI_Count last = (count_ - 1) * bounds_extent;
-    const MPI_Count end = elements_of(buffer) * element_bytes;
+  if (stays_inside && element_bytes % extent == 0) {
+    datatype_ = units(buffer, count_, datatype_, extent).take();
+  } else if (size == extent && is_named(datatype_)) {
+    datatype_ = units(buffer, count_ * size, MPI_BYTE, 1).take();
+  } else {
+    const MPI_Count last = (count_ - 1) * extent;
     is_described_ =
-        lower + std::min<MPI_Count>(last, 0) >= 0 && lower + extent + std::max<MPI_Count>(last, 0) <= end;
+        true_lower + std::min<MPI_Count>(last, 0) >= 0 &&
+        true_lower + true_extent + std::max<MPI_Count>(last, 0) <= elements_of(buffer) * element_bytes;
     datatype_ = is_described_ ? scattered(buffer, count_, datatype_, size).take() : MPI_DATATYPE_NULL;
-    if (is_described_) PMPI_Type_commit(&datatype_);
-    count_ = 1;
-    return;
   }
-  const MPI_Datatype unit = fits ? datatype_ : MPI_BYTE;
-  const MPI_Count unit_bytes = fits ? size : 1, bytes = count_ * size;
-  const Type element = contiguous(element_bytes / unit_bytes, unit);
-  const std::int64_t elements = bytes / element_bytes, rest = bytes % element_bytes / unit_bytes;
-  Type whole = elements ? first_of(buffer, buffer.rank, elements, element.get()) : contiguous(rest, unit);
-  datatype_ = elements && rest ? joined(whole, contiguous(rest, unit), offset_of(buffer, elements)).take()
-                               : whole.take();
-  PMPI_Type_commit(&datatype_);
+  if (is_described_) PMPI_Type_commit(&datatype_);
   count_ = 1;
 }
 
