@@ -29,6 +29,8 @@ class Hierarchy {
     const auto begin = std::size_t(begins_[std::size_t(domain)]);
     return std::span(order_).subspan(begin, std::size_t(begins_[std::size_t(domain) + 1]) - begin);
   }
+  /// Where the members of a domain begin in `order`; of `domains()`: its end.
+  int begin_of(int domain) const noexcept { return begins_[std::size_t(domain)]; }
   int domain_of(int member) const noexcept { return domains_[std::size_t(member)]; }
   /// Its index among the members of its domain.
   int place_of(int member) const noexcept { return places_[std::size_t(member)]; }
