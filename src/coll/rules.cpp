@@ -48,10 +48,12 @@ IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",
 
 }  // namespace
 
+bool has_room(const Facts& facts) noexcept {
+  return facts.share_memory && facts.bytes <= kRoomBytes / std::size_t(facts.blocks);
+}
 bool is_short(const Facts& facts, ShortHalves halves) noexcept {
   const int half = facts.share_cores ? halves.crowded : halves.alone;
-  return facts.share_memory && facts.bytes <= shared_bytes_max(facts.share_cores) / 2 * std::size_t(half) &&
-         facts.bytes <= kRoomBytes / std::size_t(facts.blocks);
+  return has_room(facts) && facts.bytes <= shared_bytes_max(facts.share_cores) / 2 * std::size_t(half);
 }
 std::size_t shared_bytes_max(bool share_cores) noexcept {
   return std::size_t((share_cores ? shared_bytes_crowded : shared_bytes).get());

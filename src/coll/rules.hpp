@@ -26,6 +26,8 @@ struct Facts {
 struct ShortHalves {
   int alone = 2, crowded = 2;
 };
+/// Whether all ranks share memory, with room for what each may put there.
+bool has_room(const Facts& facts) noexcept;
 /// Whether a block is put into shared memory rather than moved from buffer to buffer.
 bool is_short(const Facts& facts, ShortHalves halves) noexcept;
 /// Up to here it is, if there is room.
