@@ -69,6 +69,18 @@ class Region {
     std::uint64_t left = 0;        // all up to this number have been left by this process
     std::uint64_t left_after = 0;  // bit i: so has left + 1 + i
     std::uint64_t known_left = 0;  // all members have left at least up to here
+    /// False: an earlier one has not been left yet.
+    bool leave(std::uint64_t number) noexcept {
+      DUNLIN_ASSERT(number > left && number - left <= 64);
+      if (number == left + 1 && left_after == 0) [[likely]] {
+        left = number;
+        return true;
+      }
+      left_after |= std::uint64_t{1} << (number - left - 1);
+      const bool is_first = left_after & 1;
+      for (; left_after & 1; left_after >>= 1) ++left;
+      return is_first;
+    }
     bool has_left(std::uint64_t number) const noexcept {
       return number <= left || (number - left <= 64 && left_after >> (number - left - 1) & 1);
     }
@@ -206,10 +218,8 @@ inline void Turn::leave(bool has_met_all) const noexcept {
     // All have read the line of the turn before, which is this member's next.
     os::prepare_to_write(&region_->commons_.arrivals(track_, int((number_ + 1) % kTurns))[region_->me_]);
   }
-  DUNLIN_ASSERT(number_ > track.left && number_ - track.left <= 64);
-  track.left_after |= std::uint64_t{1} << (number_ - track.left - 1);
-  if (!(track.left_after & 1)) return;
-  for (; track.left_after & 1; track.left_after >>= 1) ++track.left;
+  if (!track.leave(number_)) [[unlikely]]
+    return;
   // L1 (pairs with place_is_free and F1): who sees the number may overwrite what this member has read.
   region_->commons_.left(track_)[region_->me_].left.store(track.left, std::memory_order_release);
   if (!has_met_all || region_->commons_.is_place_wanted(track_, track.left)) region_->wake_all();

@@ -49,11 +49,12 @@ IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",
 }  // namespace
 
 bool has_room(const Facts& facts) noexcept {
-  return facts.share_memory && facts.bytes <= kRoomBytes / std::size_t(facts.blocks);
+  return facts.share_memory && facts.bytes <= kRoomBytes &&
+         facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
 }
 bool is_short(const Facts& facts, ShortHalves halves) noexcept {
   const int half = facts.share_cores ? halves.crowded : halves.alone;
-  return has_room(facts) && facts.bytes <= shared_bytes_max(facts.share_cores) / 2 * std::size_t(half);
+  return facts.bytes <= shared_bytes_max(facts.share_cores) / 2 * std::size_t(half) && has_room(facts);
 }
 std::size_t shared_bytes_max(bool share_cores) noexcept {
   return std::size_t((share_cores ? shared_bytes_crowded : shared_bytes).get());

@@ -120,9 +120,12 @@ bool Run::sweep() noexcept {
   return !sends_ && !receives_;
 }
 
-bool Step::await_ready() const noexcept {
-  if (run->is_blocking) run->wait();
-  return run->is_quiet() && run->error == Err::ok;
+bool Run::is_step_ready() noexcept {
+  if (is_blocking)
+    wait();
+  else if (!is_quiet())
+    return false;
+  return error == Err::ok;
 }
 
 void Run::wait() noexcept {
@@ -212,7 +215,7 @@ void Run::reset() noexcept {
   while (newest) {
     const std::coroutine_handle<> handle = newest->handle;
     newest = newest->older;
-    handle.destroy();
+    if (!handle.done()) handle.destroy();  // one that is done holds only what needs no destructor
   }
   leaf = nullptr;
   unused_sends_ = nullptr;

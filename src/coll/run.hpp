@@ -32,7 +32,7 @@ struct Frame {
 /// What awaiting a step waits for: that all messages of the run are through, and its flags up.
 struct Step {
   Run* run;
-  bool await_ready() const noexcept;
+  inline bool await_ready() const noexcept;
   void await_suspend(std::coroutine_handle<> task) const noexcept;
   void await_resume() const noexcept {}
 };
@@ -67,10 +67,16 @@ class Run {
     flags_members_ = members;
     flags_tag_ = tag;
   }
+  /// Whether nothing has been begun since the last step that could be waited for.
+  bool has_nothing_to_wait_for() const noexcept {
+    return flags_.count == 0 && !sends_ && !receives_ && !is_deferred_ && error == Err::ok;
+  }
   /// Whether all messages are through and all flags up; notes errors.
   bool is_quiet() noexcept { return ((!sends_ && !receives_) || sweep()) && flags_.are_up(); }
   /// Waits in place until that is so.
   void wait() noexcept;
+  /// Whether the run goes on at once; a blocking one waits first.
+  bool is_step_ready() noexcept;
   /// What an outstanding message waits for, receives first: their source is the rank to look at; or a flag.
   void explain(WaitReason& reason) const noexcept;
 
@@ -127,6 +133,9 @@ inline Frame::Frame(Run& run, std::coroutine_handle<> handle) noexcept
   run.newest = this;
 }
 
+inline bool Step::await_ready() const noexcept {
+  return run->has_nothing_to_wait_for() || run->is_step_ready();
+}
 inline void Step::await_suspend(std::coroutine_handle<> task) const noexcept { run->leaf = task; }
 
 }  // namespace dunlin::coll
