@@ -20,9 +20,11 @@ constexpr int kEndMs = 1000;  // a descendant that does not die of SIGKILL in th
 pid_t guard_pid = 0;
 
 /// Passes on what was sent to the guard alone; what a terminal sends, the worker gets itself, except that a
-/// hang-up is told to the leader of the session only.
+/// hang-up is told to the leader of the session only.  A worker that somebody has stopped ends, too.
 void pass_on(pid_t worker, const siginfo_t& info) noexcept {
-  if (info.si_code != SI_KERNEL || info.si_signo == SIGHUP) ::kill(worker, info.si_signo);
+  const int signal = info.si_signo;
+  if (info.si_code != SI_KERNEL || signal == SIGHUP) ::kill(worker, signal);
+  if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) ::kill(worker, SIGCONT);
 }
 
 [[noreturn]] void guard(pid_t worker, const sigset_t& signals) {

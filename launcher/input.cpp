@@ -55,8 +55,8 @@ void Input::read_terminal() {
   if (is_foreground()) {
     char block[4096];
     const ssize_t got = ::read(STDIN_FILENO, block, sizeof block);
-    if (got < 0 && errno == EINTR) return;
-    if (got < 0 && errno == EIO && !is_foreground()) return;  // sent to the background meanwhile
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;  // the latter: another process was faster
+    if (got < 0 && errno == EIO && !is_foreground()) return;     // sent to the background meanwhile
     if (got <= 0) is_at_end_ = true;
     if (got > 0) waiting_.append(block, std::size_t(got));
     write_pipe();

@@ -17,6 +17,15 @@ namespace dunlin::launcher {
 namespace {
 
 constexpr int kWaitMs = 3000;  // for each program: much debug information takes long to read
+constexpr int kSliceMs = 50;   // between looks for signals
+
+/// Whether a signal that ends the job waits to be read (they are blocked, see supervisor.cpp).
+bool is_told_to_end() noexcept {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return false;
+  return sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1 ||
+         sigismember(&waiting, SIGHUP) == 1;
+}
 
 /// What addr2line prints for `addresses`: one line each.
 std::string run_addr2line(const std::string& file, const std::vector<std::string>& addresses) {
@@ -39,7 +48,11 @@ std::string run_addr2line(const std::string& file, const std::vector<std::string
   std::string text;
   char part[4096];
   pollfd readable{ends[0], POLLIN, 0};
-  while (is_started && ::poll(&readable, 1, kWaitMs) == 1) {
+  for (int waited_ms = 0; is_started && waited_ms < kWaitMs && !is_told_to_end();) {
+    if (::poll(&readable, 1, kSliceMs) != 1) {
+      waited_ms += kSliceMs;
+      continue;
+    }
     const ssize_t bytes = ::read(ends[0], part, sizeof part);
     if (bytes <= 0) break;
     text.append(part, std::size_t(bytes));

@@ -126,6 +126,14 @@ class Ends(LauncherTest):
         job.send_signal(signal.SIGTERM)
         self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
 
+    def test_a_stopped_mpirun_ends_too(self):  # its inner process, which somebody found in a list of all
+        mark = new_mark()
+        job = self.start_job("-n", "2", "sleep", mark)
+        self.wait_for(mark, 2)
+        os.kill(launchers_with(mark)[1], signal.SIGSTOP)
+        job.send_signal(signal.SIGTERM)
+        self.assert_ended(job, mark, 143, r"ended by signal 15 \(Terminated\)")
+
     def test_ignored_signals_stay_ignored(self):  # as nohup does
         mark = new_mark()
         job = self.start_job(

@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -12,6 +13,7 @@ from harness import (
     LauncherTest,
     MPIRUN,
     SECOND,
+    eventually,
     kill_who_lets_anybody_trace,
     new_mark,
     processes_with,
@@ -194,6 +196,24 @@ class Real(LauncherTest):
         os.kill(processes_with(mark)[0], signal.SIGKILL)
         job.communicate(timeout=10)
         self.assertEqual(job.returncode, 137)
+
+    def test_told_to_end_while_lines_of_source_are_looked_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "addr2line"), "w") as file:
+                file.write("#!/bin/sh\necho >> %s/began\nexec sleep 60\n" % folder)
+            os.chmod(file.name, 0o755)
+            mark = new_mark()
+            env = dict(os.environ, PATH=folder + ":" + os.environ["PATH"], DUNLIN_DEADLOCK="ignore")
+            job = self.start_job("-n", "2", PROGRAM, "wait", mark, env=env)
+            self.wait_for(mark, 2)
+            time.sleep(0.5)  # until the ranks' waits are noted
+            job.send_signal(signal.SIGUSR1)
+            self.assertTrue(eventually(lambda: os.path.exists(os.path.join(folder, "began"))))
+            job.send_signal(signal.SIGTERM)
+            start = time.monotonic()
+            job.communicate(timeout=20)
+            self.assertEqual(job.returncode, 143)
+            self.assertLess(time.monotonic() - start, 2.5)  # below what a look-up may take
 
     @unittest.skipUnless(HYDRA, "mpiexec.hydra is not installed (Debian package mpich)")
     def test_hydra(self):
