@@ -425,6 +425,18 @@ std::string Supervisor::name_of(int rank) const {
          std::to_string(self.pid) + ")";
 }
 
+/// What is left of the ranks' own groups: all that can be found where /proc is not mounted.  A group in which
+/// a child of ours still runs has not been given to others.
+void Supervisor::end_groups() {
+  for (const Rank& rank : ranks_) {
+    if (rank.pid <= 0) continue;
+    pid_t ended;
+    do ended = ::waitpid(-rank.pid, nullptr, WNOHANG);
+    while (ended > 0);
+    if (ended == 0) ::kill(-rank.pid, SIGKILL);
+  }
+}
+
 /// All ranks have ended.  What they left running has a moment to write its last words, unless the job failed.
 /// Then only a reader can keep us, as it would keep a program that writes to a pipe.
 void Supervisor::finish() {
@@ -433,6 +445,7 @@ void Supervisor::finish() {
     loop_.wait(10);
     reap();
   }
+  end_groups();
   end_descendants(kEndMs);
   std::size_t taken_bytes = output_.taken_bytes();
   long taken_at = now_ms();

@@ -62,6 +62,7 @@ class Supervisor {
   void fail(int exit_code, const std::string& text, int grace_ms);
   void send_to_ranks(int signal);
   std::string name_of(int rank) const;
+  void end_groups();
   void finish();
 
   const Job& job_;

@@ -214,6 +214,19 @@ class Ends(LauncherTest):
             self.assertLess(time.monotonic() - start, 1.5 * SECOND)
             self.assertEqual(processes_with(mark), [])
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount without help")
+    def test_grandchildren_where_proc_is_not_mounted(self):  # as in a chroot
+        mark = new_mark()
+        inside = "mount --make-rprivate / && mount -t tmpfs tmpfs /proc || exit 99; exec \"$@\""
+        words = ["unshare", "--mount", "sh", "-c", inside, "sh", MPIRUN, "-n", "2", "sh", "-c", "sleep %s & exit 5" % mark]
+        code = subprocess.run(words, capture_output=True, timeout=20).returncode
+        if code == 99:
+            self.skipTest("nothing can be mounted here")
+        left = processes_with(mark)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual((code, left), (5, []))
+
     def test_launcher_killed(self):
         # By SIGKILL: the guard (what the user started), the worker, or both at once.
         for victims in ((0,), (1,), (0, 1)):
