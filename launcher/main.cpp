@@ -4,15 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
 #include "launcher/guard.hpp"
 #include "launcher/hand_over.hpp"
 #include "launcher/job.hpp"
 #include "launcher/options.hpp"
 #include "launcher/supervisor.hpp"
+#include "os/answer.hpp"
 
 namespace {
 
@@ -25,13 +22,6 @@ void open_standard_descriptors() {
   if (fd >= 0) ::close(fd);
 }
 
-/// After --help and --version: the exit code.
-int end_of_answer() {
-  if (std::ferror(stdout) == 0 && std::fflush(stdout) == 0) return 0;
-  std::fprintf(stderr, "mpirun: cannot write standard output: %s\n", std::strerror(errno));
-  return 1;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,7 +29,7 @@ int main(int argc, char** argv) {
   dunlin::launcher::Job job;
   int exit_code = 0;
   if (!dunlin::launcher::try_parse_command_line(argc, argv, job, exit_code))
-    return exit_code != 0 ? exit_code : end_of_answer();
+    return exit_code != 0 ? exit_code : dunlin::os::end_answer("mpirun");
   if (!job.machines.empty()) return dunlin::launcher::hand_over(job);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would hide the ranks' ends from us

@@ -109,11 +109,27 @@ class Wrappers(unittest.TestCase):
         self.assertNotIn("-lmpi_abi", self.run_here("mpicc", "-show", "-E", "x.c"))
         self.assertNotIn("-lmpi_abi", self.run_here("mpicc", "-show", "-v"))
         self.assertIn("-lmpi_abi", self.run_here("mpicc", "-show", "x.c"))
+        self.assertIn("-lmpi_abi", self.run_here("mpicc", "-show", "-x", "c", "-"))
+
+    def test_answers_that_cannot_be_written(self):
+        for words in (("mpicc", "-show"), ("dunlin-info",), ("dunlin-info", "--settings")):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([self.place / "bin" / words[0], *words[1:]], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b": cannot write standard output: No space left on device", done.stderr)
+
+    def test_ranks_that_cannot_be(self):
+        for ranks in ("0", "-1"):
+            with self.assertRaisesRegex(AssertionError, "the number of ranks must be from 1 to"):
+                self.run_here("dunlin-info", "--collectives", ranks, "8")
 
     def test_other_compiler(self):
         self.assertEqual(self.run_here("mpicc", "-show", "x.c", MPICC_CC="gcc-99").split()[0], "gcc-99")
         self.assertEqual(self.run_here("mpicxx", "-show", "x.c", MPICXX_CXX="clang++").split()[0], "clang++")
         self.assertEqual(self.run_here("mpicc", "-cc=tcc", "-show", "x.c").split()[0], "tcc")
+        words = self.run_here("mpicc", "-show", "x.c", MPICC_CC="env A=1 cc").split()  # as "ccache gcc"
+        self.assertEqual(words[:3], ["env", "A=1", "cc"])
+        self.run_here("mpicc", "-c", HERE / "hello.c", MPICC_CC="env A=1 cc")
         with self.assertRaisesRegex(AssertionError, "cannot run the compiler 'gcc-99'"):
             self.run_here("mpicc", "-c", HERE / "hello.c", MPICC_CC="gcc-99")
 

@@ -12,6 +12,7 @@
 #include "base/variable.hpp"
 #include "coll/select.hpp"
 #include "coverage.hpp"
+#include "os/answer.hpp"
 #include "os/cpus.hpp"
 #include "peer/describe.hpp"
 
@@ -133,6 +134,8 @@ void print_transport() {
               dunlin::peer::describe_copying().c_str());
 }
 
+constexpr std::size_t kRanksMax = 1 << 24;  // asked for with --collectives
+
 /// What collectives of so many ranks of this node would do with blocks (or operands) of so many bytes.
 void print_collectives(int ranks, std::size_t bytes) {
   dunlin::coll::Facts facts{.ranks = ranks, .bytes = bytes};
@@ -193,7 +196,12 @@ int main(int argc, char** argv) {
   if (list) print_list();
   if (settings) print_settings(false);
   if (transport) print_transport();
+  if (!collectives.empty() && (collectives[0] < 1 || collectives[0] > kRanksMax)) {
+    std::fprintf(stderr, "dunlin-info: --collectives: the number of ranks must be from 1 to %zu\n",
+                 kRanksMax);
+    return 2;
+  }
   if (!collectives.empty()) print_collectives(int(collectives[0]), collectives[1]);
   if (argc == 1) print_overview();
-  return 0;
+  return dunlin::os::end_answer("dunlin-info");
 }

@@ -7,6 +7,7 @@
 // (-showme, -showme:compile, ...) and others (-show-incdir, ...).
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "os/answer.hpp"
 
 namespace {
 
@@ -91,7 +94,7 @@ void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), mo
 int print(const Words& words) {
   for (std::size_t i = 0; i < words.size(); ++i) std::printf("%s%s", i ? " " : "", words[i].c_str());
   std::printf("\n");
-  return 0;
+  return dunlin::os::end_answer("mpicc");
 }
 
 int help(const Wrapper& wrapper) {
@@ -132,13 +135,25 @@ int answer(const Wrapper& wrapper, std::string_view argument) {
   return -1;
 }
 
+/// A compiler may come with what starts it, or with options: "ccache gcc".
+Words words_of(const std::string& compiler) {
+  if (is_there(compiler)) return {compiler};
+  Words words;
+  for (std::size_t at = 0; (at = compiler.find_first_not_of(' ', at)) != std::string::npos;) {
+    const std::size_t end = std::min(compiler.find(' ', at), compiler.size());
+    words.push_back(compiler.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
 /// Whether the compiler will stop before linking, or has nothing to link.
 bool is_without_link(const Words& arguments) {
   bool has_input = false;
   for (const auto& argument : arguments) {
     for (const char* stop : {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--help", "--version"})
       if (argument == stop) return true;
-    if (argument[0] != '-') has_input = true;
+    if (argument[0] != '-' || argument == "-" || argument.starts_with("-l")) has_input = true;
   }
   return !has_input;
 }
@@ -172,7 +187,7 @@ int main(int argc, char** argv) {
     }
   }
   if (argc == 1) return help(wrapper);
-  Words command{wrapper.compiler};
+  Words command = words_of(wrapper.compiler);
   if (!wrapper.is_fortran) append(command, wrapper.compile_words());
   append(command, arguments);
   if (wrapper.is_fortran) append(command, wrapper.compile_words());  // the program's own modules come first
