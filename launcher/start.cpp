@@ -18,6 +18,7 @@
 #include "base/assert.hpp"
 #include "boot/launch_environment.hpp"
 #include "boot/launcher_settings.hpp"
+#include "launcher/guard.hpp"
 #include "launcher/program_file.hpp"
 #include "os/text_file.hpp"
 
@@ -108,6 +109,7 @@ struct Child {
   const cpu_set_t* mask;  // null: not bound
   std::size_t mask_bytes;
   pid_t parent;
+  sigset_t signals;  // those that guard and worker handle
   // Set by the child, which shares our memory until exec: volatile, since the compiler knows of one process
   // only.
   volatile int error;
@@ -127,6 +129,12 @@ constexpr const char* kCannotStart = "cannot start it";
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != child.parent) ::_exit(127);  // mpirun died before the line above
   ::setpgid(0, 0);
+  // What a terminal has sent to mpirun's group until now was not meant for the rank: ignoring discards it.
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (sigismember(&child.signals, signal) != 1) continue;
+    ::signal(signal, SIG_IGN);
+    ::signal(signal, SIG_DFL);
+  }
   for (int i = 0; i < 3; ++i) {
     // Our descriptors are above 2 or in their place already, so no dup2 overwrites one that is still needed.
     if (child.files[i] != i && ::dup2(child.files[i], i) < 0)
@@ -233,6 +241,7 @@ Started Starter::start(const RankSetup& setup) const {
               nullptr,
               0,
               ::getpid(),
+              handled_signals(),
               0,
               ""};
   if (!app.directory.empty()) child.directory = app.directory.c_str();

@@ -88,6 +88,20 @@ class Terminal(LauncherTest):
         self.expect(r"on\r\non\r\n")
         self.assertEqual(leader.wait(10), 0)
 
+    def test_asked_who_waits_while_ranks_are_started(self):
+        # A rank that is not yet in its own group gets the terminal's signals, too, and must not die of SIGQUIT.
+        mark = new_mark()
+        leader = self.start_session(MPIRUN, "-n", "300", "sleep", mark)
+        self.wait_for(mark, 1)
+        for _ in range(100):
+            os.write(self.main, b"\x1c")
+            time.sleep(0.002)
+        self.wait_for(mark, 300)
+        os.write(self.main, b"\x03")
+        self.expect(r"ended by signal 2", 20)
+        os.close(self.main)
+        self.assertEqual(leader.wait(10), 130)
+
     def test_input_from_a_terminal_of_no_session(self):
         # As under setsid and "su -c": then nobody is in the background.
         main, side = pty.openpty()
