@@ -92,6 +92,11 @@ class Ends(LauncherTest):
             job.send_signal(number)
             self.assert_ended(job, mark, 128 + number, r"ended by signal %d \(%s\)" % (number, text))
 
+    def test_ranks_that_fail_while_others_are_started(self):
+        # Outside MPI the others have a moment, also those that come later.
+        code, out, _ = self.run_job("-n", "20", "sh", "-c", "echo up; exit 3")
+        self.assertEqual((code, out), (3, "up\n" * 20))
+
     def test_signal_while_ranks_are_started(self):
         mark = new_mark()
         job = self.start_job("-n", "2000", "sleep", mark)
