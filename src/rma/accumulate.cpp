@@ -1,6 +1,7 @@
 #include "rma/accumulate.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <mutex>
 
@@ -130,7 +131,7 @@ void for_each_stripe(const Elements& elements, Piece run, const Use& use) noexce
   while (run.bytes > 0) {
     const std::uint64_t left =
         ElementLocks::kStripeBytes - elements.offset_of(run.address) % ElementLocks::kStripeBytes;
-    const std::size_t bytes = std::min<std::size_t>((left + size - 1) / size * size, run.bytes);
+    const std::size_t bytes = std::min<std::size_t>((left + size - 1) & -size, run.bytes);
     use(Piece{run.address, bytes});
     run = {run.address + bytes, run.bytes - bytes};
   }
@@ -199,9 +200,11 @@ void combine_pairs(const Elements& elements, const Op& op, const std::byte* oper
 
 void Elements::combine(const Op& op, const std::byte* operand, std::byte* before) const noexcept {
   if (!type.is_contiguous()) return combine_pairs(*this, op, operand, before);
+  // A power of two, as of all types without gaps: a division would cost more than the operation.
   const auto size = std::size_t(type.size());
+  DUNLIN_ASSERT((size & (size - 1)) == 0);
   for (const Piece& run : runs) {
-    DUNLIN_ASSERT(run.bytes % size == 0);
+    DUNLIN_ASSERT((run.bytes & (size - 1)) == 0);
     if (try_combine_words(op, type, run, operand, before)) {
       if (operand) operand += run.bytes;
       if (before) before += run.bytes;
@@ -213,7 +216,7 @@ void Elements::combine(const Op& op, const std::byte* operand, std::byte* before
       if (op.operation() == Operator::replace)
         std::memcpy(part.address, operand, part.bytes);
       else if (op.operation() != Operator::no_op)
-        op.combine(operand, part.address, std::int64_t(part.bytes / size), type);
+        op.combine(operand, part.address, std::int64_t(part.bytes >> std::countr_zero(size)), type);
       if (operand) operand += part.bytes;
       if (before) before += part.bytes;
     });

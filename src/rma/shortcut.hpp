@@ -122,7 +122,7 @@ template <Place kPlace, class Combine>
                               });
 }
 
-/// An operator that is defined for the type.
+/// An operator that is defined for the type; with MPI_NO_OP the origin's buffer means nothing.
 template <Place kPlace>
 [[gnu::always_inline]] inline bool try_combine_short(const void* origin, void* result, std::int64_t count,
                                                      MPI_Datatype type_handle, int target_rank,
@@ -130,9 +130,11 @@ template <Place kPlace>
                                                      MPI_Win win) noexcept {
   const Op* const op = from_handle<Op>(op_handle);
   const Datatype* const type = from_handle<Datatype>(type_handle);
-  if (!op || !type || (!op->kernel(*type).two && op->operation() != op::Operator::replace)) return false;
-  return try_on_elements<kPlace>(origin, {type_handle, count}, *type, target_rank, target_disp, win,
-                                 [&](const Elements& elements) noexcept {
+  if (!op || !type) return false;
+  const bool is_no_op = op->operation() == op::Operator::no_op;
+  if (!op->kernel(*type).two && op->operation() != op::Operator::replace && !is_no_op) return false;
+  return try_on_elements<kPlace>(is_no_op ? result : origin, {type_handle, count}, *type, target_rank,
+                                 target_disp, win, [&](const Elements& elements) noexcept {
                                    elements.combine(*op, static_cast<const std::byte*>(origin),
                                                     static_cast<std::byte*>(result));
                                  });
