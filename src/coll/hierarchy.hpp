@@ -38,6 +38,8 @@ class Hierarchy {
   std::span<const int> order() const noexcept { return order_; }
   /// Whether that is their own order, too: then operators need not commute.
   bool is_in_order() const noexcept { return is_in_order_; }
+  /// Whether domains are of equal size: then those at the same place are a group of one member of each.
+  bool is_grid() const noexcept { return domains() * leaders_max_ == int(order_.size()); }
   /// How many leaders every domain can have: the members of the smallest.
   int leaders_max() const noexcept { return leaders_max_; }
 

@@ -16,6 +16,8 @@ IntVariable allgather_long{"COLL_ALLGATHER_LONG", 64 << 10, "bytes",
                            "allgathers from this size on (all blocks together) go round a ring", 0};
 IntVariable alltoall_short{"COLL_ALLTOALL_SHORT", 256, "bytes",
                            "alltoall blocks up to this size travel together", 0};
+IntVariable alltoall_long{"COLL_ALLTOALL_LONG", 4 << 10, "bytes",
+                          "alltoall blocks from this size on go straight from node to node", 0};
 IntVariable allreduce_long{"COLL_ALLREDUCE_LONG", 8 << 10, "bytes",
                            "allreduces from this size on are divided among the ranks", 0};
 IntVariable allreduce_ring_bytes{
@@ -80,6 +82,7 @@ int allgather_rule(const Facts& facts) noexcept {
 }
 
 int alltoall_rule(const Facts& facts) noexcept {
+  if (facts.has_domains && facts.bytes < std::size_t(alltoall_long.get())) return kByDomains;
   return facts.bytes <= std::size_t(alltoall_short.get()) && facts.ranks >= 8 ? 0 : 1;
 }
 
@@ -91,6 +94,7 @@ int allreduce_rule(const Facts& facts) noexcept {
 }
 
 int reduce_scatter_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kByDomains;
   // Up to four ranks, exchanging parts takes no more steps than a reduce and a scatter.
   const std::int64_t pairwise_from = facts.ranks <= 4 ? 0 : reduce_scatter_long.get();
   return facts.is_regular && facts.bytes >= std::size_t(pairwise_from) ? 1 : 0;

@@ -60,6 +60,7 @@ Choice<Blocks, Blocks> alltoall{
     alltoall_rule,
     {{"bruck", alltoall_bruck},
      {"pairwise", alltoall_pairwise},
+     {"hierarchical", alltoall_hierarchical, Needs::domains},
      {"shared", [](Cx cx, Blocks send, Blocks recv) { return alltoall_shared(cx, send, recv, false); },
       Needs::room},
      {"direct", alltoall_direct, Needs::memory}},
@@ -100,6 +101,7 @@ Choice<Reduction, Blocks> reduce_scatter{"COLL_REDUCE_SCATTER",
                                          reduce_scatter_rule,
                                          {{"by_reduce", reduce_scatter_by_reduce},
                                           {"pairwise", reduce_scatter_pairwise, Needs::regular},
+                                          {"hierarchical", reduce_scatter_hierarchical, Needs::domains},
                                           {"shared", reduce_scatter_shared, Needs::room},
                                           {"direct", reduce_scatter_direct, Needs::memory}}};
 
@@ -147,7 +149,8 @@ Task start_allgather(const Cx& cx, Block mine, Blocks all) noexcept {
 }
 
 Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
-  const Facts facts = facts_of(cx, recv[cx.rank].bytes(), cx.size);
+  Facts facts = facts_of(cx, recv[cx.rank].bytes(), cx.size);
+  facts.has_domains = facts.has_domains && cx.hierarchy->is_grid();
   if (!in_place) return alltoall.start(facts, cx, send, recv);
   return is_short(facts, kShortAlltoall) ? alltoall_shared(cx, send, recv, true)
                                          : alltoall_in_place(cx, recv);
@@ -168,7 +171,9 @@ Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept {
 }
 
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
-  return reduce_scatter.start(facts_of(cx, r, 0), cx, r, parts);
+  Facts facts = facts_of(cx, r, 0);
+  facts.has_domains = facts.has_domains && cx.hierarchy->is_grid();
+  return reduce_scatter.start(facts, cx, r, parts);
 }
 
 // Lengths are known to their two ends only, so that whether ranks share memory must decide.

@@ -41,6 +41,7 @@ const std::vector<Algorithm>& algorithms() {
       {"ALLGATHER", "direct", {6, 7}, {}},
       {"ALLTOALL", "bruck", {8}, {}},
       {"ALLTOALL", "pairwise", {8, 9, 10}, {}},
+      {"ALLTOALL", "hierarchical", {8}, {}},
       {"ALLTOALL", "shared", {8}, {}},
       {"ALLTOALL", "direct", {8}, {}},
       {"REDUCE", "binomial", {}, {0}},
@@ -59,6 +60,7 @@ const std::vector<Algorithm>& algorithms() {
       {"SCAN", "direct", {}, {2, 3}},
       {"REDUCE_SCATTER", "by_reduce", {}, {4, 5}},
       {"REDUCE_SCATTER", "pairwise", {}, {4, 5}},
+      {"REDUCE_SCATTER", "hierarchical", {}, {4, 5}},
       {"REDUCE_SCATTER", "shared", {}, {4, 5}},
       {"REDUCE_SCATTER", "direct", {}, {4, 5}},
   };

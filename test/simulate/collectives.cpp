@@ -41,14 +41,15 @@ class ForcedAlgorithms {
       {"DUNLIN_COLL_GATHER", {"auto", "auto", "binomial", "linear", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_SCATTER", {"auto", "auto", "binomial", "linear", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_ALLGATHER", {"auto", "auto", "bruck", "ring", "hierarchical", "shared", "direct"}},
-      {"DUNLIN_COLL_ALLTOALL", {"auto", "bruck", "pairwise", "shared", "direct"}},
+      {"DUNLIN_COLL_ALLTOALL", {"auto", "bruck", "pairwise", "hierarchical", "shared", "direct"}},
+      {"DUNLIN_COLL_ALLTOALL_LONG", {"0", "4096", "100000"}},
       {"DUNLIN_COLL_REDUCE", {"auto", "auto", "binomial", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_ALLREDUCE",
        {"auto", "auto", "recursive_doubling", "rabenseifner", "ring", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_SCAN", {"auto", "auto", "recursive_doubling", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_LEADER_BYTES", {"16", "200", "16384"}},
       {"DUNLIN_COLL_SHARED_RANKS", {"32", "32", "5", "2", "0"}},
-      {"DUNLIN_COLL_REDUCE_SCATTER", {"auto", "by_reduce", "pairwise", "shared", "direct"}},
+      {"DUNLIN_COLL_REDUCE_SCATTER", {"auto", "by_reduce", "pairwise", "hierarchical", "shared", "direct"}},
   };
 };
 
@@ -270,6 +271,43 @@ TEST(SimulatedCollectives, AllreduceMovesNoMoreBytesThanItMust) {
     EXPECT_LE(double(coll::traffic.loaded - before.loaded), 1.2 * least) << size << " ranks";
     EXPECT_LE(double(coll::traffic.stored - before.stored), 1.2 * least);
     EXPECT_GE(double(coll::traffic.loaded - before.loaded), least);
+  }
+}
+
+// Where domains are of equal size, nobody sends anything to a rank at another place.
+TEST(SimulatedCollectives, RanksOfAGridSendFewMessages) {
+  constexpr int kNodes = 4, kSize = 16;
+  constexpr std::int64_t kBytes = 100;
+  for (const Placement placement : {Placement::in_blocks, Placement::in_turn}) {
+    const auto made = on_nodes(kSize, kNodes, {}, 0, placement);
+    World& world = *made;
+    const Datatype& byte = *from_handle<Datatype>(MPI_UINT8_T);
+    std::vector<std::vector<std::uint8_t>> sent, received;
+    for (int rank = 0; rank < kSize; ++rank) {
+      sent.emplace_back(kSize * kBytes, std::uint8_t(rank + 1));
+      received.emplace_back(kSize * kBytes, std::uint8_t(0));
+    }
+    for (const bool is_reduced : {false, true}) {
+      const std::uint64_t before = world.moves();
+      std::vector<Request*> requests(kSize, nullptr);
+      for (int rank = 0; rank < kSize; ++rank) {
+        const auto i = std::size_t(rank);
+        if (is_reduced)
+          ASSERT_EQ(coll::ireduce_scatter_block(sent[i].data(), received[i].data(), kBytes, byte,
+                                                *from_handle<Op>(MPI_MAX), world.comm(rank), &requests[i]),
+                    Err::ok);
+        else
+          ASSERT_EQ(coll::ialltoall(sent[i].data(), kBytes, &byte, received[i].data(), kBytes, byte,
+                                    world.comm(rank), &requests[i]),
+                    Err::ok);
+      }
+      world.finish(requests);
+      for (Request* each : requests) give_back(each);
+      for (const auto& each : received) {
+        EXPECT_EQ(each[0], is_reduced ? kSize : 1);
+      }
+      EXPECT_LE(world.moves() - before, std::uint64_t(kSize * (kNodes - 1)));
+    }
   }
 }
 

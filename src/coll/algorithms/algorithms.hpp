@@ -83,6 +83,7 @@ Task allgather_shared(Cx cx, Blocks all);
 
 Task alltoall_bruck(Cx cx, Blocks send, Blocks recv);  // equal blocks
 Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv);
+Task alltoall_hierarchical(Cx cx, Blocks send, Blocks recv);  // equal blocks; domains of equal size
 Task alltoall_direct(Cx cx, Blocks send, Blocks recv);
 Task alltoall_shared(Cx cx, Blocks send, Blocks recv,
                      bool in_place);  // equal blocks; in place: `send` is `recv`
@@ -120,7 +121,8 @@ Task allreduce_inter(Cx cx, Reduction r);
 /// `r.count` elements altogether; `parts` divides them (its base is not used), this rank's part ends in
 /// `r.result`.
 Task reduce_scatter_by_reduce(Cx cx, Reduction r, Blocks parts);
-Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts);  // commutative
+Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts);      // commutative
+Task reduce_scatter_hierarchical(Cx cx, Reduction r, Blocks parts);  // domains of equal size
 Task reduce_scatter_direct(Cx cx, Reduction r, Blocks parts);
 Task reduce_scatter_shared(Cx cx, Reduction r, Blocks parts);
 Task reduce_scatter_inter(Cx cx, Reduction r, Blocks parts);
