@@ -57,6 +57,17 @@ class MatchBits {
   }
   int source(std::uint64_t bits) const noexcept { return int(bits >> tag_bits_ & mask(source_bits_)); }
   int tag(std::uint64_t bits) const noexcept { return int(bits & mask(tag_bits_)); }
+  /// The same for matching by ourselves: two keys fit each other where the patterns do.
+  match::Key key(const transport::Pattern& pattern) const noexcept {
+    const bool is_any_source = (pattern.ignored >> tag_bits_ & mask(source_bits_)) != 0;
+    const bool is_any_tag = (pattern.ignored & mask(tag_bits_)) != 0;
+    return {pattern.bits >> (source_bits_ + tag_bits_), is_any_source ? match::kAny : source(pattern.bits),
+            is_any_tag ? match::kAny : tag(pattern.bits)};
+  }
+  /// Back, of a key without wildcards.
+  std::uint64_t bits(const match::Key& key) const noexcept {
+    return (key.context << source_bits_ | std::uint64_t(key.source)) << tag_bits_ | std::uint64_t(key.tag);
+  }
 
  private:
   static std::uint64_t mask(unsigned bits) noexcept { return (std::uint64_t(1) << bits) - 1; }

@@ -1,6 +1,5 @@
 #include "protocol/offload.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -10,6 +9,14 @@
 
 namespace dunlin::protocol {
 namespace {
+
+constexpr transport::Pattern kEverything{.bits = 0, .ignored = ~std::uint64_t(0)};
+
+Offer offer_of(match::Unexpected& message) noexcept {
+  Offer offer;
+  std::memcpy(&offer, message.payload().data(), sizeof offer);
+  return offer;
+}
 
 /// What travels beside a message: its number at the sender, and whether it is to be told of the match.
 struct Note {
@@ -23,6 +30,10 @@ struct Note {
 
 Offload::~Offload() {
   if (found_) match::Matcher::destroy(found_);
+  while (match::Unexpected* const message = kept_.first_arrived()) {
+    kept_.remove(*message);
+    match::Matcher::destroy(message);
+  }
 }
 
 Offload::Message& Offload::take(transport::Operation::Kind kind) noexcept {
@@ -41,13 +52,14 @@ void Offload::forget(Message& message) noexcept {
   message.receive = nullptr;
   message.packed.reset();
   message.is_taken = false;
+  message.is_kept = false;
   free_.push_back(message.number);
 }
 
 void Offload::make_room(Message& message, std::uint64_t bytes) noexcept {
   message.packed.reset(new (std::nothrow) std::byte[bytes + 1]);
   if (!message.packed)
-    log::die("out of memory for %llu bytes of a message that lies in pieces, or that nobody wants",
+    log::die("out of memory for %llu bytes of a message that lies in pieces, or that nobody has asked for",
              static_cast<unsigned long long>(bytes));
   message.room = {message.packed.get(), bytes};
 }
@@ -138,65 +150,117 @@ bool Offload::try_hear(Peer& peer, const Control& control) noexcept {
   }
 }
 
-/// A sender wants its message back: if it is the next one of its kind that nobody has asked for, it is
-/// received and dropped, so that the network is through with it on both sides.
+/// A sender wants its message back: if nobody has asked for it, it is dropped, so that the network is through
+/// with it on both sides.  Others of its kind may have come before: all are taken out.
 void Offload::cancel_wanted(Peer& peer, std::uint32_t number, std::uint64_t bits) noexcept {
-  Message& message = take(transport::Operation::Kind::tagged_receive);
-  transport::Arrival arrival;
-  const bool is_there =
-      network_.try_look(message, {.bits = bits}, false, arrival) && Note::of(arrival.note).number == number;
-  peers_.send_control(peer, {.kind = ControlKind::cancelled, .a = number, .b = is_there});
-  if (!is_there || !network_.try_look(message, {.bits = bits}, true, arrival)) return forget(message);
-  message.is_taken = true;
-  make_room(message, arrival.bytes);
-  if (!try_post(message)) waiting_.push_back(&message);
+  (void)take_out();
+  const match::Key key = bits_.key({.bits = bits});
+  match::Unexpected* each = kept_.first_arrived();
+  while (each && !(each->key == key && Note::of(std::uint32_t(offer_of(*each).handle)).number == number))
+    each = each->next_arrived;
+  peers_.send_control(peer, {.kind = ControlKind::cancelled, .a = number, .b = each != nullptr});
+  if (!each) return;
+  Message& message = messages_[offer_of(*each).cookie];
+  kept_.remove(*each);
+  match::Matcher::destroy(each);
+  drop(message);
 }
 
-bool Offload::try_post(Message& message) noexcept {
-  if (message.is_taken) return network_.try_receive_taken(message, message.room);
-  return network_.try_receive(message, message.room, bits_.pattern(message.receive->key));
-}
-
-bool Offload::post_waiting() noexcept {
-  const std::size_t before = waiting_.size();
-  while (!waiting_.empty() && try_post(*waiting_.front())) waiting_.pop_front();
-  return waiting_.size() < before;
-}
-
-/// Behind those that wait: receives are matched in the order of their posting.
-void Offload::receive_into(Message& message, ReceiveRequest& request) noexcept {
+/// Where the data of a receive goes.
+void Offload::aim(Message& message, ReceiveRequest& request) noexcept {
   message.receive = &request;
   request.sequence = message.number;
-  if (request.data.is_contiguous())
-    message.room = {request.data.address, request.data.bytes};
-  else
+  if (!request.data.is_contiguous())
     make_room(message, request.data.bytes);
-  if (!waiting_.empty() || !try_post(message)) waiting_.push_back(&message);
+  else
+    message.room = {request.data.address, request.data.bytes};
+  if (message.room.empty()) message.room = {&message.spare, 1};
 }
 
 void Offload::post(ReceiveRequest& request) noexcept {
   if (is_tag_wrong(request, request.key)) return request.finish();
-  receive_into(take(transport::Operation::Kind::tagged_receive), request);
+  if (kept_.has_unexpected()) [[unlikely]]
+    if (match::Unexpected* const older = kept_.find(bits_.key(bits_.pattern(request.key)))) {
+      kept_.remove(*older);
+      return deliver(request, *older);
+    }
+  Message& message = take(transport::Operation::Kind::tagged_receive);
+  aim(message, request);
+  post(message);
+}
+
+void Offload::post(Message& message) noexcept {
+  const transport::Pattern wanted = bits_.pattern(message.receive->key);
+  const bool has_room = !kept_.has_receives() && posted_ < posted_max_;
+  if (has_room && network_.try_receive(message, message.room, wanted)) {
+    ++posted_;
+    return;
+  }
+  message.key = bits_.key(wanted);
+  message.is_kept = true;
+  kept_.post(message);
 }
 
 void Offload::cancel(ReceiveRequest& request) noexcept {
   Message& message = messages_[request.sequence];
   DUNLIN_ASSERT(message.receive == &request);
-  const auto place = std::find(waiting_.begin(), waiting_.end(), &message);
-  if (place == waiting_.end()) return network_.cancel(message);
-  waiting_.erase(place);
-  received(message, {}, transport::Received::cancelled);
+  if (!message.is_kept) return network_.cancel(message);
+  kept_.withdraw(message);
+  forget(message);
+  request.completion.is_cancelled = true;
+  request.finish();
+}
+
+void Offload::receive_taken(Message& message) noexcept {
+  if (!waiting_.empty() || !network_.try_receive_taken(message, message.room)) waiting_.push_back(&message);
+}
+
+bool Offload::receive_waiting() noexcept {
+  const std::size_t before = waiting_.size();
+  while (!waiting_.empty() && network_.try_receive_taken(*waiting_.front(), waiting_.front()->room))
+    waiting_.pop_front();
+  return waiting_.size() < before;
+}
+
+/// Everything that has come without a receive.
+bool Offload::take_out() noexcept {
+  for (bool has_any = false;; has_any = true) {
+    Message& message = take(transport::Operation::Kind::look);
+    transport::Arrival arrival;
+    if (!network_.try_look(message, kEverything, true, arrival)) return forget(message), has_any;
+    keep(message, arrival);
+  }
+}
+
+/// For a receive that is kept here, or until one comes.
+void Offload::keep(Message& message, const transport::Arrival& arrival) noexcept {
+  message.is_taken = true;
+  if (arrival.is_foreign) return drop(message);
+  match::Unexpected& shown = show(arrival, message.number);
+  if (match::Posted* const posted = kept_.take(shown.key)) {
+    auto& receive = static_cast<Message&>(*posted);
+    ReceiveRequest& request = *receive.receive;
+    forget(receive);
+    return deliver(request, shown);
+  }
+  kept_.add(shown);
+}
+
+/// The network has to hear that nobody wants it.
+void Offload::drop(Message& message) noexcept {
+  message.room = {&message.spare, 1};
+  receive_taken(message);
 }
 
 void Offload::received(transport::Operation& operation, const transport::Arrival& arrival,
                        transport::Received how) noexcept {
   auto& message = static_cast<Message&>(operation);
-  if (!message.receive) return forget(message);
+  if (!message.is_taken) --posted_;
+  if (!message.receive) return forget(message);  // dropped
   ReceiveRequest& request = *message.receive;
-  if (how == transport::Received::foreign) {
+  if (how == transport::Received::yes && arrival.is_foreign) {
     log::note("a message that no rank of this job has sent was dropped");
-    if (!try_post(message)) waiting_.push_back(&message);
-    return;
+    return post(message);
   }
   if (how == transport::Received::yes) {
     complete(message, arrival);
@@ -224,42 +288,52 @@ void Offload::complete(Message& message, const transport::Arrival& arrival) noex
                         {.kind = ControlKind::matched, .a = note.number});
 }
 
-match::Unexpected& Offload::show(const match::Key& key, std::uint64_t bytes, std::uint32_t number) noexcept {
+/// As if it were offered: by its length, by what it is called here, and by what its sender gave along.
+match::Unexpected& Offload::show(const transport::Arrival& arrival, std::uint32_t number) noexcept {
   Offer offer;
   offer.cookie = number;
-  offer.bytes = bytes;
-  match::Unexpected* const message = match::Matcher::create(key, sizeof offer);
-  if (!message) log::die("out of memory for a message that a probe has found");
+  offer.bytes = arrival.bytes;
+  offer.handle = arrival.note;
+  match::Unexpected* const message = match::Matcher::create(bits_.key({.bits = arrival.bits}), sizeof offer);
+  if (!message) log::die("out of memory for a message that nobody has asked for");
   message->kind = transport::MessageKind::rendezvous;
   std::memcpy(message->payload().data(), &offer, sizeof offer);
   return *message;
 }
 
 match::Unexpected* Offload::find(const match::Key& wanted) noexcept {
+  const transport::Pattern pattern = bits_.pattern(wanted);
+  const bool has_receives = kept_.has_receives();
+  if (has_receives) (void)take_out();  // those were posted before
+  match::Unexpected* const older = kept_.has_unexpected() ? kept_.find(bits_.key(pattern)) : nullptr;
+  if (older || has_receives) return older;
   Message& message = take(transport::Operation::Kind::look);
   transport::Arrival arrival;
-  const bool is_there = network_.try_look(message, bits_.pattern(wanted), false, arrival);
+  const bool is_there = network_.try_look(message, pattern, false, arrival);
   forget(message);
   if (!is_there) return nullptr;
+  if (arrival.is_foreign) return take_out(), find(wanted);  // drops it
   if (found_) match::Matcher::destroy(found_);
-  found_ = &show({wanted.context, bits_.source(arrival.bits), bits_.tag(arrival.bits)}, arrival.bytes, 0);
-  return found_;
+  return found_ = &show(arrival, 0);
 }
 
-match::Unexpected& Offload::extract(const match::Unexpected& found) noexcept {
+match::Unexpected& Offload::extract(match::Unexpected& found) noexcept {
+  if (&found != found_) return kept_.remove(found), found;
   Message& message = take(transport::Operation::Kind::look);
   transport::Arrival arrival;
-  if (!network_.try_look(message, bits_.pattern(found.key), true, arrival))
+  if (!network_.try_look(message, {.bits = bits_.bits(found.key)}, true, arrival))
     log::die("the network does not give a message out that it has shown");
   message.is_taken = true;
-  return show(found.key, arrival.bytes, message.number);
+  return show(arrival, message.number);
 }
 
+/// The data of a taken message goes to its receive.
 void Offload::deliver(ReceiveRequest& request, match::Unexpected& taken) noexcept {
-  Offer offer;
-  std::memcpy(&offer, taken.payload().data(), sizeof offer);
+  Message& message = messages_[offer_of(taken).cookie];
   match::Matcher::destroy(&taken);
-  receive_into(messages_[offer.cookie], request);
+  request.is_matched = true;
+  aim(message, request);
+  receive_taken(message);
 }
 
 }  // namespace dunlin::protocol

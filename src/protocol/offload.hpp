@@ -6,11 +6,18 @@
 // to a peer, control messages, buffered sends (Sender, Receiver and Peers); they hand over here what they
 // would match themselves.  Data with gaps is packed, and unpacked, in memory of its own.
 //
+// A network has room for so many receives.  Beyond it, and where a sender wants a message back, this rank
+// takes what has come out of the network, oldest first, and matches it itself (`kept_`).  Invariants: 1.
+// Messages that are kept came before all that the network still holds.  2. While receives are kept, so is
+// every later one, and all that comes is taken out for them: the network looks first at receives that were
+// posted before.
+//
 // Control messages go by channel: that a synchronous message was matched (its note asks for it and names it),
 // and that a sender wants a message back.
 // Document: Portals matching (row M3 of docs/sources.md).  Thread safety: base/big_lock.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -29,7 +36,7 @@ class Offload {
  public:
   /// `network` is not owned.
   Offload(Peers& peers, transport::Tagged& network, const MatchBits& bits) noexcept
-      : peers_(peers), network_(network), bits_(bits) {}
+      : peers_(peers), network_(network), bits_(bits), posted_max_(posted_max(network.receives_max())) {}
   ~Offload();
   Offload(const Offload&) = delete;
 
@@ -43,7 +50,7 @@ class Offload {
   /// The oldest message that has come and that nobody has asked for, or nullptr.  Good until the next call.
   match::Unexpected* find(const match::Key& wanted) noexcept;
   /// Takes it out of matching, for `deliver`.
-  match::Unexpected& extract(const match::Unexpected& found) noexcept;
+  match::Unexpected& extract(match::Unexpected& found) noexcept;
   void deliver(ReceiveRequest& request, match::Unexpected& message) noexcept;
 
   // What comes from the network, and from the other side's Offload.
@@ -53,31 +60,44 @@ class Offload {
   /// False: not for us.
   bool try_hear(Peer& peer, const Control& control) noexcept;
 
-  /// Receives that found no room in the network are tried again; answers whether one found it.
-  bool advance() noexcept { return !waiting_.empty() && post_waiting(); }
+  /// Takes messages out of the network where that is needed, and tries again what found no room; answers
+  /// whether anything moved.
+  bool advance() noexcept {
+    return (kept_.has_receives() && take_out()) | (!waiting_.empty() && receive_waiting());
+  }
 
  private:
-  /// One message under way, here the sender's or the receiver's.
-  struct Message : transport::Operation {
+  /// Taken messages are received in room that is left for them; they end without others.
+  static constexpr std::size_t posted_max(std::size_t receives_max) noexcept {
+    return receives_max - std::min<std::size_t>(receives_max / 2, 64);
+  }
+
+  /// One message under way, here the sender's or the receiver's; as `Posted` a receive that is kept here.
+  struct Message : transport::Operation, match::Posted {
     std::uint32_t number = 0;     // of this message among messages_
     SendRequest* send = nullptr;  // the request of one side; none: the data is dropped
     ReceiveRequest* receive = nullptr;
     std::unique_ptr<std::byte[]> packed;
-    std::span<std::byte> room;  // of a receive: the program's buffer, or `packed`
+    std::span<std::byte> room;  // of a receive: the program's buffer, `packed` or `spare`
     bool is_taken = false;      // of a receive: the message was taken out of matching before
+    bool is_kept = false;       // of a receive: in `kept_`, not in the network
     // Of a send, how many of these are still to come: it is out; where it is synchronous, it is matched;
     // where it is wanted back, the answer.
     int awaited = 0;
+    std::byte spare = {};  // no receive of the network is empty
   };
 
-  /// A message that a probe shows: as if it were offered, by its length and by what it is called here.
-  static match::Unexpected& show(const match::Key& key, std::uint64_t bytes, std::uint32_t number) noexcept;
+  match::Unexpected& show(const transport::Arrival& arrival, std::uint32_t number) noexcept;
   Message& take(transport::Operation::Kind kind) noexcept;
   void forget(Message& message) noexcept;
-  bool try_post(Message& message) noexcept;
-  bool post_waiting() noexcept;
   void make_room(Message& message, std::uint64_t bytes) noexcept;
-  void receive_into(Message& message, ReceiveRequest& request) noexcept;
+  void aim(Message& message, ReceiveRequest& request) noexcept;
+  void post(Message& message) noexcept;
+  void receive_taken(Message& message) noexcept;
+  bool receive_waiting() noexcept;
+  bool take_out() noexcept;
+  void keep(Message& message, const transport::Arrival& arrival) noexcept;
+  void drop(Message& message) noexcept;
   void complete(Message& message, const transport::Arrival& arrival) noexcept;
   void end_one(Message& message) noexcept;
   void cancel_wanted(Peer& peer, std::uint32_t number, std::uint64_t bits) noexcept;
@@ -88,8 +108,11 @@ class Offload {
   const MatchBits bits_;
   std::deque<Message> messages_;  // those under way, and free ones; where they are they stay
   std::vector<std::uint32_t> free_;
-  std::deque<Message*> waiting_;        // receives that found no room, in order
-  match::Unexpected* found_ = nullptr;  // what a probe has found; made at the first
+  const std::size_t posted_max_;
+  std::size_t posted_ = 0;        // receives in the network that were not taken before
+  std::deque<Message*> waiting_;  // taken messages that found no room, in order
+  match::Matcher kept_;
+  match::Unexpected* found_ = nullptr;  // what a probe has found in the network; made at the first
 };
 
 }  // namespace dunlin::protocol

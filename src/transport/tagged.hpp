@@ -39,12 +39,12 @@ struct Arrival {
   std::uint64_t bits = 0;
   std::uint64_t bytes = 0;  // its length, also where the buffer is shorter
   std::uint32_t note = 0;   // what its sender gave along
+  bool is_foreign = false;  // no rank of this job has sent it
 };
 
 /// How a receive has come to its end.
 enum class Received : std::uint8_t {
   yes,        // as much as fits is in the buffer
-  foreign,    // the message is from no rank of this job
   cancelled,  // no message was matched
   lost,       // the message was, and its sender is gone
 };
@@ -55,10 +55,12 @@ class Tagged {
   virtual unsigned bits() const noexcept = 0;
   /// Messages must not be longer.
   virtual std::uint64_t bytes_max() const noexcept = 0;
+  /// So many receives can be under way at once; more find no room.
+  virtual std::size_t receives_max() const noexcept = 0;
   /// `yes`: under way; Inbox::sent says when the memory may be used again.
   virtual Sent try_send(Operation& operation, int peer, std::uint64_t bits, std::uint32_t note,
                         std::span<const std::byte> data) noexcept = 0;
-  /// Posts a receive, which Inbox::received ends.  False: no room now.
+  /// Posts a receive, which Inbox::received ends.  `room` is not empty.  False: no room now.
   virtual bool try_receive(Operation& operation, std::span<std::byte> room,
                            const Pattern& wanted) noexcept = 0;
   /// Of a receive: it ends as cancelled, or as if nothing had been said.

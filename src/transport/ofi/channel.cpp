@@ -13,6 +13,7 @@
 #include "base/variable.hpp"
 #include "copy/copy.hpp"
 #include "datatype/cursor.hpp"
+#include "os/clock.hpp"
 
 namespace dunlin::transport::ofi {
 namespace {
@@ -133,11 +134,18 @@ bool Channel::try_write_word(const std::uint64_t& word, std::size_t at, const No
 }
 
 Sent Channel::result_of(std::int64_t code, Frame* frame) noexcept {
-  if (code == 0) return Sent::yes;
+  if (code == 0) return is_reached_ = true, Sent::yes;
   if (frame) sender_.frames.give_back(*frame);
-  if (code == -FI_EAGAIN) return Sent::full;
+  if (code == -FI_EAGAIN) {
+    if (!is_reached_ && tried_since_ns_ == 0) tried_since_ns_ = os::now_ns();
+    return Sent::full;
+  }
   broke(sender_.fabric.text_of(int(code)));
   return Sent::failed;
+}
+
+bool Channel::is_unreached_for(std::int64_t ns) const noexcept {
+  return !is_reached_ && tried_since_ns_ != 0 && os::now_ns() - tried_since_ns_ >= ns;
 }
 
 bool Channel::try_transfer(std::byte* local, std::size_t bytes, const RemoteBuffer& remote,

@@ -85,6 +85,12 @@ class Channel final : public transport::Channel, public RemoteAccess {
   /// Where libfabric has the peer's address.
   std::uint64_t target() const noexcept { return target_; }
   bool is_broken() const noexcept { return is_broken_; }
+  int peer() const noexcept { return peer_; }
+  const Address& address() const noexcept { return address_; }
+  /// What libfabric has answered to a send; `frame` is given back where that has not begun.
+  Sent result_of(std::int64_t code, Frame* frame = nullptr) noexcept;
+  /// Whether it has been tried for so long, and nothing has ever left.
+  bool is_unreached_for(std::int64_t ns) const noexcept;
   /// The network has given this peer up.
   void broke(const char* why) noexcept;
 
@@ -105,7 +111,6 @@ class Channel final : public transport::Channel, public RemoteAccess {
   Sent try_send_by_message(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
   Sent try_write(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
   bool try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept;
-  Sent result_of(std::int64_t code, Frame* frame) noexcept;
   bool try_promote() noexcept;
   bool try_pay_debts() noexcept;
   void pay_debts() noexcept;
@@ -118,6 +123,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
   const Address address_;
   const std::uint64_t target_;
   bool is_broken_ = false;
+  bool is_reached_ = false;          // something has left
+  std::int64_t tried_since_ns_ = 0;  // until then: since when it was tried; 0: not yet
 
   // Our ring, which the peer writes.
   std::unique_ptr<std::byte[]> block_;  // Mailbox, then slots

@@ -37,6 +37,9 @@ constexpr int kPeersExpected = 64;
 
 /// They carry nothing between machines, or lose to TCP wherever both are there.
 constexpr std::array<std::string_view, 4> kProvidersToName = {"shm", "sockets", "udp", "net"};
+/// Of libfabric 1.17: they do not answer whether a message has come, do not end a receive of one that was
+/// taken out of matching, or crash.
+constexpr std::array<std::string_view, 4> kProvidersThatMatchWrongly = {"shm", "sockets", "udp", "net"};
 /// Interfaces of containers, of virtual machines and of tunnels.
 constexpr std::array<std::string_view, 6> kInterfacesToName = {"docker", "virbr", "tun",
                                                                "tap",    "wg",    "podman"};
@@ -83,8 +86,9 @@ Interface interface_of(const fi_info& info) noexcept {
 }
 
 /// Smaller is better; what libfabric lists first wins among equals.  -1: not wanted.
-int rank_of(const fi_info& info, const Interface& interface) noexcept {
+int rank_of(const fi_info& info, const Interface& interface, bool matches) noexcept {
   const std::string_view provider = info.fabric_attr->prov_name, wanted = provider_wanted.get();
+  if (matches && begins_with_any(provider, kProvidersThatMatchWrongly)) return -1;
   if (!wanted.empty() ? !provider.starts_with(wanted) : begins_with_any(provider, kProvidersToName))
     return -1;
   const std::string_view name = interface_wanted.get();
@@ -176,7 +180,7 @@ Err Fabric::choose(bool matches) noexcept {
   int best_rank = -1;
   for (const fi_info* each = all; each; each = each->next) {
     const Interface interface = interface_of(*each);
-    const int rank = rank_of(*each, interface);
+    const int rank = rank_of(*each, interface, matches);
     if (rank < 0 || (best && rank >= best_rank)) continue;
     best = each;
     best_rank = rank;
@@ -185,12 +189,14 @@ Err Fabric::choose(bool matches) noexcept {
   if (best) info_ = library_.dupinfo(best);
   if (all) library_.freeinfo(all);
   if (info_) return Err::ok;
-  return fail(Err::other,
-              "libfabric has no provider for messages between nodes%s%s%s%s: %s (fi_info -t FI_EP_RDM lists "
-              "what is there)",
-              *provider_wanted.get() ? ", DUNLIN_OFI_PROVIDER=" : "", provider_wanted.get(),
-              *interface_wanted.get() ? ", DUNLIN_OFI_INTERFACE=" : "", interface_wanted.get(),
-              code == 0 ? "none of them fits" : text_of(code));
+  return fail(
+      Err::other,
+      "libfabric has no provider for messages between nodes%s%s%s%s%s: %s (fi_info -t FI_EP_RDM lists "
+      "what is there)",
+      matches ? ", with DUNLIN_P2P=offload one that matches" : "",
+      *provider_wanted.get() ? ", DUNLIN_OFI_PROVIDER=" : "", provider_wanted.get(),
+      *interface_wanted.get() ? ", DUNLIN_OFI_INTERFACE=" : "", interface_wanted.get(),
+      code == 0 ? "none of them fits" : text_of(code));
 }
 
 Err Fabric::open_endpoint(int peers) noexcept {
@@ -239,6 +245,8 @@ bool Fabric::may_wait() const noexcept {
 std::size_t Fabric::inject_bytes_max() const noexcept { return info_->tx_attr->inject_size; }
 
 std::size_t Fabric::message_bytes_max() const noexcept { return info_->ep_attr->max_msg_size; }
+
+std::size_t Fabric::receives_max() const noexcept { return info_->rx_attr->size; }
 
 std::size_t Fabric::data_bytes() const noexcept { return info_->domain_attr->cq_data_size; }
 

@@ -76,6 +76,8 @@ class Fabric {
   /// Short messages may be sent from memory that is used again at once.
   std::size_t inject_bytes_max() const noexcept;
   std::size_t message_bytes_max() const noexcept;
+  /// So many receives may be posted at once, and as many that match.
+  std::size_t receives_max() const noexcept;
   /// Of the word that may come with a message.
   std::size_t data_bytes() const noexcept;
   /// Which bits matching looks at, as libfabric says it (mem_tag_format).

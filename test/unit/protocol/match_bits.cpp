@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "match/matcher.hpp"
+
 namespace dunlin::test {
 namespace {
 
@@ -84,6 +86,22 @@ TEST(MatchBits, TagsOfPersistentCollectivesStayApart) {
   EXPECT_NE(bits(5), bits(persistent | 5));
   EXPECT_NE(bits(persistent | 5), bits(persistent | 6));
   EXPECT_EQ(bits(persistent | 5), bits(persistent | 5));
+}
+
+TEST(MatchBits, KeysFitEachOtherWherePatternsDo) {
+  for (const int ranks : {2, 5, 4096}) {
+    const MatchBits layout(64, ranks);
+    for (const int source : {kAny, 0, 1})
+      for (const int tag : {kAny, 0, layout.tag_max()})
+        for (const std::uint32_t number : {2u, 3u})
+          for (const int sent_source : {0, 1})
+            for (const int sent_tag : {0, 1, layout.tag_max()}) {
+              const auto wanted = layout.pattern({context(1, number, Plane::point_to_point), source, tag});
+              const auto sent = layout.pattern({context(1, 2, Plane::point_to_point), sent_source, sent_tag});
+              EXPECT_EQ(match::Matcher::accepts(layout.key(wanted), layout.key(sent)), takes(wanted, sent));
+              EXPECT_EQ(layout.bits(layout.key(sent)), sent.bits);
+            }
+  }
 }
 
 }  // namespace
