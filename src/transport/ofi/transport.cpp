@@ -17,6 +17,7 @@
 #include "base/variable.hpp"
 #include "os/clock.hpp"
 #include "transport/ofi/channel.hpp"
+#include "transport/ofi/lifelines.hpp"
 #include "transport/ofi/sleeper.hpp"
 #include "transport/ofi/tagged.hpp"
 
@@ -29,6 +30,8 @@ IntVariable frames{
 IntVariable rings{"OFI_RINGS", 64,
                   "peers",     "how many peers on other nodes get a ring; the others use messages",
                   0,           1 << 20};
+
+constexpr std::uint32_t kPollsUnwatched = 1 << 14;
 
 std::string host_name() noexcept {
   char name[256] = "";
@@ -67,6 +70,7 @@ class Network final : public Transport, private Peers {
   void operation_failed(const fi_cq_err_entry& error, Inbox& inbox) noexcept;
   void post_receives() noexcept;
   void settle_debts() noexcept;
+  void look_after_others() noexcept;
 
   Directory& directory_;
   const std::vector<int> node_peers_;
@@ -77,6 +81,8 @@ class Network final : public Transport, private Peers {
   const bool matches_;
   Tagged tagged_;
   Sleeper sleeper_;
+  Lifelines lifelines_;
+  std::uint32_t polls_ = 0;
   Address mine_;
   std::string published_;
   std::vector<std::unique_ptr<Channel>> channels_;  // by peer index; made at first contact
@@ -100,6 +106,7 @@ Network::Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept
       matches_(setup.matches),
       tagged_(*fabric_, *this, sender_.secret),
       sleeper_(fabric_->wait_fd()),
+      lifelines_(fabric_->provider(), fabric_->name()),
       channels_(std::size_t(setup.peers)) {
   mine_.provider = fabric_->provider();
   mine_.place = host_name() + ", " + fabric_->interface();
@@ -150,6 +157,7 @@ Channel* Network::meet(int peer) noexcept {
               address->provider.c_str(), address->place.c_str());
     return nullptr;
   }
+  lifelines_.expect(std::as_bytes(std::span(address->name)));
   const auto number = std::uint32_t(numbered_.size());
   std::unique_ptr<Channel>& channel = channels_[std::size_t(peer)];
   channel = std::make_unique<Channel>(sender_, peer, number, std::move(*address), target);
@@ -175,6 +183,7 @@ int Network::poll(Inbox& inbox) noexcept {
   }
   if (!sender_.debtors.empty()) settle_debts();
   sender_.transfers.go_on(inbox);
+  if (++polls_ % kPollsUnwatched == 0) look_after_others();  // whoever tests does not sleep
   return delivered;
 }
 
@@ -267,11 +276,41 @@ void Network::post_receives() noexcept {
   }
 }
 
+/// The job ends where another node is lost: who would tell the ranks that wait for one of its ranks?
+void Network::look_after_others() noexcept {
+  if (!lifelines_.are_due()) return;
+  const std::string lost = lifelines_.find_lost();
+  const auto seconds = int(Lifelines::silence_ns() / 1'000'000'000);
+  for (const Channel* each : numbered_) {
+    const Address& there = each->address();
+    const auto name = std::as_bytes(std::span(there.name));
+    if (!lost.empty() && lost == Lifelines::machine_of(name))
+      log::die(
+          "the network has lost rank %d (%s, %s): its machine has not answered for %d s "
+          "(DUNLIN_OFI_SILENCE_S); this one is on %s",
+          each->peer(), there.provider.c_str(), there.place.c_str(), seconds, fabric_->interface().c_str());
+    if (each->is_unreached_for(Lifelines::silence_ns()) && !lifelines_.is_connected(name))
+      log::die(
+          "rank %d (%s, %s) could not be reached for %d s (DUNLIN_OFI_SILENCE_S) from %s: is there a "
+          "firewall "
+          "between the two, or does DUNLIN_OFI_INTERFACE have to name another interface?",
+          each->peer(), there.provider.c_str(), there.place.c_str(), seconds, fabric_->interface().c_str());
+  }
+  if (!lost.empty())
+    log::die(
+        "the network has lost %s: that machine has not answered for %d s (DUNLIN_OFI_SILENCE_S); this one is "
+        "on %s",
+        lost.c_str(), seconds, fabric_->interface().c_str());
+}
+
 void Network::settle_debts() noexcept {
   for (Channel* each : std::exchange(sender_.debtors, {})) each->settle();
 }
 
-void Network::announce_sleep() noexcept { may_sleep_ = fabric_->may_wait(); }
+void Network::announce_sleep() noexcept {
+  may_sleep_ = fabric_->may_wait();
+  look_after_others();
+}
 
 bool Network::announce_sleep_in(transport::Transport& place) noexcept {
   announce_sleep();

@@ -1,0 +1,58 @@
+// Whether the machines at the other ends of TCP connections are still there.
+//
+// Nobody tells a process that waits when another machine loses its power, or the cable between them breaks:
+// TCP tries again for a quarter of an hour, and says nothing at all where nothing is to be sent.  So whoever
+// waits asks the kernel now and then, of each connection of this process's endpoint, when it has last heard
+// from the other side; keep-alive messages, which the other kernel answers, see to it that it hears
+// something.  A rank that computes, or is stopped, has a kernel that answers: it is not lost.
+//
+// Used by ofi::Transport in waits, where the provider uses TCP.  Cost: some system calls for each open
+// descriptor, every quarter of DUNLIN_OFI_SILENCE_S.  Thread safety: base/big_lock.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+
+namespace dunlin::transport::ofi {
+
+class Lifelines {
+ public:
+  /// `name` is the own address, as libfabric says it.  Looks at nothing where that is no address of TCP.
+  Lifelines(const char* provider, std::span<const std::byte> name);
+
+  /// We may connect to that process.
+  void expect(std::span<const std::byte> name);
+  /// Whether it is time to look again.
+  bool are_due() noexcept;
+  /// Looks at all connections.  Answers the address of a machine that has been silent for too long; else it
+  /// is empty.
+  std::string find_lost();
+  /// As the last look has found it: whether there is a connection to or from that machine (`name` as
+  /// libfabric says it).
+  bool is_connected(std::span<const std::byte> name) const;
+  /// For how long all may be silent.
+  static std::int64_t silence_ns() noexcept;
+  /// "10.1.0.2" of libfabric's address.
+  static std::string machine_of(std::span<const std::byte> name) { return place_of(name).machine; }
+
+ private:
+  std::string machine_at_other_end(int fd) const;
+
+  struct Place {
+    std::string machine;
+    std::uint16_t port = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  static Place place_of(std::span<const std::byte> name);
+
+  const std::uint16_t port_;  // where others connect to us; 0: nothing to look at
+  std::int64_t next_ns_ = 0;
+  std::set<Place> others_;           // where we connect to
+  std::set<int> waiting_;            // descriptors: an answer was due at the last look
+  std::set<std::string> connected_;  // machines
+};
+
+}  // namespace dunlin::transport::ofi
