@@ -12,6 +12,7 @@ import sys
 import time
 import unittest
 
+import bad_line
 import cluster
 
 MPIRUN = os.environ["CLUSTER_TEST_MPIRUN"]
@@ -23,10 +24,8 @@ CLIENT = ctypes.util.find_library("pmix")
 LINE = re.compile(r"ok (\S+) rank (\d+) of (\d+), node rank (\d+) of (\d+), node (\d+) of (\d+),")
 
 
-class Job(unittest.TestCase):
+class Cluster(unittest.TestCase):
     hosts = 2
-    launcher = ""  # as mpirun names it
-    manager = "PMI-1"
 
     @classmethod
     def setUpClass(cls):
@@ -40,6 +39,11 @@ class Job(unittest.TestCase):
 
     def command(self, *words):
         return [MPIRUN, "--hosts", ",".join(self.cluster.names), *words]
+
+
+class Job(Cluster):
+    launcher = ""  # as mpirun names it
+    manager = "PMI-1"
 
     def assert_places(self, out, shares):
         """Every rank has told where it is: blocks of ranks, one for each host."""
@@ -66,8 +70,8 @@ class Job(unittest.TestCase):
 
     @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
     def test_messages(self):
-        for ranks in (self.hosts, 2 * self.hosts + 1):
-            code, out, err = self.job("-n", str(ranks), NODES)
+        for engine, ranks in (("matching", self.hosts), ("matching", 2 * self.hosts + 1), ("offload", 2 * self.hosts + 1)):
+            code, out, err = self.job("-n", str(ranks), NODES, DUNLIN_P2P=engine)
             self.assertEqual((code, out.count("fine: rank")), (0, ranks), out + err)
 
     @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
@@ -109,7 +113,7 @@ class Job(unittest.TestCase):
         self.assertNotEqual(job.returncode, 0, err)
 
 
-class Hydra(Job):
+class ByHydra(Cluster):
     launcher = "mpiexec.hydra"
 
     @classmethod
@@ -121,8 +125,84 @@ class Hydra(Job):
         os.environ["DUNLIN_REMOTE_LAUNCHER"] = cls.launcher
 
 
+class Hydra(ByHydra, Job):
+    pass
+
+
 class HydraFour(Hydra):
     hosts = 4
+
+
+LOST = re.compile(r"has lost rank 1 \(tcp.*h2, eth0 10\.1\.0\.2\): its machine has not answered for 2 s")
+
+
+@unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+class Faults(ByHydra):
+    """What goes wrong between two hosts while messages are under way, with each of the two engines."""
+
+    engines = ("matching", "offload")
+
+    def start(self, engine, *words, silence_s=2):
+        """A job whose ranks send to each other; answers when they do."""
+        environment = {**os.environ, "DUNLIN_P2P": engine, "DUNLIN_OFI_SILENCE_S": str(silence_s)}
+        self.errors = open(os.path.join(self.cluster.folder, "errors"), "w+")
+        self.addCleanup(self.errors.close)
+        job = subprocess.Popen(self.command("-ppn", "1", NODES, *words), env=environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=self.errors, text=True)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.kill)
+        self.assertEqual(job.stdout.readline(), "sending\n")
+        return job
+
+    def said(self):
+        with open(self.errors.name) as file:
+            return file.read()
+
+    def tell(self, name, signal):
+        subprocess.run(self.cluster.on(name, "pkill", "-" + signal, "-x", os.path.basename(NODES)))
+
+    def test_killed_rank(self):
+        for engine in self.engines:
+            job = self.start(engine, "stream", "60")
+            self.tell("h2", "KILL")
+            job.communicate(timeout=30)
+            self.assertNotEqual(job.returncode, 0, self.said())
+
+    def test_stopped_rank_is_not_lost(self):
+        for engine in self.engines:
+            job = self.start(engine, "stream", "1")
+            self.tell("h2", "STOP")
+            time.sleep(5)  # longer than a lost one may be silent
+            self.tell("h2", "CONT")
+            out, _ = job.communicate(timeout=60)
+            self.assertEqual((job.returncode, out.count("fine: rank")), (0, 2), out + self.said())
+
+    def test_lost_line(self):
+        # Also where no message is under way: the first rank waits for what never comes.
+        for engine in self.engines:
+            for what in ("stream", "quiet"):
+                job = self.start(engine, what, "60")
+                subprocess.run(["ip", "link", "set", "vh2", "down"], check=True)
+                limit = time.monotonic() + 30
+                while not LOST.search(self.said()) and time.monotonic() < limit:
+                    time.sleep(0.1)
+                self.assertRegex(self.said(), LOST)
+                self.tell("h2", "KILL")  # where it is not in MPI, it has not seen that it is alone
+                job.communicate(timeout=30)
+                self.assertNotEqual(job.returncode, 0)
+                subprocess.run(["ip", "link", "set", "vh2", "up"], check=True)
+
+    def test_with_a_bad_line_nothing_is_lost(self):
+        # By its name the last test: from here on the line to h2 is a bad one.
+        try:
+            line = bad_line.BadLine("vh2")
+        except OSError as error:
+            self.skipTest("no bad line without TAP devices (%s)" % error)
+        line.start()
+        for engine in self.engines:
+            code, out, err = self.job("-ppn", "2", NODES, DUNLIN_P2P=engine)
+            self.assertEqual((code, out.count("fine: rank")), (0, 4), out + err)
+        self.assertGreater(min(line.done.values()), 10, line.done)
 
 
 @unittest.skipUnless(CLIENT, "libpmix.so.2 is not installed (Debian package libpmix2)")

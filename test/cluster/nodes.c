@@ -1,6 +1,7 @@
 // Messages within hosts and between them: who shares memory, all to all, wildcards over both, sums, windows.
 // Each rank prints one line when it is content.  First argument: "abort" ends the job after that, "wait"
-// waits for a message that does not come.
+// waits for a message that does not come.  "stream SECONDS" only sends long messages from the first rank to
+// the last for so long, "quiet SECONDS" none; both say when they begin.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +16,19 @@ static void must(int is_so, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 70);
 }
 
-/// The ranks that may share memory are those of the same host, and no others.
+/// The ranks that may share memory are those of the same host, and no others; none do where the network
+/// matches.
 static int check_host(void) {
+  const char* const engine = getenv("DUNLIN_P2P");
+  const int is_alone = engine && strcmp(engine, "offload") == 0;
   char mine[MPI_MAX_PROCESSOR_NAME] = "";
   int bytes, here, expected = 0;
   MPI_Comm node;
   MPI_Get_processor_name(mine, &bytes);
   char* const all = malloc((size_t)size * sizeof mine);
   MPI_Allgather(mine, sizeof mine, MPI_CHAR, all, sizeof mine, MPI_CHAR, MPI_COMM_WORLD);
-  for (int i = 0; i < size; ++i) expected += strcmp(all + (size_t)i * sizeof mine, mine) == 0;
+  for (int i = 0; i < size; ++i)
+    expected += is_alone ? i == rank : strcmp(all + (size_t)i * sizeof mine, mine) == 0;
   free(all);
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &here);
@@ -98,10 +103,48 @@ static void check_windows(void) {
   }
 }
 
+static void begin_to_send(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) return;
+  printf("sending\n");
+  fflush(stdout);
+}
+
+/// Every message is what was sent; its first number tells whether it is the last.
+static void stream(double seconds) {
+  enum { INTS = 1 << 18 };
+  int* const data = calloc(INTS, sizeof *data);
+  begin_to_send();
+  const double end = MPI_Wtime() + seconds;
+  for (int i = 1; data[0] >= 0; ++i) {
+    if (rank == 0) {
+      data[0] = MPI_Wtime() < end ? i : -1;
+      data[INTS - 1] = i;
+      MPI_Send(data, INTS, MPI_INT, size - 1, 0, MPI_COMM_WORLD);
+    } else if (rank == size - 1) {
+      MPI_Recv(data, INTS, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      must((data[0] == i || data[0] == -1) && data[INTS - 1] == i, "a message was lost, or came twice");
+    } else {
+      break;
+    }
+  }
+  free(data);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc > 2) {
+    const int is_quiet = strcmp(argv[1], "quiet") == 0;
+    if (!is_quiet) stream(atof(argv[2]));
+    if (is_quiet) begin_to_send();
+    if (is_quiet && rank == size - 1) sleep((unsigned)atoi(argv[2]));
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("fine: rank %d\n", rank);
+    MPI_Finalize();
+    return 0;
+  }
   const int here = check_host();
   check_messages(1);
   check_messages(20000);
