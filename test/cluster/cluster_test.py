@@ -134,6 +134,7 @@ class HydraFour(Hydra):
 
 
 LOST = re.compile(r"has lost rank 1 \(tcp.*h2, eth0 10\.1\.0\.2\): its machine has not answered for 2 s")
+UNREACHED = re.compile(r"rank \d \(tcp.*h\d, eth0 [0-9.]+\) could not be reached for 2 s .* from eth0 10\.1\.0\.\d")
 
 
 @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
@@ -191,6 +192,15 @@ class Faults(ByHydra):
                 job.communicate(timeout=30)
                 self.assertNotEqual(job.returncode, 0)
                 subprocess.run(["ip", "link", "set", "vh2", "up"], check=True)
+
+    def test_no_way_between_two_hosts(self):
+        # The launcher reaches both; what h2 says to h1 goes to a gateway that is not there.
+        subprocess.run(self.cluster.on("h2", "ip", "route", "add", "10.1.0.1", "via", "10.1.0.77"), check=True)
+        for engine in self.engines:
+            code, _, err = self.job("-ppn", "1", NODES, DUNLIN_P2P=engine, DUNLIN_OFI_SILENCE_S="2")
+            self.assertNotEqual(code, 0)
+            self.assertRegex(err, UNREACHED)
+        subprocess.run(self.cluster.on("h2", "ip", "route", "del", "10.1.0.1"), check=True)
 
     def test_with_a_bad_line_nothing_is_lost(self):
         # By its name the last test: from here on the line to h2 is a bad one.
