@@ -15,7 +15,7 @@ WordVariable stage_wanted{
     "how data crosses the network: short by the provider's messages or by a ring that RDMA "
     "writes, long in pieces or straight between buffers"};
 IntVariable long_bytes_min{"OFI_LONG_BYTES",
-                           64 << 10,
+                           16 << 10,
                            "bytes",
                            "smallest message that the network moves from buffer to buffer",
                            1,
