@@ -98,6 +98,8 @@ class Ends(LauncherTest):
         self.assertEqual((code, out), (3, "up\n" * 20))
 
     def test_signal_while_ranks_are_started(self):
+        if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 8192:
+            self.skipTest("the hard limit of descriptors allows fewer ranks")
         mark = new_mark()
         job = self.start_job("-n", "2000", "sleep", mark)
         self.wait_for(mark, 20)
