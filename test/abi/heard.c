@@ -1,6 +1,6 @@
-/* Whose error handler hears of errors that belong to no communicator (MPI 5.0, 9.3): that of MPI_COMM_SELF, and
- * where it was never set that of MPI_COMM_WORLD, as before MPI 4.  Run with errors that return at the start, so
- * that "set to what it was" can be told from "never set". */
+/* Whose error handler hears of errors that belong to no communicator (MPI 5.0, 9.3): that of MPI_COMM_SELF,
+ * and where it was never set that of MPI_COMM_WORLD, as before MPI 4.  Run with errors that return at the
+ * start, so that "set to what it was" can be told from "never set". */
 #include <mpi.h>
 #include <stdio.h>
 

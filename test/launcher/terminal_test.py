@@ -106,7 +106,8 @@ class Terminal(LauncherTest):
         # As under setsid and "su -c": then nobody is in the background.
         main, side = pty.openpty()
         self.addCleanup(os.close, main)
-        job = self.start_job("-n", "2", "sh", "-c", '[ $PMI_RANK = 1 ] || read x; echo "<$x>"', stdin=side, start_new_session=True)
+        program = '[ $PMI_RANK = 1 ] || read x; echo "<$x>"'
+        job = self.start_job("-n", "2", "sh", "-c", program, stdin=side, start_new_session=True)
         os.close(side)
         os.write(main, b"word\n")
         out, _ = job.communicate(timeout=10)

@@ -431,7 +431,8 @@ class CommandLine(LauncherTest):
     @unittest.skipUnless(os.geteuid() == 0, "only root can mount without help")
     def test_a_file_system_without_programs_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
-            inside = "mount --make-rprivate / && mount -t tmpfs -o noexec tmpfs %s && cp /bin/true %s/tool" % (folder, folder)
+            inside = "mount --make-rprivate / && mount -t tmpfs -o noexec tmpfs %s && cp /bin/true %s/tool"
+            inside %= (folder, folder)
             words = ["unshare", "--mount", "sh", "-c", inside + ' || exit 99; exec "$@"', "sh"]
             done = subprocess.run([*words, MPIRUN, "-n", "1", folder + "/tool"], capture_output=True, text=True, timeout=20)
         if done.returncode == 99:
