@@ -92,11 +92,10 @@ struct FairLock {
   }
 };
 
-/// Held for microseconds: spins, then sleeps.  Releasing it is a plain store.
+/// Held for microseconds: spins, then sleeps.
 struct alignas(64) ShortLock {
-  enum : std::uint32_t { kFree, kHeld };
+  enum : std::uint32_t { kFree, kHeld, kAwaited };
   std::atomic<std::uint32_t> word = kFree;
-  std::atomic<std::uint32_t> sleepers = 0;  // written by them
 
   void lock() noexcept {
     std::uint32_t expected = kFree;
@@ -106,10 +105,7 @@ struct alignas(64) ShortLock {
       wait();
   }
   void unlock() noexcept {
-    word.store(kFree, std::memory_order_release);  // M2
-    // Relaxed: it may come before the store above, and miss one that is about to sleep.  A fence between the
-    // two would cost as much as the lock, for what hardly ever happens; that one looks again after kNapNs.
-    if (sleepers.load(std::memory_order_relaxed)) [[unlikely]]
+    if (word.exchange(kFree, std::memory_order_release) == kAwaited) [[unlikely]]  // M2
       os::futex_wake(word, 1);
   }
 
@@ -123,11 +119,9 @@ struct alignas(64) ShortLock {
           word.compare_exchange_weak(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed))
         return;
     }
-    constexpr std::int64_t kNapNs = 1'000'000;
-    sleepers.fetch_add(1, std::memory_order_relaxed);                 // a hint
-    while (word.exchange(kHeld, std::memory_order_acquire) != kFree)  // M1
-      os::futex_wait(word, kHeld, kNapNs);
-    sleepers.fetch_sub(1, std::memory_order_relaxed);
+    // The last holder wakes one sleeper, which leaves the word saying that there may be more.
+    while (word.exchange(kAwaited, std::memory_order_acquire) != kFree)
+      os::futex_wait(word, kAwaited, INT64_MAX);
   }
 };
 
