@@ -57,6 +57,7 @@ Channel::Channel(Sender& sender, int peer, std::uint32_t number, Address address
 FrameHeader Channel::header_of(FrameKind kind) noexcept {
   return {.secret = sender_.secret,
           .frame = kind,
+          .sequence = sent_,
           .sender = sender_.me,
           .released = std::uint32_t(reader_.read())};
 }
@@ -99,7 +100,9 @@ Sent Channel::try_send_by_message(Frame* frame, const std::byte* bytes, std::siz
   fid_ep* const endpoint = sender_.fabric.endpoint();
   const ssize_t code = frame ? ::fi_send(endpoint, bytes, count, sender_.frames.descriptor(), target_, frame)
                              : ::fi_inject(endpoint, bytes, count, target_);
-  return result_of(code, frame);
+  const Sent sent = result_of(code, frame);
+  if (sent == Sent::yes) ++sent_;
+  return sent;
 }
 
 /// Into the next slot of the peer's ring.
@@ -190,6 +193,19 @@ bool Channel::try_make_ring() noexcept {
   owes_offer_ = true;
   owe();
   return true;
+}
+
+Frame* Channel::take_next() noexcept {
+  for (Frame*& each : kept_) {
+    FrameHeader header;
+    std::memcpy(&header, each->bytes, sizeof header);
+    if (header.sequence != taken_) continue;
+    ++taken_;
+    Frame* const next = std::exchange(each, kept_.back());
+    kept_.pop_back();
+    return next;
+  }
+  return nullptr;
 }
 
 void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload, Inbox& inbox) noexcept {

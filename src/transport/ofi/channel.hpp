@@ -6,6 +6,10 @@
 // last word by message, and the receiver reads the ring from there on.  So the order of the two ways is kept
 // by construction.
 //
+// A provider begins messages in the order in which they were sent, but may end a long one after a short one
+// that was sent later (rxm, which fetches long ones).  So frames by message are numbered, and one that is
+// early keeps its receive buffer until its turn; those it waits for have theirs already.
+//
 // A write into a ring carries a notice, which the provider gives the target when the bytes are there: nobody
 // looks at memory to guess.  Back-pressure: a sender knows how many frames the receiver has read, by a count
 // in every frame of the other way, or by a write of its own where half a ring has gone unreported.
@@ -17,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "transport/ofi/address.hpp"
 #include "transport/ofi/fabric.hpp"
@@ -71,7 +76,11 @@ class Channel final : public transport::Channel, public RemoteAccess {
     return try_transfer(const_cast<std::byte*>(from), bytes, to, token, true);
   }
 
-  /// A frame has come by message.
+  /// A frame has come by message, and is kept.
+  void keep(Frame& frame) noexcept { kept_.push_back(&frame); }
+  /// Gives back what was kept, in the order of sending; nullptr: the next frame has not come.
+  Frame* take_next() noexcept;
+  /// A frame is there, by message or in the ring, and its turn has come.
   void frame_arrived(const FrameHeader& header, const std::byte* payload, Inbox& inbox) noexcept;
   /// A write of the peer has come; false: this cannot be from it.
   bool try_note(const Notice& notice) noexcept;
@@ -137,6 +146,10 @@ class Channel final : public transport::Channel, public RemoteAccess {
   bool has_offer_ = false;
   bool is_promoted_ = false;
   int messages_left_;  // until a ring is worth its memory
+
+  // Frames by message, numbered modulo 2^16: fewer than that are under way at once.
+  std::uint16_t sent_ = 0, taken_ = 0;
+  std::vector<Frame*> kept_;
 
   // What the peer is still to hear.
   bool is_debtor_ = false;  // among Sender::debtors

@@ -27,7 +27,7 @@ struct FrameHeader {
   std::uint32_t bytes = 0;  // of the payload that follows
   MessageKind kind = MessageKind::eager;
   FrameKind frame = FrameKind::message;
-  std::uint16_t reserved = 0;
+  std::uint16_t sequence = 0;  // how many frames this sender has sent by message before, modulo 2^16
   std::int32_t sender = 0;     // peer index
   std::uint32_t released = 0;  // how many frames of the receiver's own ring the sender has read, modulo 2^32
 };

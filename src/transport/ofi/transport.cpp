@@ -66,7 +66,7 @@ class Network final : public Transport, private Peers {
   int complete(const fi_cq_tagged_entry& entry, Inbox& inbox) noexcept;
   int complete_passed_by(Inbox& inbox) noexcept;
   int notice_arrived(const Notice& notice, Inbox& inbox) noexcept;
-  int message_arrived(const Frame& frame, std::size_t bytes, Inbox& inbox) noexcept;
+  int message_arrived(Frame& frame, std::size_t bytes, Inbox& inbox) noexcept;
   void operation_failed(const fi_cq_err_entry& error, Inbox& inbox) noexcept;
   void post_receives() noexcept;
   void settle_debts() noexcept;
@@ -200,7 +200,6 @@ int Network::complete(const fi_cq_tagged_entry& entry, Inbox& inbox) noexcept {
     return 0;
   }
   const int delivered = message_arrived(frame, entry.len, inbox);
-  receives_.give_back(frame);
   post_receives();
   return delivered;
 }
@@ -229,7 +228,7 @@ int Network::notice_arrived(const Notice& notice, Inbox& inbox) noexcept {
   return channel->read_ring(inbox);
 }
 
-int Network::message_arrived(const Frame& frame, std::size_t bytes, Inbox& inbox) noexcept {
+int Network::message_arrived(Frame& frame, std::size_t bytes, Inbox& inbox) noexcept {
   FrameHeader header;
   const bool is_whole = bytes >= sizeof header;
   if (is_whole) std::memcpy(&header, frame.bytes, sizeof header);
@@ -239,10 +238,18 @@ int Network::message_arrived(const Frame& frame, std::size_t bytes, Inbox& inbox
   Channel* const channel = is_known ? channel_of(header.sender) : nullptr;
   if (!channel) {
     if (strangers_++ == 0) log::note("a frame that no rank of this job has sent was dropped");
+    receives_.give_back(frame);
     return 0;
   }
-  channel->frame_arrived(header, frame.bytes + sizeof header, inbox);
-  return 1 + channel->read_ring(inbox);
+  int delivered = 0;
+  channel->keep(frame);
+  while (Frame* const next = channel->take_next()) {
+    std::memcpy(&header, next->bytes, sizeof header);
+    channel->frame_arrived(header, next->bytes + sizeof header, inbox);
+    receives_.give_back(*next);
+    ++delivered;
+  }
+  return delivered + channel->read_ring(inbox);
 }
 
 /// Of a send: its peer is lost.  Of a receive: somebody has sent what fits no frame.
