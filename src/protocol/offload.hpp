@@ -63,7 +63,9 @@ class Offload {
   /// Takes messages out of the network where that is needed, and tries again what found no room; answers
   /// whether anything moved.
   bool advance() noexcept {
-    return (kept_.has_receives() && take_out()) | (!waiting_.empty() && receive_waiting());
+    const bool has_taken = kept_.has_receives() && take_out();
+    const bool has_received = !waiting_.empty() && receive_waiting();
+    return has_taken || has_received;
   }
 
  private:
