@@ -95,6 +95,9 @@ void RankWaits::count_round() noexcept {
   rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
+/// Relaxed: the first record, which is read later, publishes it.
+void RankWaits::use_network() noexcept { uses_network_.store(true, std::memory_order_relaxed); }
+
 bool RankWaits::try_read(Counts& counts, WaitRecord* records, int& count) const noexcept {
   for (int tries = 0; tries < 100; ++tries) {
     // R1 (pairs with W1): the records that belong to this count, or later ones.
@@ -106,6 +109,7 @@ bool RankWaits::try_read(Counts& counts, WaitRecord* records, int& count) const 
     counts.waiting = waiting_.load(std::memory_order_acquire);
     counts.has_threads = has_threads_.load(std::memory_order_acquire);
     counts.process = process_.load(std::memory_order_acquire);
+    counts.uses_network = uses_network_.load(std::memory_order_relaxed);  // after R1: of the first record
     const bool is_answered = answered_.load(std::memory_order_acquire) == last_question_;
     counts.tests = is_answered ? tests_.load(std::memory_order_acquire) : 0;
     count = 0;

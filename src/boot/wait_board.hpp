@@ -40,6 +40,8 @@ class RankWaits {
   /// Takes it down.
   void forget(int place) noexcept;
   void count_round() noexcept;
+  /// Once, before the first record: messages of this rank may be under way where no rank can look.
+  void use_network() noexcept;
 
   /// By mpirun: from now on the rank notes what it tests in vain.
   void ask_for_tests() noexcept;
@@ -58,10 +60,11 @@ class RankWaits {
   struct Counts {
     std::uint32_t changes = 0;
     std::uint32_t rounds = 0;
-    std::int32_t waiting = 0;  // threads
-    std::int32_t process = 0;  // as the rank knows itself
-    bool has_threads = false;  // others may call MPI meanwhile (MPI_THREAD_MULTIPLE)
-    std::uint32_t tests = 0;   // in vain since mpirun asked, of what the last record says; 0: there is none
+    std::int32_t waiting = 0;   // threads
+    std::int32_t process = 0;   // as the rank knows itself
+    bool has_threads = false;   // others may call MPI meanwhile (MPI_THREAD_MULTIPLE)
+    bool uses_network = false;  // messages may be under way that lie in no shared memory
+    std::uint32_t tests = 0;    // in vain since mpirun asked, of what the last record says; 0: there is none
   };
   static constexpr int kRecordsMax = kRecords + 1;
   /// Copies the records that are up to `records` (room for kRecordsMax; null: not wanted) and their number to
@@ -79,6 +82,7 @@ class RankWaits {
   std::atomic<std::int32_t> waiting_{0};
   std::atomic<std::int32_t> process_{0};
   std::atomic<bool> has_threads_{false};
+  std::atomic<bool> uses_network_{false};
   std::atomic<std::uint32_t> question_{0};  // by mpirun: its number; 0: none is open
   std::uint32_t last_question_ = 0;         // by mpirun, which alone reads it
   std::atomic<std::uint32_t> answered_{kUnanswered};
