@@ -32,7 +32,8 @@ int main(int argc, char** argv) {
     return exit_code != 0 ? exit_code : dunlin::os::end_answer("mpirun");
   if (!job.machines.empty()) return dunlin::launcher::hand_over(job);
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would hide the ranks' ends from us
+  // A parent that ignores these would hide from us the ends of the ranks, and of the guard.
+  for (const int signal : {SIGCHLD, SIGCONT}) ::signal(signal, SIG_DFL);
   dunlin::launcher::split_into_guard_and_worker();
   return dunlin::launcher::Supervisor(job).run();
 }

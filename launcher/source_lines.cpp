@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "launcher/guard.hpp"
+
 extern char** environ;
 
 namespace dunlin::launcher {
@@ -19,8 +21,10 @@ namespace {
 constexpr int kWaitMs = 3000;  // for each program: much debug information takes long to read
 constexpr int kSliceMs = 50;   // between looks for signals
 
-/// Whether a signal that ends the job waits to be read (they are blocked, see supervisor.cpp).
+/// Whether the guard is gone, or a signal that ends the job waits to be read (they are blocked, see
+/// supervisor.cpp).
 bool is_told_to_end() noexcept {
+  if (is_guard_dead()) return true;
   sigset_t waiting;
   if (::sigpending(&waiting) != 0) return false;
   return sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1 ||

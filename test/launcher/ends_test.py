@@ -251,13 +251,28 @@ class Ends(LauncherTest):
             self.assertEqual(job.returncode, -9 if 0 in victims else 137)
 
     def test_launcher_killed_grandchildren_too(self):
-        for victim in (0, 1):
+        for victim, is_other_stopped in ((0, False), (1, False), (0, True)):
             mark = new_mark()
             job = self.start_job("-n", "2", "sh", "-c", "setsid sleep %s & sleep %s; true" % (mark, mark))
             self.wait_for(mark, 6)
-            os.kill(launchers_with(mark)[victim], signal.SIGKILL)
+            pids = launchers_with(mark)
+            if is_other_stopped:
+                os.kill(pids[1 - victim], signal.SIGSTOP)
+            os.kill(pids[victim], signal.SIGKILL)
             self.assert_gone(mark)
             job.communicate(timeout=10)
+
+    def test_launcher_killed_whose_parent_ignores_signals(self):
+        def ignore():
+            for number in (signal.SIGTERM, signal.SIGCONT):
+                signal.signal(number, signal.SIG_IGN)
+
+        mark = new_mark()
+        quiet = dict(os.environ, DUNLIN_DEADLOCK="ignore")  # mpirun then sleeps without limit
+        job = self.start_job("-n", "2", "sleep", mark, preexec_fn=ignore, env=quiet)
+        self.wait_for(mark, 2)
+        job.kill()
+        self.assert_gone(mark)
 
     def test_nothing_is_left_in_the_file_system(self):
         watched = ["/dev/shm", "/tmp", "/var/tmp", os.getcwd()]
