@@ -295,7 +295,7 @@ contains
     call MPI_Type_match_size(MPI_TYPECLASS_INTEGER, 8, type)
     call want(type == MPI_INTEGER8, "MPI_Type_match_size")
     call MPI_Type_size(MPI_INTEGER, bytes)
-    call want(bytes == kind(bytes), "MPI_INTEGER")
+    call want(bytes == kind(bytes) .and. bytes == MPI_INTEGER_KIND, "MPI_INTEGER")
     call MPI_Type_size(MPI_LOGICAL, bytes)
     call want(bytes == kind(flag), "MPI_LOGICAL")
     call MPI_Type_size(MPI_2INTEGER, bytes)

@@ -1,5 +1,6 @@
 ! What is special in mpi_f08: special addresses, subarrays that are not contiguous, texts, callbacks, indices,
-! large counts, handles as derived types, optional ierror.  Built with -fdefault-integer-8 too.
+! large counts, handles as derived types, optional ierror.  Built with -fdefault-integer-8 too, and with all that the
+! optimizer can do: buffers of requests are ASYNCHRONOUS, so that it leaves them alone.
 ! ranks: 1 2 3
 module callbacks
   use mpi_f08
@@ -117,7 +118,7 @@ contains
 
   subroutine subarrays()
     integer, parameter :: n = 7, m = 5
-    real(8) :: sent(n, m, 2), received(n, m, 2), plain(64)
+    real(8), asynchronous :: sent(n, m, 2), received(n, m, 2), plain(64)
     integer :: i, j, k
     type(MPI_Request) :: requests(2)
     type(MPI_Status) :: status
@@ -162,7 +163,8 @@ contains
   end function
 
   subroutine blocks_of_subarrays()
-    integer :: mine(4), all(8, 16), sums(6), i
+    integer, asynchronous :: mine(4), all(8, 16), sums(6)
+    integer :: i
     type(MPI_Request) :: request
     mine = rank
     all = -1
@@ -192,7 +194,8 @@ contains
   ! Parts in calls that return before they are complete, where a datatype cannot describe them: reductions, and
   ! blocks that lie differently.
   subroutine copies_of_subarrays()
-    integer :: sums(6), all(4, 3 * size), counts(size), places(size), i, index, done
+    integer, asynchronous :: sums(6), all(4, 3 * size)
+    integer :: counts(size), places(size), i, index, done
     type(MPI_Request) :: request, requests(3)
     logical :: flag
     sums = [1, 2, 3, 4, 5, 6]

@@ -51,6 +51,7 @@ program special_mpi
   world%MPI_VAL = MPI_COMM_WORLD
   call want(world == MPI_Comm(MPI_COMM_WORLD) .and. world /= MPI_Comm(MPI_COMM_SELF), "handles that are compared")
   call want(size_of(world) == 2, "a handle for mpi_f08")
+  call want(MPI_INTEGER_KIND == kind(rank), "MPI_INTEGER_KIND")
   call MPI_Finalize(ierror)
 contains
   integer function size_of(comm)

@@ -52,6 +52,7 @@ def mpif():
     values = {**integers(), **{name: value for name, _, value in handles()}, **{kind: 8 for kind in KINDS}}
     for name, value in values.items():
         lines += [f"      INTEGER {name}", f"      PARAMETER ({name}={value})"]
+    lines += ["      INTEGER MPI_INTEGER_KIND", "      PARAMETER (MPI_INTEGER_KIND=KIND(0))"]
     lines += ["      INTEGER(KIND=8) MPI_DISPLACEMENT_CURRENT", "      PARAMETER (MPI_DISPLACEMENT_CURRENT=-1)",
               "      LOGICAL MPI_SUBARRAYS_SUPPORTED", "      PARAMETER (MPI_SUBARRAYS_SUPPORTED=.FALSE.)",
               "      LOGICAL MPI_ASYNC_PROTECTS_NONBLOCKING",
@@ -61,8 +62,8 @@ def mpif():
                                                                                        "(MPI_STATUS_SIZE,1)"])]
     lines += common("      ")
     lines += ["", "! Functions and predefined procedures."]
-    for prefix in ("", "P"):
-        lines += [f"      DOUBLE PRECISION {prefix}MPI_WTIME, {prefix}MPI_WTICK",
+    for prefix in ("", "P"):                         # a compiler's option may change DOUBLE PRECISION
+        lines += [f"      REAL(KIND=8) {prefix}MPI_WTIME, {prefix}MPI_WTICK",
                   f"      EXTERNAL {prefix}MPI_WTIME, {prefix}MPI_WTICK",
                   f"      INTEGER(KIND=8) {prefix}MPI_AINT_ADD, {prefix}MPI_AINT_DIFF",
                   f"      EXTERNAL {prefix}MPI_AINT_ADD, {prefix}MPI_AINT_DIFF"]
@@ -226,6 +227,7 @@ def null_procedures():
 
 def module_constants(is_f08):
     lines = [f"  integer, parameter :: {kind} = 8" for kind in KINDS]
+    lines += ["  integer, parameter :: MPI_INTEGER_KIND = kind(0)"]
     lines += [f"  integer, parameter :: {name} = {value}" for name, value in integers().items()]
     lines += ["  integer(kind=MPI_OFFSET_KIND), parameter :: MPI_DISPLACEMENT_CURRENT = -1",
               f"  logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .{'true' if is_f08 else 'false'}.",

@@ -79,6 +79,19 @@ std::int64_t elements_of(const CFI_cdesc_t& buffer) noexcept {
   return elements;
 }
 
+/// gfortran 12 describes a CLASS(*) array with the size of something else: its elements overlap then.
+void check_elements(const CFI_cdesc_t& buffer) noexcept {
+  const auto length = CFI_index_t(buffer.elem_len);
+  for (int i = 0; i < buffer.rank; ++i) {
+    const CFI_dim_t& dim = buffer.dim[i];
+    if (dim.extent <= 1 || std::abs(dim.sm) >= length) continue;
+    std::fprintf(stderr,
+                 "Dunlin: the compiler does not tell how long the elements of a CLASS(*) array are, "
+                 "which is a choice buffer of mpi_f08; SELECT TYPE makes it an array that has a type\n");
+    std::abort();
+  }
+}
+
 bool is_named(MPI_Datatype datatype) noexcept {
   int integers = 0, addresses = 0, datatypes = 0, combiner = MPI_UNDEFINED;
   PMPI_Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner);
@@ -133,6 +146,7 @@ Type scattered(const CFI_cdesc_t& buffer, std::int64_t count, MPI_Datatype datat
 /// The datatype fills the elements of the array one after the other, as it fills a contiguous array.  One
 /// that leaves this array has no description: MPI_ERR_TYPE follows from the null handle.
 void Message::describe(const CFI_cdesc_t& buffer) noexcept {
+  check_elements(buffer);
   if (datatype_ == MPI_DATATYPE_NULL || count_ <= 0) return;  // the call itself says what is wrong
   MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   PMPI_Type_size_c(datatype_, &size);
@@ -235,6 +249,7 @@ void write_back(Kept& kept) noexcept {
 }  // namespace
 
 void* Copies::copy(const CFI_cdesc_t& buffer, bool is_written) noexcept {
+  check_elements(buffer);
   if (request_) *request_ = to_fortran(MPI_REQUEST_NULL);  // until the call has made one
   first_ = new Copy(buffer, is_written, first_);
   first_->read();

@@ -8,6 +8,7 @@ module mpi_f08
   integer, parameter :: MPI_ADDRESS_KIND = 8
   integer, parameter :: MPI_OFFSET_KIND = 8
   integer, parameter :: MPI_COUNT_KIND = 8
+  integer, parameter :: MPI_INTEGER_KIND = kind(0)
   integer, parameter :: MPI_SUBVERSION = 0
   integer, parameter :: MPI_ABI_SUBVERSION = 0
   integer, parameter :: MPI_ABI_VERSION = 1
