@@ -21,7 +21,7 @@ DeadlockWatch::Answer DeadlockWatch::is_waiting(int rank, Seen& seen) const {
   boot::RankWaits::Counts counts;
   int records = 0;
   if (!page_.waits(rank).try_read(counts, nullptr, records) || counts.waiting == 0) return Answer::no;
-  if (counts.uses_network) return Answer::no;  // a long message comes for seconds, and no round sees it
+  if (counts.unseen > 0) return Answer::no;
   seen.changes = counts.changes;
   seen.rounds = counts.rounds;
   if (!counts.has_threads) return Answer::yes;

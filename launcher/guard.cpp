@@ -77,7 +77,7 @@ void split_into_guard_and_worker() {
   if (worker < 0) give_up("make a process");
   if (worker > 0) guard(worker, signals);
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);  // also wakes who is stopped
-  if (is_guard_dead()) ::_exit(1);  // it died before the line above
+  if (is_guard_dead()) ::_exit(1);     // it died before the line above
   ::prctl(PR_SET_NAME, "mpirun-worker");
   adopt_orphans();
 }

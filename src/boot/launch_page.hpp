@@ -25,7 +25,7 @@ enum class RankState : std::uint8_t {
 };
 
 struct LaunchPage {
-  static constexpr std::uint64_t kMagic = 0x324c4e55444e4c44;  // changes with the layout
+  static constexpr std::uint64_t kMagic = 0x334c4e55444e4c44;  // changes with the layout
   static constexpr std::int32_t kNobody = -1;
   static constexpr std::size_t kMessageBytes = 400;
 

@@ -95,8 +95,13 @@ void RankWaits::count_round() noexcept {
   rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-/// Relaxed: the first record, which is read later, publishes it.
-void RankWaits::use_network() noexcept { uses_network_.store(true, std::memory_order_relaxed); }
+// Relaxed: whoever waits for the work notes that later, which publishes it.
+void RankWaits::begin_unseen() noexcept { unseen_.fetch_add(1, std::memory_order_relaxed); }
+
+void RankWaits::end_unseen() noexcept {
+  // W3 (pairs with R3): who sees that the work is over knows that the next round sees it, too.
+  unseen_.fetch_sub(1, std::memory_order_release);
+}
 
 bool RankWaits::try_read(Counts& counts, WaitRecord* records, int& count) const noexcept {
   for (int tries = 0; tries < 100; ++tries) {
@@ -109,7 +114,7 @@ bool RankWaits::try_read(Counts& counts, WaitRecord* records, int& count) const 
     counts.waiting = waiting_.load(std::memory_order_acquire);
     counts.has_threads = has_threads_.load(std::memory_order_acquire);
     counts.process = process_.load(std::memory_order_acquire);
-    counts.uses_network = uses_network_.load(std::memory_order_relaxed);  // after R1: of the first record
+    counts.unseen = unseen_.load(std::memory_order_acquire);  // R3
     const bool is_answered = answered_.load(std::memory_order_acquire) == last_question_;
     counts.tests = is_answered ? tests_.load(std::memory_order_acquire) : 0;
     count = 0;

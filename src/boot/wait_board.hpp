@@ -11,6 +11,7 @@
 //  1. `changes` is odd while records are being written, and grows with every change of them.
 //  2. `rounds` grows after each round of polls in which nothing moved, while a wait of the thread that polls
 //     is noted.
+//  3. While `unseen` is not 0 rounds that find nothing prove nothing.
 #pragma once
 
 #include <atomic>
@@ -40,8 +41,10 @@ class RankWaits {
   /// Takes it down.
   void forget(int place) noexcept;
   void count_round() noexcept;
-  /// Once, before the first record: messages of this rank may be under way where no rank can look.
-  void use_network() noexcept;
+  /// Work goes on where no round of polls looks, from one call to the other.  The other may come from any
+  /// thread, after what rounds see of the work's end.
+  void begin_unseen() noexcept;
+  void end_unseen() noexcept;
 
   /// By mpirun: from now on the rank notes what it tests in vain.
   void ask_for_tests() noexcept;
@@ -60,11 +63,11 @@ class RankWaits {
   struct Counts {
     std::uint32_t changes = 0;
     std::uint32_t rounds = 0;
-    std::int32_t waiting = 0;   // threads
-    std::int32_t process = 0;   // as the rank knows itself
-    bool has_threads = false;   // others may call MPI meanwhile (MPI_THREAD_MULTIPLE)
-    bool uses_network = false;  // messages may be under way that lie in no shared memory
-    std::uint32_t tests = 0;    // in vain since mpirun asked, of what the last record says; 0: there is none
+    std::int32_t waiting = 0;  // threads
+    std::int32_t process = 0;  // as the rank knows itself
+    bool has_threads = false;  // others may call MPI meanwhile (MPI_THREAD_MULTIPLE)
+    std::int32_t unseen = 0;   // pieces of work that go on where no round looks
+    std::uint32_t tests = 0;   // in vain since mpirun asked, of what the last record says; 0: there is none
   };
   static constexpr int kRecordsMax = kRecords + 1;
   /// Copies the records that are up to `records` (room for kRecordsMax; null: not wanted) and their number to
@@ -82,7 +85,7 @@ class RankWaits {
   std::atomic<std::int32_t> waiting_{0};
   std::atomic<std::int32_t> process_{0};
   std::atomic<bool> has_threads_{false};
-  std::atomic<bool> uses_network_{false};
+  std::atomic<std::int32_t> unseen_{0};
   std::atomic<std::uint32_t> question_{0};  // by mpirun: its number; 0: none is open
   std::uint32_t last_question_ = 0;         // by mpirun, which alone reads it
   std::atomic<std::uint32_t> answered_{kUnanswered};

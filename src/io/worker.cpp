@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "os/thread.hpp"
+#include "progress/long_wait.hpp"
 
 namespace dunlin::io {
 namespace {
@@ -47,6 +48,7 @@ class Worker {
     // W3: the sleeper announced itself before its last look at `done`, or is seen here.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (sleeper) sleeper->wake();
+    progress::LongWait::end_unseen();
   }
 
   std::mutex mutex_;
@@ -59,6 +61,7 @@ class Worker {
 }  // namespace
 
 void hand_over(Job& job) noexcept {
+  progress::LongWait::begin_unseen();
   static Worker& worker = *new Worker;  // never destroyed: its thread waits until the process ends
   worker.hand_over(job);
 }

@@ -21,6 +21,15 @@ class LongWait {
   /// Where this process writes notes; null: nowhere.
   static void set_board(boot::RankWaits* board) noexcept { board_ = board; }
 
+  /// Work goes on where no round of polls looks, such as an access to a file by a thread, from one call to
+  /// the other, which may come from any thread: no deadlock meanwhile.
+  static void begin_unseen() noexcept {
+    if (board_) board_->begin_unseen();
+  }
+  static void end_unseen() noexcept {
+    if (board_) board_->end_unseen();
+  }
+
   LongWait(Explain explain, const void* argument) noexcept : explain_(explain), argument_(argument) {}
   ~LongWait() { moved(); }
   LongWait(const LongWait&) = delete;

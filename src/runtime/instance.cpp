@@ -183,7 +183,7 @@ Err Instance::start_network() noexcept {
                                        .matches = matches});
   if (!opened) return opened.error();
   network_ = std::move(opened.value());
-  if (boot::RankWaits* const board = boot_->waits()) board->use_network();
+  progress::LongWait::begin_unseen();  // for good: what is under way there lies in no memory that we see
   add(*network_);
   return boot_->publish(std::as_bytes(std::span(network_->address())));
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -405,6 +407,26 @@ static void child_process(void) {
   wait_for_rank_0();
 }
 
+/// The library reads files by this function.
+static int is_disk_slow;
+__attribute__((visibility("default"))) ssize_t preadv(int file, const struct iovec *to, int count, off_t at) {
+  if (is_disk_slow) take_long();
+  return syscall(SYS_preadv, file, to, count, at, 0);
+}
+static void slow_file(void) {
+  char name[64];
+  MPI_File file;
+  MPI_Request request;
+  snprintf(name, sizeof name, "zoo_file.%d", getpid());
+  MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                &file);
+  MPI_File_write(file, buffer, LONG_BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
+  is_disk_slow = 1;
+  MPI_File_iread_at(file, 0, buffer, LONG_BYTES, MPI_BYTE, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+}
+
 static void *answer_later(void *argument) {
   (void)argument;
   take_long();
@@ -538,6 +560,7 @@ static const struct {
     {"slow_stream", slow_stream, 0},
     {"callback_sleeps", callback_sleeps, 0},
     {"child_process", child_process, 0},
+    {"slow_file", slow_file, 0},
     {"before_init", before_init, 0},
     {"thread_sleeps", thread_sleeps, 1},
     {"thread_reads", thread_reads, 1},

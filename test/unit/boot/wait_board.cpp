@@ -55,6 +55,20 @@ TEST(WaitBoard, CountsWaitsThatHaveNoPlace) {
   EXPECT_EQ(counts.waiting, RankWaits::kRecords);
 }
 
+TEST(WaitBoard, CountsWorkThatNoRoundSees) {
+  const auto waits = std::make_unique<RankWaits>();
+  RankWaits::Counts counts;
+  int count;
+  for (const int unseen : {1, 2}) {
+    waits->begin_unseen();
+    ASSERT_TRUE(waits->try_read(counts, nullptr, count));
+    EXPECT_EQ(counts.unseen, unseen);
+  }
+  waits->end_unseen();
+  ASSERT_TRUE(waits->try_read(counts, nullptr, count));
+  EXPECT_EQ(counts.unseen, 1);
+}
+
 TEST(WaitBoard, ShowsTestsInVainSinceTheQuestion) {
   const auto waits = std::make_unique<RankWaits>();
   RankWaits::Counts counts;
