@@ -409,17 +409,17 @@ static void child_process(void) {
 
 /// The library reads files by this function.
 static int is_disk_slow;
-__attribute__((visibility("default"))) ssize_t preadv(int file, const struct iovec *to, int count, off_t at) {
+__attribute__((visibility("default"))) ssize_t preadv(int file, const struct iovec *to, int n, off_t at) {
   if (is_disk_slow) take_long();
-  return syscall(SYS_preadv, file, to, count, at, 0);
+  return syscall(SYS_preadv, file, to, n, at, 0);
 }
 static void slow_file(void) {
   char name[64];
   MPI_File file;
   MPI_Request request;
   snprintf(name, sizeof name, "zoo_file.%d", getpid());
-  MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                &file);
+  const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+  MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, &file);
   MPI_File_write(file, buffer, LONG_BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
   is_disk_slow = 1;
   MPI_File_iread_at(file, 0, buffer, LONG_BYTES, MPI_BYTE, &request);
