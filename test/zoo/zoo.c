@@ -228,6 +228,16 @@ static void other_root(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void other_root_in_session(void) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "zoo", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Bcast(&value, 1, MPI_INT, rank, comm);
+}
+
 static void other_call(void) {
   int out;
   MPI_Request request;
@@ -543,6 +553,7 @@ static const struct {
     {"other_operator", other_operator, 0},
     {"other_type", other_type, 0},
     {"other_root", other_root, 0},
+    {"other_root_in_session", other_root_in_session, 0},
     {"other_call", other_call, 0},
     {"all_counted_at_once", all_counted_at_once, 0},
     {"too_long", too_long, 0},

@@ -57,6 +57,8 @@ ERRORS = {
     "other_type": (2, CHECK, r"MPI_Bcast failed: rank \d gave other elements than rank \d to collective 1"),
     "other_root": (2, CHECK, r"MPI_Wait failed: rank \d called MPI_Ireduce\(root \d\) as collective 1 on "
                              r"MPI_COMM_WORLD, rank \d MPI_Ireduce\(root \d\)"),
+    "other_root_in_session": (2, CHECK, r"MPI_Bcast failed: rank \d called MPI_Bcast\(root \d\) as collective 1 on a "
+                                        r"communicator of 2 ranks, rank \d MPI_Bcast\(root \d\)"),
     "other_call": (2, CHECK, r"rank \d called MPI_I\w+ as collective 1 on MPI_COMM_WORLD, rank \d MPI_I\w+"),
     "all_counted_at_once": (2, {"DUNLIN_COLL_GATHER": "linear"},
                             r"MPI_Gather failed: rank 1 sent 4 bytes where 8 are to be received, in collective 1 on "
