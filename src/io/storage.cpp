@@ -35,6 +35,8 @@ IntVariable sieve_bytes{
 IntVariable sieve_distance{
     "FILE_SIEVE_DISTANCE", 8192, "bytes",
     "DUNLIN_FILE_SIEVE_BYTES only where the pieces begin at most this far apart on average", 0};
+// On ext4 a page costs as much to map as three calls, in memory as two (the machine of docs/files.md).
+constexpr std::int64_t kMapDistanceExt4 = 1536;
 IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          1 << 20,
                          "bytes",
@@ -60,17 +62,18 @@ std::byte* scratch(std::size_t bytes) noexcept {
   return memory.get();
 }
 
-/// Whether a store into a mapping of such a file is at once seen by every process that reads it, and stays.
-/// On ext4 bytes of three ranks that made the file longer together were lost now and then.
-bool is_local(int descriptor) noexcept {
+/// Where a store into a mapping of such a file is at once seen by every process that reads it, and stays.
+Backing backing_of(int descriptor) noexcept {
   struct statfs system;
-  if (fstatfs(descriptor, &system) != 0) return false;
+  if (fstatfs(descriptor, &system) != 0) return Backing::other;
   switch (unsigned(system.f_type)) {
     case TMPFS_MAGIC:
     case RAMFS_MAGIC:
-      return true;
+      return Backing::memory;
+    case EXT4_SUPER_MAGIC:
+      return Backing::ext4;
     default:
-      return false;
+      return Backing::other;
   }
 }
 
@@ -111,11 +114,11 @@ Storage::Storage(Storage&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       read_sieving_(other.read_sieving_),
       write_sieving_(other.write_sieving_),
-      can_map_(other.can_map_) {}
+      backing_(other.backing_) {}
 
 Storage& Storage::operator=(Storage&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
-  std::swap(can_map_, other.can_map_);
+  std::swap(backing_, other.backing_);
   std::swap(read_sieving_, other.read_sieving_);
   std::swap(write_sieving_, other.write_sieving_);
   return *this;
@@ -137,7 +140,7 @@ int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
     descriptor_ = open_as(O_WRONLY);
   }
   if (descriptor_ < 0) return errno;
-  can_map_ = is_readable && is_local(descriptor_);
+  backing_ = is_readable ? backing_of(descriptor_) : Backing::other;
   return 0;
 }
 
@@ -200,7 +203,7 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
     const auto offset_of = [&](std::size_t i) { return reinterpret_cast<std::int64_t>(runs[i].address); };
     const std::int64_t span = offset_of(n - 1) + std::int64_t(runs[n - 1].bytes) - offset_of(0);
     const bool are_short = n > 1 && listed <= sieve_bytes.get() * std::int64_t(n) &&
-                           span <= sieve_distance.get() * std::int64_t(n);
+                           span <= distance_max(access.direction) * std::int64_t(n);
     const Choice choice = access.direction == Direction::read ? read_sieving_ : write_sieving_;
     const bool is_wanted = choice == Choice::automatic ? are_short : choice == Choice::enable;
     if (is_wanted && access.file.is_monotonic()) {
@@ -212,6 +215,12 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
       if (!move_run(access, memory, offset_of(i), runs[i].bytes, outcome)) return outcome;
   }
   return outcome;
+}
+
+/// How far apart short runs may be, on average, to be moved by windows of the file.
+std::int64_t Storage::distance_max(Direction direction) const noexcept {
+  const std::int64_t most = sieve_distance.get();
+  return direction == Direction::write && backing_ == Backing::ext4 ? std::min(most, kMapDistanceExt4) : most;
 }
 
 /// One run of the file; false where it is not all there.  `memory` stands at its first byte, and goes on.
@@ -273,7 +282,7 @@ bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) 
   const std::int64_t next = std::min(access.file.position_at(low + window_bytes.get()), end);
   DUNLIN_ASSERT(next > position);
   if (access.direction == Direction::read) return read_window(access, low, next - position, outcome);
-  if (can_map_ && try_write_window(access, low, next - position, outcome)) return true;
+  if (can_map() && try_write_window(access, low, next - position, outcome)) return true;
   if (outcome.reason != 0) return false;
   Cursor memory(access.memory.source()), cursor = access.file.runs(position);
   memory.seek(std::size_t(outcome.bytes));
@@ -306,7 +315,10 @@ bool Storage::try_write_window(const Access& access, std::int64_t low, std::int6
                                Outcome& outcome) const noexcept {
   const std::int64_t position = access.position + outcome.bytes;
   const std::int64_t high = access.file.end_of(position, bytes);
-  if (high > size()) {
+  // ext4 tells the new size of a file that somebody makes longer, and then clears what lies between the old
+  // end and the new one: a store that came between would be lost.  Its `fallocate` waits for who is at it,
+  // and afterwards nobody clears anything below `high`.
+  if (backing_ == Backing::ext4 || high > size()) {
     // Never makes the file shorter, whatever others do; and no page is missing when it is stored to.
     if (fallocate(descriptor_, 0, low, high - low) != 0) {
       if (errno != EOPNOTSUPP && errno != EINTR) fails(outcome, low);

@@ -23,6 +23,9 @@ namespace dunlin::io {
 
 enum class Direction : std::uint8_t { read, write };
 
+/// What holds a file whose mappings may be written to: all processes see stores into them at once.
+enum class Backing : std::uint8_t { other, memory, ext4 };
+
 /// How far an access came.
 struct Outcome {
   std::int64_t bytes = 0;   // moved; less than wanted at the end of the file, or after an error
@@ -53,7 +56,7 @@ class Storage {
   bool is_open() const noexcept { return descriptor_ >= 0; }
   int descriptor() const noexcept { return descriptor_; }
   /// Whether short runs are written through a mapping.
-  bool can_map() const noexcept { return can_map_; }
+  bool can_map() const noexcept { return backing_ != Backing::other; }
   /// -1 with errno where the file system does not say.
   std::int64_t size() const noexcept;
 
@@ -73,11 +76,12 @@ class Storage {
                    Outcome& outcome) const noexcept;
   bool try_write_window(const Access& access, std::int64_t low, std::int64_t bytes,
                         Outcome& outcome) const noexcept;
+  std::int64_t distance_max(Direction direction) const noexcept;
   bool lock(short kind, std::int64_t from, std::int64_t to) const noexcept;
 
   int descriptor_ = -1;
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
-  bool can_map_ = false;  // writable, on a file system whose mappings all processes see at once
+  Backing backing_ = Backing::other;
 };
 
 /// The class of errors that an errno belongs to (MPI 5.0, 14.8).

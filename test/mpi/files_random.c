@@ -1,6 +1,7 @@
 /* Random accesses against an array that holds what the file has to hold: views of random blocks, of which
- * every rank has some, memory with gaps, every way to name a place, to work together and to wait.  Prints its
- * seed where it fails. files_random [seed [rounds]] variants: none */
+ * every rank has some, memory with gaps, a file that grows and is cut, every way to name a place, to work
+ * together and to wait.  Prints its seed where it fails. files_random [seed [rounds [folder]]] variants: none
+ */
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ static unsigned random_below(unsigned n) {
 }
 
 static unsigned char model[kBytes];
+static int model_bytes; /* of the file; behind them the model is 0 */
 static unsigned char buffer[2 * kBytes], wanted[2 * kBytes];
 static MPI_File file;
 static unsigned long seed;
@@ -58,9 +60,9 @@ static MPI_Datatype filetype_of(const Cut* cut, int rank, int* bytes) {
   return type;
 }
 
-/* Bytes [skip, skip + n) of a rank's view, from or to `data`. */
-static void in_model(const Cut* cut, int rank, int skip, int n, unsigned char* data, int is_write) {
-  int i, j;
+/* Bytes [skip, skip + n) of a rank's view, from or to `data`; how many the file has. */
+static int in_model(const Cut* cut, int rank, int skip, int n, unsigned char* data, int is_write) {
+  int i, j, there = 0;
   for (i = 0; i < cut->count && n > 0; ++i) {
     if (cut->owner[i] != rank) continue;
     for (j = 0; j < cut->length[i] && n > 0; ++j) {
@@ -68,20 +70,32 @@ static void in_model(const Cut* cut, int rank, int skip, int n, unsigned char* d
         --skip;
         continue;
       }
-      if (is_write)
-        model[cut->start[i] + j] = *data++;
-      else
-        *data++ = model[cut->start[i] + j];
+      const int at = cut->start[i] + j;
+      if (is_write) {
+        model[at] = *data++;
+        if (at >= model_bytes) model_bytes = at + 1;
+      } else {
+        *data++ = model[at];
+      }
+      if (at < model_bytes) ++there;
       --n;
     }
   }
+  return there;
+}
+
+/* Makes the file longer or shorter. */
+static void set_size(int bytes) {
+  CHECK(MPI_File_set_size(file, bytes) == MPI_SUCCESS, "seed %lu, round %d", seed, round_number);
+  if (bytes < model_bytes) memset(model + bytes, 0, (size_t)(model_bytes - bytes));
+  model_bytes = bytes;
 }
 
 static unsigned char byte_of(int rank, int i) {
   return (unsigned char)(rank * 37 + i * 11 + round_number * 5);
 }
 
-/* One access of all ranks; `way` and `skip` are the same everywhere. */
+/* One access of all ranks, of which `n` bytes are to be moved; `way` is the same everywhere. */
 static void access_file(int is_write, int way, int skip, int n, void* data, int count, MPI_Datatype type) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
@@ -151,6 +165,8 @@ static void one_round(void) {
   MPI_Datatype filetype, memory = MPI_BYTE;
   int bytes, rank, i, all[64], skip[64];
   MPI_File_set_atomicity(file, random_below(8) == 0);
+  if (random_below(5) == 0) set_size(random_below(2) ? 0 : (int)random_below(kBytes));
+  MPI_Barrier(MPI_COMM_WORLD);
   for (rank = 0; rank < check_size; ++rank) {
     const int owned = (filetype = filetype_of(&cut, rank, &bytes), MPI_Type_free(&filetype), bytes);
     skip[rank] = owned > 0 ? (int)random_below((unsigned)owned) : 0;
@@ -168,16 +184,16 @@ static void one_round(void) {
   }
   memset(buffer, 0xcd, sizeof buffer);
   for (i = 0; is_write && i < n; ++i) buffer[i * step] = byte_of(check_rank, i);
-  access_file(is_write, way, skip[check_rank], n, buffer, gap ? 1 : n, memory);
+  const int there = is_write ? n : in_model(&cut, check_rank, skip[check_rank], n, wanted, 0);
+  access_file(is_write, way, skip[check_rank], there, buffer, gap ? 1 : n, memory);
   if (is_write) {
     for (rank = 0; rank < check_size; ++rank) {
       for (i = 0; i < all[rank]; ++i) wanted[i] = byte_of(rank, i);
       in_model(&cut, rank, skip[rank], all[rank], wanted, 1);
     }
   } else {
-    in_model(&cut, check_rank, skip[check_rank], n, wanted, 0);
-    for (i = 0; i < n; ++i)
-      CHECK(buffer[i * step] == wanted[i], "byte %d of %d: %d, not %d; seed %lu, round %d, way %d", i, n,
+    for (i = 0; i < there; ++i)
+      CHECK(buffer[i * step] == wanted[i], "byte %d of %d: %d, not %d; seed %lu, round %d, way %d", i, there,
             buffer[i * step], wanted[i], seed, round_number, way);
   }
   if (gap) MPI_Type_free(&memory);
@@ -193,16 +209,16 @@ int main(int argc, char** argv) {
   seed = argc > 1 && atol(argv[1]) ? (unsigned long)atol(argv[1]) : (unsigned long)getpid();
   MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
   state = seed;
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-random-%lu", seed);
+  snprintf(path, sizeof path, "%s/dunlin-files-random-%lu", argc > 3 ? argv[3] : "/dev/shm", seed);
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
                 MPI_INFO_NULL, &file);
-  MPI_File_set_size(file, 0);  /* a run that was killed leaves its file */
-  CHECK(MPI_File_set_size(file, kBytes) == MPI_SUCCESS, " ");
+  set_size(0); /* a run that was killed leaves its file */
+  set_size(kBytes);
   MPI_Barrier(MPI_COMM_WORLD);
   for (round_number = 0; round_number < rounds; ++round_number) one_round();
   MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
   MPI_File_read_at_all(file, 0, buffer, kBytes, MPI_BYTE, MPI_STATUS_IGNORE);
-  CHECK(memcmp(buffer, model, kBytes) == 0, "seed %lu", seed);
+  CHECK(memcmp(buffer, model, (size_t)model_bytes) == 0, "seed %lu", seed);
   MPI_File_close(&file);
   return check_end();
 }
