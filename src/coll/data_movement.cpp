@@ -145,7 +145,7 @@ Alltoall mixed(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const
 }  // namespace
 
 Err barrier(Comm& comm) noexcept { return run(everywhere(comm), Barrier{}); }
-Err ibarrier(Comm& comm, Request** request) noexcept { return begin(everywhere(comm), Barrier{}, request); }
+Err ibarrier(Comm& comm, Request** request) noexcept { return begin_call(comm, Barrier{}, request); }
 Err barrier_init(Comm& comm, Info* info, Request** request) noexcept {
   return prepare(everywhere(comm), Barrier{}, request);
 }
@@ -155,7 +155,7 @@ Err bcast(void* buffer, std::int64_t count, const Datatype& type, int root, Comm
 }
 Err ibcast(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm,
            Request** request) noexcept {
-  return begin(everywhere(comm), Bcast{block_of(buffer, count, &type), root}, request);
+  return begin_call(comm, Bcast{block_of(buffer, count, &type), root}, request);
 }
 Err bcast_init(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm, Info* info,
                Request** request) noexcept {
@@ -171,10 +171,10 @@ Err gather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype
 Err igather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
             std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
             Request** request) noexcept {
-  return begin(everywhere(comm),
-               Gather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount, recvtype),
-                      root, is_in_place(sendbuf), false},
-               request);
+  return begin_call(comm,
+                    Gather{block_of(sendbuf, sendcount, sendtype),
+                           Blocks::equal(recvbuf, recvcount, recvtype), root, is_in_place(sendbuf), false},
+                    request);
 }
 Err gather_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
@@ -194,8 +194,8 @@ Err gatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtyp
 Err igatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
              IntArray recvcounts, IntArray displs, const Datatype* recvtype, int root, Comm& comm,
              Request** request) noexcept {
-  return begin(
-      everywhere(comm),
+  return begin_call(
+      comm,
       Gather{block_of(sendbuf, sendcount, sendtype), Blocks::varied(recvbuf, recvcounts, displs, recvtype),
              root, is_in_place(sendbuf), true},
       request);
@@ -219,10 +219,10 @@ Err scatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtyp
 Err iscatter(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
              std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
              Request** request) noexcept {
-  return begin(everywhere(comm),
-               Scatter{Blocks::equal(sendbuf, sendcount, sendtype), block_of(recvbuf, recvcount, recvtype),
-                       root, is_in_place(recvbuf), false},
-               request);
+  return begin_call(comm,
+                    Scatter{Blocks::equal(sendbuf, sendcount, sendtype),
+                            block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), false},
+                    request);
 }
 Err scatter_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
@@ -242,10 +242,10 @@ Err scatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Da
 Err iscatterv(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype,
               void* recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
               Request** request) noexcept {
-  return begin(everywhere(comm),
-               Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
-                       block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true},
-               request);
+  return begin_call(comm,
+                    Scatter{Blocks::varied(sendbuf, sendcounts, displs, sendtype),
+                            block_of(recvbuf, recvcount, recvtype), root, is_in_place(recvbuf), true},
+                    request);
 }
 Err scatterv_init(const void* sendbuf, IntArray sendcounts, IntArray displs, const Datatype* sendtype,
                   void* recvbuf, std::int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
@@ -263,10 +263,10 @@ Err allgather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendt
 }
 Err iallgather(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm),
-               Allgather{block_of(sendbuf, sendcount, sendtype), Blocks::equal(recvbuf, recvcount, &recvtype),
-                         is_in_place(sendbuf)},
-               request);
+  return begin_call(comm,
+                    Allgather{block_of(sendbuf, sendcount, sendtype),
+                              Blocks::equal(recvbuf, recvcount, &recvtype), is_in_place(sendbuf)},
+                    request);
 }
 Err allgather_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                    std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Info* info,
@@ -286,10 +286,10 @@ Err allgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* send
 Err iallgatherv(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm,
                 Request** request) noexcept {
-  return begin(everywhere(comm),
-               Allgather{block_of(sendbuf, sendcount, sendtype),
-                         Blocks::varied(recvbuf, recvcounts, displs, &recvtype), is_in_place(sendbuf)},
-               request);
+  return begin_call(comm,
+                    Allgather{block_of(sendbuf, sendcount, sendtype),
+                              Blocks::varied(recvbuf, recvcounts, displs, &recvtype), is_in_place(sendbuf)},
+                    request);
 }
 Err allgatherv_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                     IntArray recvcounts, IntArray displs, const Datatype& recvtype, Comm& comm, Info* info,
@@ -308,10 +308,10 @@ Err alltoall(const void* sendbuf, std::int64_t sendcount, const Datatype* sendty
 }
 Err ialltoall(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm),
-               Alltoall{Blocks::equal(sendbuf, sendcount, sendtype),
-                        Blocks::equal(recvbuf, recvcount, &recvtype), is_in_place(sendbuf), 0},
-               request);
+  return begin_call(comm,
+                    Alltoall{Blocks::equal(sendbuf, sendcount, sendtype),
+                             Blocks::equal(recvbuf, recvcount, &recvtype), is_in_place(sendbuf), 0},
+                    request);
 }
 Err alltoall_init(const void* sendbuf, std::int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                   std::int64_t recvcount, const Datatype& recvtype, Comm& comm, Info* info,
@@ -332,10 +332,11 @@ Err alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const 
 Err ialltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype,
                void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm,
                Request** request) noexcept {
-  return begin(everywhere(comm),
-               Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
-                        Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0},
-               request);
+  return begin_call(
+      comm,
+      Alltoall{Blocks::varied(sendbuf, sendcounts, sdispls, sendtype),
+               Blocks::varied(recvbuf, recvcounts, rdispls, &recvtype), is_in_place(sendbuf), 0},
+      request);
 }
 Err alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtype,
                    void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype& recvtype, Comm& comm,
@@ -355,9 +356,9 @@ Err alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const 
 Err ialltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes,
                void* recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes,
                Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm),
-               mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm),
-               request);
+  return begin_call(
+      comm, mixed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm),
+      request);
 }
 Err alltoallw_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const MPI_Datatype* sendtypes,
                    void* recvbuf, IntArray recvcounts, IntArray rdispls, const MPI_Datatype* recvtypes,

@@ -137,8 +137,11 @@ Err agree_on_track(Cx& cx) noexcept {
   return Err::ok;
 }
 
-CollectiveRequest::CollectiveRequest(const Cx& cx, const char* name) noexcept
-    : run_(*cx.comm->engine, false, memory_, sizeof memory_), cx_(cx), name_(name) {
+CollectiveRequest::CollectiveRequest(const Cx& cx, const char* name, bool calls_program) noexcept
+    : run_(*cx.comm->engine, false, memory_, sizeof memory_),
+      cx_(cx),
+      name_(name),
+      calls_program_(calls_program) {
   cx_.run = &run_;
   hold(*cx.comm);
   has_empty_status = true;
@@ -150,16 +153,19 @@ Err CollectiveRequest::start() noexcept {
   completion = Completion{};
   run_.reset();
   start_task(cx_);
+  if (!calls_program_) run_.engine.expect_help(1);
   if (poll() != Outcome::finished) run_.engine.add(*this);
   return Err::ok;
 }
 
 progress::Pollable::Outcome CollectiveRequest::poll() noexcept {
+  if (calls_program_ && progress::Helper::is_this_thread()) return Outcome::idle;
   const Run::Progress progress = run_.advance();
   if (progress == Run::Progress::idle) return Outcome::idle;
   if (progress == Run::Progress::advanced) return Outcome::advanced;
   DUNLIN_ASSERT(!is_complete);
   completion.error = run_.error;
+  if (!calls_program_) run_.engine.expect_help(-1);
   finish();  // may be the end of this object
   return Outcome::finished;
 }

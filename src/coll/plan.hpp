@@ -1,7 +1,9 @@
 // One algorithm text, three calling modes (ARCHITECTURE.md, idea 2):
 //
 //   blocking      run(cx, arguments)                      a run on the stack, every step waits in place
-//   nonblocking   begin(cx, arguments, &request)          a run inside a request that progress resumes
+//   nonblocking   begin(cx, arguments, &request)          a run inside a request that progress resumes;
+//                 begin_call(comm, ...)                   also while the program computes
+//                 (progress/helper.hpp)
 //   persistent    prepare(cx, arguments, &request)        the same, started again on the same memory by
 //   MPI_Start
 //
@@ -32,6 +34,7 @@
 #include "object/request.hpp"
 #include "op/op.hpp"
 #include "progress/engine.hpp"
+#include "progress/helper.hpp"
 
 namespace dunlin::coll {
 
@@ -135,11 +138,13 @@ Err run(const Cx& cx, const Arguments& arguments) noexcept {
 class CollectiveRequest : public Request, public progress::Pollable {
  public:
   Err start() noexcept override;
+  bool wants_help() const noexcept override { return !is_complete && !calls_program_; }
   Outcome poll() noexcept override;
   void explain(WaitReason& reason) const noexcept override;
 
  protected:
-  CollectiveRequest(const Cx& cx, const char* name) noexcept;
+  /// `calls_program`: its operator is a function of the program's.
+  CollectiveRequest(const Cx& cx, const char* name, bool calls_program) noexcept;
   ~CollectiveRequest() override {
     if (cx_.region && cx_.track > 0) cx_.region->give_back_track(cx_.track);
   }
@@ -150,18 +155,23 @@ class CollectiveRequest : public Request, public progress::Pollable {
   Run run_;
   Cx cx_;
   const char* const name_;
+  const bool calls_program_;
 };
 
 template <class Arguments>
 class CollectiveRequestOf final : public CollectiveRequest {
  public:
   CollectiveRequestOf(const Cx& cx, const Arguments& arguments) noexcept
-      : CollectiveRequest(cx, Arguments::kName), arguments_(arguments) {
+      : CollectiveRequest(cx, Arguments::kName, calls_program(arguments)), arguments_(arguments) {
     if constexpr (requires { arguments_.own_arrays(arrays_, cx); }) arguments_.own_arrays(arrays_, cx);
     arguments_.held().retain();
   }
 
  private:
+  static bool calls_program(const Arguments& arguments) noexcept {
+    if constexpr (requires { arguments.r.op; }) return !arguments.r.op->is_predefined();
+    return false;
+  }
   ~CollectiveRequestOf() override { arguments_.held().release(); }
   void start_task(const Cx& cx) noexcept override { (void)coll::start(cx, arguments_); }
   OwnArrays arrays_;
@@ -174,6 +184,16 @@ Err begin(const Cx& cx, const Arguments& arguments, Request** request) noexcept 
   auto* made = new CollectiveRequestOf<Arguments>(cx, arguments);
   *request = made;
   return made->start();
+}
+
+/// The same as a call of the program's: it may go on while the program computes.  The last thing in that
+/// call.
+template <class Arguments>
+Err begin_call(Comm& comm, const Arguments& arguments, Request** request) noexcept {
+  const Err error = begin(everywhere(comm), arguments, request);
+  if (error == Err::ok && (*request)->wants_help())
+    progress::Helper::want(*comm.engine, progress::Helper::For::overlap);
+  return error;
 }
 
 /// Gives a persistent operation a track of the region that no member uses; where there is none, takes the

@@ -96,7 +96,7 @@ Err reduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatyp
 }
 Err ireduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
             int root, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Reduce{Reduction::of(sendbuf, recvbuf, count, type, op), root}, request);
+  return begin_call(comm, Reduce{Reduction::of(sendbuf, recvbuf, count, type, op), root}, request);
 }
 Err reduce_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
                 int root, Comm& comm, Info* info, Request** request) noexcept {
@@ -109,7 +109,7 @@ Err allreduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Data
 }
 Err iallreduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
                Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Allreduce{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+  return begin_call(comm, Allreduce{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 Err allreduce_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
                    Comm& comm, Info* info, Request** request) noexcept {
@@ -122,8 +122,8 @@ Err reduce_scatter_block(const void* sendbuf, void* recvbuf, std::int64_t recvco
 }
 Err ireduce_scatter_block(const void* sendbuf, void* recvbuf, std::int64_t recvcount, const Datatype& type,
                           const Op& op, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), recvcount, {}},
-               request);
+  return begin_call(comm, ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), recvcount, {}},
+                    request);
 }
 Err reduce_scatter_block_init(const void* sendbuf, void* recvbuf, std::int64_t recvcount,
                               const Datatype& type, const Op& op, Comm& comm, Info* info,
@@ -138,8 +138,8 @@ Err reduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, cons
 }
 Err ireduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type,
                     const Op& op, Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), 0, recvcounts},
-               request);
+  return begin_call(comm, ReduceScatter{Reduction::of(sendbuf, recvbuf, 0, type, op), 0, recvcounts},
+                    request);
 }
 Err reduce_scatter_init(const void* sendbuf, void* recvbuf, IntArray recvcounts, const Datatype& type,
                         const Op& op, Comm& comm, Info* info, Request** request) noexcept {
@@ -153,7 +153,7 @@ Err scan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype&
 }
 Err iscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
           Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+  return begin_call(comm, Scan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 Err scan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
               Comm& comm, Info* info, Request** request) noexcept {
@@ -166,7 +166,7 @@ Err exscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatyp
 }
 Err iexscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
             Comm& comm, Request** request) noexcept {
-  return begin(everywhere(comm), Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
+  return begin_call(comm, Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 Err exscan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
                 Comm& comm, Info* info, Request** request) noexcept {

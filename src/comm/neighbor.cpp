@@ -43,7 +43,7 @@ Err call(Mode mode, Comm& comm, const Blocks& send, const Blocks& recv, Request*
     case Mode::blocking:
       return coll::run(coll::everywhere(comm), exchange);
     case Mode::nonblocking:
-      return coll::begin(coll::everywhere(comm), exchange, request);
+      return coll::begin_call(comm, exchange, request);
     case Mode::persistent:
       return coll::prepare(coll::everywhere(comm), exchange, request);
   }

@@ -186,7 +186,6 @@ class FileRequest final : public Request, public progress::Pollable {
     // W2 (pairs with W1)
     const bool is_done = together_ ? together_->is_complete : job_.done.load(std::memory_order_acquire) == 1;
     if (!is_done) return Pollable::Outcome::idle;
-    if (together_) comm->engine->expect_help(-1);
     end();
     return Pollable::Outcome::finished;
   }
@@ -213,12 +212,9 @@ class FileRequest final : public Request, public progress::Pollable {
     Request* request = nullptr;
     if (const Err e = begin_together(file, transfer_.access(), &outcome_, &request); e != Err::ok) return e;
     together_ = Ref<Request>::adopt(request);
-    comm->engine->expect_help(1);
     if (poll() == Pollable::Outcome::finished) return Err::ok;
     comm->engine->add(*this);
-    protocol::Messaging& messaging = *comm->messaging;
-    transport::shm::Transport* const shm = messaging.peers.shared_memory();
-    progress::Helper::want(*comm->engine, shm ? &shm->bell(messaging.me()) : nullptr);
+    progress::Helper::want(*comm->engine, progress::Helper::For::others);
     return Err::ok;
   }
   void end() noexcept {

@@ -49,6 +49,8 @@ class Request : public Object {
 
   /// Persistent requests: begins a new round.
   virtual Err start() noexcept;
+  /// Whether it is under way and would gain from steps while the program computes (progress/helper.hpp).
+  virtual bool wants_help() const noexcept { return false; }
   /// MPI_Cancel: tries to take the operation back; completion.is_cancelled tells after the wait.
   virtual Err cancel() noexcept { return Err::ok; }
   /// MPI_Request_free: the program's reference goes; an operation under way still runs to its end.

@@ -12,6 +12,7 @@
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
 #include "progress/helper.hpp"
+#include "transport/shm/transport.hpp"
 
 namespace dunlin::progress {
 namespace {
@@ -125,6 +126,11 @@ Engine::Help Engine::help() noexcept {
   if (poller_) return Help::none;
   if (poll()) return Help::moved;
   return help_expected_ > 0 ? Help::idle : Help::none;
+}
+
+transport::shm::Bell* Engine::bell() const noexcept {
+  const transport::shm::Transport* const shm = messaging_.peers.shared_memory();
+  return shm ? &shm->bell(messaging_.me()) : nullptr;
 }
 
 void Engine::wait(const Request& request, int from) noexcept {

@@ -88,10 +88,15 @@ class Engine {
   Help help() noexcept;
   /// So many pieces of work more that must go on while the program computes, or less.
   void expect_help(int pieces) noexcept { help_expected_ += pieces; }
+  /// By which this process's helper is woken; nullptr where it is alone on its node.
+  transport::shm::Bell* bell() const noexcept;
 
   /// Whether more ranks run on this node than it has CPUs: then waits give the core away at once.
   void set_oversubscribed(bool oversubscribed) noexcept;
   bool is_oversubscribed() const noexcept { return is_oversubscribed_; }
+  /// Whether this node has more CPUs than ranks.
+  void set_has_free_core(bool has) noexcept { has_free_core_ = has; }
+  bool has_free_core() const noexcept { return has_free_core_; }
   /// Whether that is so on any node of the job: the same on all ranks (runtime/job_facts.hpp).
   void set_job_shares_cores(bool shares) noexcept { job_shares_cores_ = shares; }
   bool does_job_share_cores() const noexcept { return job_shares_cores_; }
@@ -123,6 +128,7 @@ class Engine {
   int help_expected_ = 0;
   bool has_refused_help_ = false;  // the helper thread was turned away while a thread polled
   bool is_oversubscribed_ = false;
+  bool has_free_core_ = false;
   bool job_shares_cores_ = false;
   bool is_answered_soon_ = false;              // the last wait ended while polling (where ranks share cores)
   std::uint32_t waits_shared_ = 0;             // counts towards the next tries of longer polling

@@ -11,6 +11,7 @@
 #include "base/variable.hpp"
 #include "os/cpu.hpp"
 #include "os/thread.hpp"
+#include "transport/shm/bell.hpp"
 
 namespace dunlin::progress {
 namespace {
@@ -18,8 +19,9 @@ namespace {
 enum Mode : int { kAuto, kAlways, kNever };
 WordVariable mode{
     "HELPER", "auto", "auto|always|never",
-    "whether a thread of the library goes on with one-sided operations while the program computes: where "
-    "they need it and ranks do not share cores (auto), wherever they need it (always), or never"};
+    "whether a thread of the library goes on while the program computes: with one-sided operations that need "
+    "it where ranks do not share cores, with nonblocking collectives where they leave a core free (auto), "
+    "wherever it is of use (always), or never"};
 IntVariable nap_us{"HELPER_NAP_US", 50, "us",
                    "how long the library's thread sleeps first while work that it expects does not move; "
                    "doubles up to 100 times that",
@@ -39,6 +41,7 @@ struct Running {
   std::atomic<bool> has_to_end = false;
 };
 Running* running = nullptr;
+thread_local bool is_helper = false;
 
 enum class Work : std::uint8_t { none, idle, moved };
 
@@ -58,6 +61,7 @@ Work work(Running& self) noexcept {
 
 void* run(void* argument) noexcept {
   auto& self = *static_cast<Running*>(argument);
+  is_helper = true;
   std::int64_t nap_ns = nap_us.get() * 1000;
   // Acquire: pairs with `stop`.
   while (!self.has_to_end.load(std::memory_order_acquire)) {
@@ -74,22 +78,24 @@ void* run(void* argument) noexcept {
 
 }  // namespace
 
-void Helper::want(Engine& engine, transport::shm::Bell* bell) noexcept {
+void Helper::want(Engine& engine, For whom) noexcept {
+  const bool has_core = whom == For::others ? !engine.is_oversubscribed() : engine.has_free_core();
+  if (mode.index() == kNever || (mode.index() == kAuto && !has_core)) return;
   if (running) return running->bell.ring();
-  const bool is_allowed = mode.index() == kAlways || (mode.index() == kAuto && !engine.is_oversubscribed());
-  if (!is_allowed) return;
-  running = new Running(engine, bell);
+  running = new Running(engine, engine.bell());
   BigLock::set_helped(true);
   const int error = os::start_thread(&running->thread, run, running);
   if (error == 0) return;
   BigLock::set_helped(false);
   delete std::exchange(running, nullptr);
-  log::note("no thread goes on with one-sided operations while the program computes: error %d", error);
+  log::note("no thread of the library goes on while the program computes: error %d", error);
 }
 
 void Helper::ring() noexcept {
   if (running) running->bell.ring();
 }
+
+bool Helper::is_this_thread() noexcept { return is_helper; }
 
 void Helper::stop() noexcept {
   if (!running) return;

@@ -1,6 +1,7 @@
 // Persistent sends and receives (MPI 5.0, 3.9): the arguments, kept, and a request that is started again and
 // again.
 #include "object/status.hpp"
+#include "progress/helper.hpp"
 #include "pt2pt/internal.hpp"
 
 namespace dunlin::pt2pt {
@@ -110,14 +111,21 @@ Err recv_init(void* buf, std::int64_t count, const Datatype& datatype, int sourc
   return Err::ok;
 }
 
-Err start(Request& request) noexcept { return request.start(); }
+Err start(Request& request) noexcept {
+  const Err error = request.start();
+  if (request.wants_help()) progress::Helper::want(*request.comm->engine, progress::Helper::For::overlap);
+  return error;
+}
 
 Err startall(int count, MPI_Request* array_of_requests) noexcept {
+  const Request* helped = nullptr;
   for (int i = 0; i < count; ++i) {
     auto* request = from_handle<Request>(array_of_requests[i]);
     if (!request) return fail(Err::request, "array_of_requests[%d] is no request", i);
     if (Err error = request->start(); error != Err::ok) return error;
+    if (request->wants_help()) helped = request;
   }
+  if (helped) progress::Helper::want(*helped->comm->engine, progress::Helper::For::overlap);
   return Err::ok;
 }
 

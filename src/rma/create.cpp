@@ -197,9 +197,7 @@ bool needs_help(const Window& window) noexcept {
 }
 
 void want_help(const Window& window) noexcept {
-  const protocol::Messaging& messaging = *window.comm->messaging;
-  const transport::shm::Transport* const shm = messaging.peers.shared_memory();
-  progress::Helper::want(*window.comm->engine, shm ? &shm->bell(messaging.me()) : nullptr);
+  progress::Helper::want(*window.comm->engine, progress::Helper::For::others);
 }
 
 Window::Window(Ref<Comm> members) noexcept : comm(std::move(members)), parts(std::size_t(comm->size)) {

@@ -40,11 +40,9 @@ void make_predefined_objects() noexcept {
   init_predefined_ops();
 }
 
-/// Whether the ranks of this machine have to share its CPUs.  A launcher that binds ranks has counted before
-/// it did.
-bool is_oversubscribed(const boot::Boot& boot, const boot::LaunchPage& page) noexcept {
-  const int cpus = page.cpus_usable > 0 ? int(page.cpus_usable) : os::usable_cpu_count();
-  return int(boot.machine_peers().size()) > cpus;
+/// A launcher that binds ranks has counted before it did.
+int cpus_of(const boot::LaunchPage& page) noexcept {
+  return page.cpus_usable > 0 ? int(page.cpus_usable) : os::usable_cpu_count();
 }
 
 }  // namespace
@@ -148,7 +146,9 @@ Err Instance::start_node() noexcept {
   const int fd = segment.value();
   const int node_size = boot_->node_size();
   if (boot::LaunchPage* page = boot::map_launch_page(fd, node_size)) {
-    engine_->set_oversubscribed(is_oversubscribed(*boot_, *page));
+    const int cpus = cpus_of(*page), ranks = int(boot_->machine_peers().size());
+    engine_->set_oversubscribed(ranks > cpus);
+    engine_->set_has_free_core(ranks < cpus);
     boot::unmap_launch_page(page);
   }
   const Err error = node_size > 1 ? join_node(fd) : Err::ok;

@@ -1,0 +1,122 @@
+/* Nonblocking collectives go on while a rank computes: the library's helper thread does this rank's part
+ * (DUNLIN_HELPER=always; with another first argument it is only seen that results are right).  Operators of
+ * the program's are called by the program's threads only. ranks: 2 3 variants: none */
+#include <pthread.h>
+#include <string.h>
+
+#include "coll_check.h"
+
+enum { LONG = 1 << 18, KINDS = 6, ROUNDS = 3 };
+static const double kSoon = 0.35;
+static pthread_t program;
+static int is_helped;
+
+static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  CHECK(pthread_equal(pthread_self(), program), "an operator was called by another thread");
+  for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+
+static void compute(double seconds) {
+  for (const double start = MPI_Wtime(); MPI_Wtime() - start < seconds;) {
+  }
+}
+
+static void begin(int kind, int* in, int* out, MPI_Op own, MPI_Request* request) {
+  const int part = LONG / check_size;
+  switch (kind) {
+    case 0:
+      MPI_Iallreduce(in, out, LONG, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request);
+      break;
+    case 1:
+      MPI_Ibcast(in, LONG, MPI_INT, check_size - 1, MPI_COMM_WORLD, request);
+      break;
+    case 2:
+      MPI_Ialltoall(in, part, MPI_INT, out, part, MPI_INT, MPI_COMM_WORLD, request);
+      break;
+    case 3:
+      MPI_Iallgather(in, part, MPI_INT, out, part, MPI_INT, MPI_COMM_WORLD, request);
+      break;
+    case 4:
+      MPI_Ibarrier(MPI_COMM_WORLD, request);
+      break;
+    default:
+      MPI_Iallreduce(in, out, LONG, MPI_INT, own, MPI_COMM_WORLD, request);
+      break;
+  }
+}
+
+static void check_result(int kind, const int* in, const int* out) {
+  const int part = LONG / check_size, ranks = check_size * (check_size - 1) / 2;
+  for (int i = 0; i < LONG; ++i) {
+    int expected = -1, is = out[i];
+    if (kind == 0 || kind == 5) expected = ranks + check_size * i;
+    if (kind == 1) expected = check_size - 1 + i, is = in[i];
+    if (kind == 2 && i < part * check_size) expected = i / part + check_rank * part + i % part;
+    if (kind == 3 && i < part * check_size) expected = i / part + i % part;
+    CHECK(is == expected, "kind %d: element %d is %d, not %d", kind, i, is, expected);
+  }
+}
+
+/* Rank 0 is there first and computes; the others come later, wait, and are not to wait for its next call. */
+static void check_kind(int kind, MPI_Op own, int is_persistent) {
+  int* in = malloc(LONG * sizeof *in);
+  int* out = malloc(LONG * sizeof *out);
+  MPI_Request request;
+  for (int i = 0; i < LONG; ++i) in[i] = check_rank + i, out[i] = -1;
+  if (is_persistent)
+    MPI_Allreduce_init(in, out, LONG, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_rank != 0) compute(0.02);
+  if (is_persistent)
+    MPI_Start(&request);
+  else
+    begin(kind, in, out, own, &request);
+  if (check_rank == 0) compute(is_helped ? 0.6 : 0.01);
+  const double start = MPI_Wtime();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const double waited = MPI_Wtime() - start;
+  if (is_helped && kind != 5)
+    CHECK(waited < kSoon, "kind %d%s: waited %.3f s", kind, is_persistent ? ", persistent" : "", waited);
+  check_result(kind, in, out);
+  if (is_persistent) MPI_Request_free(&request);
+  free(in);
+  free(out);
+}
+
+/* The library's thread and the program at once. */
+static void check_crowd(MPI_Op own) {
+  enum { AT_ONCE = 12 };
+  MPI_Request requests[AT_ONCE];
+  int in[AT_ONCE][64], out[AT_ONCE][64], token = check_rank;
+  for (int round = 0; round < 200; ++round) {
+    for (int i = 0; i < AT_ONCE; ++i) {
+      for (int k = 0; k < 64; ++k) in[i][k] = check_rank + i + k + round;
+      MPI_Iallreduce(in[i], out[i], 64, MPI_INT, i % 3 ? MPI_SUM : own, MPI_COMM_WORLD, &requests[i]);
+      if (i % 4 == 0)
+        MPI_Sendrecv_replace(&token, 1, MPI_INT, (check_rank + 1) % check_size, 5,
+                             (check_rank + check_size - 1) % check_size, 5, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
+    }
+    if (round % 50 == check_rank) compute(0.005);
+    MPI_Waitall(AT_ONCE, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < AT_ONCE; ++i)
+      for (int k = 0; k < 64; ++k) {
+        const int sum = check_size * (check_size - 1) / 2 + check_size * (i + k + round);
+        CHECK(out[i][k] == sum, "round %d: %d instead of %d", round, out[i][k], sum);
+      }
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Op own;
+  check_start(&argc, &argv);
+  is_helped = argc > 1 && strcmp(argv[1], "helped") == 0;
+  program = pthread_self();
+  MPI_Op_create(&add, 1, &own);
+  for (int kind = 0; kind < KINDS; ++kind) check_kind(kind, own, 0);
+  check_kind(0, own, 1);
+  check_crowd(own);
+  MPI_Op_free(&own);
+  return check_end();
+}
