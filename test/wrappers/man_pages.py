@@ -13,6 +13,13 @@ from pathlib import Path
 COMMANDS = ("man1/mpirun.1", "man1/mpiexec.1", "man1/mpicc.1", "man1/mpicxx.1", "man1/dunlin-info.1", "man7/dunlin.7")
 RENDERED = 12  # of the calls' pages, by chance; all of them take a minute
 
+WORDS = {  # what an argument is, and whether the call writes it
+    "MPI_Waitall": ("array_of_requests\\fP (in and out)\n", "count\\fP\nhow many requests\n", "MPI_ERR_REQUEST"),
+    "MPI_Cart_coords": ("coords\\fP (out)\n", "maxdims\\fP\n"),
+    "MPI_Igather": ("at the root: elements to receive from each rank\n", "All ranks of the communicator call it"),
+    "MPI_Type_get_contents": ("array_of_large_counts\\fP (out)\n",),
+}
+
 
 def names(source):
     listed = (source / "test/static/exports.txt").read_text().split()
@@ -43,6 +50,9 @@ def main():
     faults = [f"there is no {name}" for name in (*COMMANDS, *calls) if not (pages / name).is_file()]
     if "\n.nf\nmpirun \\-n 4 ./program input.dat\nmpirun " not in (pages / "man1/mpirun.1").read_text():
         faults.append("the examples of mpirun(1) are no lines of their own")
+    for name, words in WORDS.items():
+        page = (pages / f"man3/{name}.3").read_text()
+        faults += [f"{name} does not say: {each!r}" for each in words if each not in page]
     seed = random.randrange(1 << 30)
     chosen = random.Random(seed).sample(calls, RENDERED)
     for name in (*COMMANDS, *chosen) if not faults else ():

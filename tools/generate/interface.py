@@ -126,7 +126,7 @@ def functions():
     for function in removed:
         function.group = "removed"
         for parameter in function.parameters:
-            if parameter.stars and not parameter.constant:
+            if parameter.stars and not parameter.constant and parameter.name not in ("function", "location"):
                 parameter.direction = "out"
     return sorted(found + removed, key=lambda f: f.name.lower())
 

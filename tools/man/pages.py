@@ -4,7 +4,8 @@
     pages.py --programs BUILD/bin --out FOLDER
 
 The build runs it, offline.  Prototypes come from include/mpi.h, what works from tools/info/coverage.hpp, options and
-settings from the programs themselves, words from functions.txt, parameters.txt and commands.toml beside this file.
+settings from the programs themselves, words from functions.txt, parameters.txt and commands.toml beside this file, and
+which arguments a call writes from directions.txt, which tools/generate writes.
 """
 
 import argparse
@@ -34,24 +35,28 @@ HANDLES = {  # type of an argument -> what it is, and the error class of a bad o
 CLASSES = (  # pattern of an argument's name -> the error class of a bad one
     (r"dest|source|.*rank|ranks\d?|.*_leader", "MPI_ERR_RANK"),
     (r"root", "MPI_ERR_ROOT"),
-    (r"\w*tag", "MPI_ERR_TAG"),
+    (r"(send|recv)?tag", "MPI_ERR_TAG"),
     (r"\w*counts?", "MPI_ERR_COUNT"),
     (r"\w*buf", "MPI_ERR_BUFFER"),
     (r"ndims|dims", "MPI_ERR_DIMS"),
     (r"filename", "MPI_ERR_NO_SUCH_FILE"),
     (r"amode", "MPI_ERR_AMODE"),
-    (r"disp_unit|target_disp", "MPI_ERR_DISP"),
+    (r"disp_unit", "MPI_ERR_DISP"),
+    (r"target_disp", "MPI_ERR_RMA_RANGE"),
     (r"assert", "MPI_ERR_ASSERT"),
     (r"lock_type", "MPI_ERR_LOCKTYPE"),
     (r"\w*keyval", "MPI_ERR_KEYVAL"),
 )
 VARIANTS = {  # how a call differs from the one it is named after
-    "I": "It returns at once; MPI_Wait or MPI_Test ends the operation. Until then the program leaves the buffers alone.",
+    "I": "It returns at once; MPI_Wait or MPI_Test ends the operation. Until then the program must leave the buffers alone.",
     "_init": "It only prepares: MPI_Start begins the operation, MPI_Wait or MPI_Test ends it, any number of times.",
     "_c": "The form that ends in _c takes counts of type MPI_Count, for more than 2,147,483,647 elements.",
 }
 COLLECTIVES = re.compile(
-    r"I?(barrier|bcast|(all)?gatherv?|scatterv?|alltoall[vw]?|(all)?reduce|reduce_scatter(_block)?|(ex)?scan)(_init)?$", re.I
+    r"I?(barrier|bcast|(all)?gatherv?|scatterv?|alltoall[vw]?|(all)?reduce|reduce_scatter(_block)?|(ex)?scan)(_init)?$|"
+    r"I?neighbor_.*|Comm_(i?dup(_with_info)?|create|split(_type)?|free)$|Intercomm_merge$|Cart_(create|map|sub)$|"
+    r"Graph_(create|map)$|Dist_graph_create(_adjacent)?$|Win_(create(_dynamic)?|allocate(_shared)?|free)$|File_open$",
+    re.I,
 )
 FILE_VERBS = re.compile(r"File_(i?)(read|write)(_at|_shared|_ordered)?(_all)?(_begin|_end)?$")
 FILE_PLACES = {
@@ -71,7 +76,7 @@ CONVERSIONS = {
 class Call:
     name: str  # without MPI_ and _c
     prototypes: list = field(default_factory=list)
-    parameters: list = field(default_factory=list)  # (type, name), of the first prototype
+    parameters: list = field(default_factory=list)  # (type, name), of all prototypes
 
     @property
     def page(self):
@@ -108,8 +113,10 @@ def read_calls(header):
         call = calls.setdefault(name[4 : -2 if is_large else None], Call(name[4 : -2 if is_large else None]))
         arguments = re.sub(r"\s+", " ", match[3])
         call.prototypes.append(f"{match[1].strip()} {name}({arguments})")
-        if not call.parameters and arguments != "void":
-            call.parameters = [argument(part.strip()) for part in arguments.split(",")]
+        if arguments != "void":
+            known = {name for _, name in call.parameters}  # those of the form without _c
+            found_here = [argument(part.strip()) for part in arguments.split(",")]
+            call.parameters += [each for each in found_here if each[1] not in known]
     return calls
 
 
@@ -128,6 +135,8 @@ class Words:
     def __init__(self):
         self.functions = read_words(HERE / "functions.txt")
         self.parameters = {key: words for key, (words, _) in read_words(HERE / "parameters.txt").items()}
+        written = {key: words.split(", ") for key, (words, _) in read_words(HERE / "directions.txt").items()}
+        self.directions = {key: dict(each.split(" ", 1) for each in names) for key, names in written.items()}
 
     def purpose(self, name):
         """What a call does, as a phrase, and paragraphs of its description."""
@@ -138,9 +147,10 @@ class Words:
             return file_phrase(*match.groups()), [VARIANTS["I"]] if match[1] else []
         for ending, words in CONVERSIONS.items():
             if name.endswith(ending):
-                return words.format("MPI_" + name.removesuffix(ending)), []
+                handle = "MPI_" + name.removesuffix(ending)
+                return words.format("MPI_Datatype" if handle == "MPI_Type" else handle), []
         if name.endswith("_init") and (base := self.base(name.removesuffix("_init"))):
-            return f"make a persistent request: {self.functions[base][0]}", [VARIANTS["_init"]]
+            return f"make a persistent request to {self.functions[base][0]}", [VARIANTS["_init"]]
         if name[0] == "I" and (base := self.base(name[1:])):
             return f"begin to {self.functions[base][0]}", [VARIANTS["I"]]
         raise SystemExit(f"pages.py: functions.txt says nothing about MPI_{name}")
@@ -150,7 +160,12 @@ class Words:
         return name if name in self.functions else None
 
     def parameter(self, call, type_text, name):
-        words = self.parameters.get(f"{call.name}.{name}") or self.parameters.get(name)
+        if call.name.endswith(("_f2c", "_fromint")) and not call.name.startswith("Status_"):
+            return "the handle of Fortran" if call.name.endswith("_f2c") else "the integer"
+        owners = [call.name, self.base(re.sub(r"_init$|^I(?=[a-z])", "", call.name)) or call.name]
+        owners += [owner.partition("_")[0] + "_" for owner in owners]
+        found = [self.parameters.get(key) for key in (*(f"{owner}.{name}" for owner in owners), name)]
+        words = next(filter(None, found), None)
         kind = HANDLES.get(type_text.replace("const", "").strip(" *[]"))
         if not words and not kind:
             raise SystemExit(f"pages.py: parameters.txt says nothing about {name} of MPI_{call.name}")
@@ -162,12 +177,6 @@ def file_phrase(nonblocking, verb, place, together, part):
     if part == "_end":
         return f"end what MPI_File_{verb}{place or ''}{together or ''}_begin began"
     return f"begin to {words}" if nonblocking or part else words
-
-
-def is_output(type_text, name):
-    is_pointer = "*" in type_text and "const" not in type_text
-    is_place = name in ("base", "buffer", "extra_state", "user_data", "baseptr", "obj_handle")  # of the program's own
-    return is_pointer and "function" not in type_text and not is_place
 
 
 def escape(text):
@@ -188,16 +197,17 @@ def verbatim(text):
     return [".nf", *(escape(line) for line in text.splitlines()), ".fi"]
 
 
-def errors_of(call):
+def errors_of(call, words):
     """Error classes that bad arguments of the call have."""
     found = []
     for type_text, name in call.parameters:
+        if words.directions.get(call.name, {}).get(name) == "out":
+            continue
         base = type_text.replace("const", "").strip(" *[]")
-        is_handle = base in HANDLES and ("*" not in type_text or "inout" in type_text)
-        classes = [HANDLES[base][1]] if is_handle else []
+        classes = [HANDLES[base][1]] if base in HANDLES else []
         classes += [found for pattern, found in CLASSES if re.fullmatch(pattern, name) and base not in HANDLES]
         found += [each for each in classes if each not in found]
-    return [*found, "MPI_ERR_ARG"]
+    return [*found, *(["MPI_ERR_ARG"] if "MPI_ERR_ARG" not in found else [])]
 
 
 def related(call, calls):
@@ -236,7 +246,7 @@ def call_page(call, calls, coverage, words):
     for text in call.prototypes:
         lines += [".HP", "\\fB" + escape(text) + ";\\fP"]
     description = [phrase[0].upper() + phrase[1:] + ".", *notes]
-    if COLLECTIVES.match(call.name) or call.name.startswith(("Neighbor_", "Ineighbor_")):
+    if COLLECTIVES.match(call.name):
         description.append("All ranks of the communicator call it, in the same order as its other collective calls.")
     if len(call.prototypes) > 1:
         description.append(VARIANTS["_c"])
@@ -245,23 +255,25 @@ def call_page(call, calls, coverage, words):
         lines.append(".SH PARAMETERS")
         for type_text, name in call.parameters:
             if name:
-                out = " (out)" if is_output(type_text, name) else ""
-                lines += [".TP", f"\\fI{name}\\fP{out}", escape(words.parameter(call, type_text, name))]
-    lines += return_value(call)
+                direction = words.directions.get(call.name, {}).get(name)
+                lines += [".TP", f"\\fI{name}\\fP" + (f" ({direction})" if direction else "")]
+                lines.append(escape(words.parameter(call, type_text, name)))
+    lines += return_value(call, words)
     lines += paragraph("SUPPORT", support(call, coverage))
     lines += paragraph("STANDARD", [escape(coverage[call.page][0]) + "."])
     return lines + paragraph("SEE ALSO", [escape(",\n".join(related(call, calls))).replace("\\-info", "\\-info")])
 
 
-def return_value(call):
+def return_value(call, words):
     if not call.prototypes[0].startswith("int ") or call.name.endswith(("_toint", "_c2f")):
         return []
     if call.name.startswith("T_"):
         return paragraph("RETURN VALUE", ["MPI_SUCCESS, or an error code MPI_T_ERR_...; no error handler is called."])
-    classes = ", ".join(errors_of(call))
+    classes = ", ".join(errors_of(call, words))
     lines = [
-        "MPI_SUCCESS. An error goes to the error handler of the communicator, window, file or session; where that returns,",
-        f"the call returns an error code. Wrong arguments have the classes {classes}.",
+        "MPI_SUCCESS. An error goes to the error handler of the call\\(aqs communicator, window, file or session, or of",
+        "MPI_COMM_SELF if it has none of these; where the handler returns, the call returns an error code.",
+        f"Wrong arguments have the classes {classes}.",
         "MPI_Error_string gives a sentence that names call, argument and value.",
     ]
     return paragraph("RETURN VALUE", lines)
