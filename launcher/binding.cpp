@@ -40,7 +40,7 @@ BindingPlan plan_binding(const Job& job) {
   plan.cpus_usable = std::min(int(cpus.size()), os::cpu_quota());
   if (job.binding == Binding::none) return plan;
   if (job.size() > plan.cpus_usable) {
-    if (job.is_binding_asked)
+    if (job.is_binding_asked || job.shows_binding)
       plan.complaint = "ranks are not bound: " + std::to_string(job.size()) + " ranks share " +
                        std::to_string(plan.cpus_usable) + " processors";
     return plan;

@@ -78,9 +78,8 @@ constexpr Option kOptions[] = {
     {"N ppn perhost npernode", "RANKS", "ranks on each machine; on one machine the same as -n",
      [](Parser& p, const std::string* v) { return p.set_number(p.ranks_per_machine, v[0]); }},
     {"H host hosts", "LIST",
-     "machines as NAME or NAME:RANKS, separated by commas; for others than this one, srun (in an "
-     "allocation), "
-     "prterun or mpiexec.hydra starts the job",
+     "machines as NAME or NAME:RANKS, separated by commas; if one of them is not this machine, srun (in an "
+     "allocation), prterun or mpiexec.hydra starts the job",
      [](Parser& p, const std::string* v) { return p.add_hosts(v[0]); }},
     {"f hostfile machinefile default-hostfile", "FILE",
      "machines from a file, one a line: NAME, NAME:RANKS or NAME slots=RANKS",
@@ -89,7 +88,8 @@ constexpr Option kOptions[] = {
      [](Parser& p, const std::string* v) { return p.app.environment.emplace_back(v[0], v[1]), true; }},
     {"genv", "NAME VALUE", "set an environment variable of all programs",
      [](Parser& p, const std::string* v) { return p.set_for_all.emplace_back(v[0], v[1]), true; }},
-    {"x", "NAME=VALUE", "as --env; NAME alone has no effect, since programs get mpirun's whole environment",
+    {"x", "NAME=VALUE",
+     "like --env; NAME alone has no effect, since programs get mpirun's whole environment anyway",
      [](Parser& p, const std::string* v) { return p.export_variable(v[0]); }},
     {"wdir wd", "FOLDER", "folder in which this program runs",
      [](Parser& p, const std::string* v) { return p.app.directory = v[0], true; }},
@@ -193,7 +193,7 @@ bool Parser::set_input(const std::string& text) {
 bool Parser::set_output(const std::string& text) {
   job.tags_output = text.starts_with("tag") || text.starts_with("rank");
   return job.tags_output ||
-         refuse("\"%s\" is not known here; \"tag\" is, and \"mpirun ... > FILE\" writes to a file",
+         refuse("\"%s\" is not supported; \"tag\" is, and \"mpirun ... > FILE\" writes to a file",
                 text.c_str());
 }
 
@@ -220,7 +220,8 @@ bool Parser::add_hosts(const std::string& list) {
 
 bool Parser::add_host_file(const std::string& path) {
   if (hosts.try_add_file(path)) return true;
-  if (errno == EINVAL) return refuse("%s asks for a number of ranks that is none, at least 1", path.c_str());
+  if (errno == EINVAL)
+    return refuse("%s has a number of ranks that is not a whole number of at least 1", path.c_str());
   return refuse("cannot read %s: %s", path.c_str(), std::strerror(errno));
 }
 
@@ -249,7 +250,7 @@ bool try_obey(Parser& parser, const std::vector<std::string>& words, std::size_t
   const std::size_t equals = std::min(word.find('='), word.size());
   parser.option = std::string_view(word).substr(0, equals);
   const Option* const option = find(parser.option.substr(dashes));
-  if (!option) return parser.refuse("not known; mpirun --help lists what is");
+  if (!option) return parser.refuse("unknown; mpirun --help lists all");
   const std::size_t values =
       option->values.empty() ? 0
                              : 1 + std::size_t(std::count(option->values.begin(), option->values.end(), ' '));

@@ -278,7 +278,7 @@ void Supervisor::rank_ended(int rank, int status) {
     fail(128 + signal,
          name_of(rank) + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) +
              (WCOREDUMP(status) ? ", core dumped)" : ")") +
-             (lacks_memory ? "; the kernel ended a process for lack of memory meanwhile" : ""),
+             (lacks_memory ? "; meanwhile the kernel ended a process because memory had run out" : ""),
          grace_ms);
     return;
   }

@@ -204,7 +204,7 @@ std::string chain(const std::vector<Row>& rows) {
     return text + verb + "waits for " + (passed.size() == 1 ? "itself" : "rank " + std::to_string(rank));
   if (!last.state.empty()) return text + verb + last.state;
   if (last.record.reason.peer == WaitReason::kAny)
-    return text + verb + "waits for a message from any rank; none is about to send it one";
+    return text + verb + "waits for a message from any rank, and no rank is about to send it one";
   return text + verb + "waits for " + last.record.reason.what;
 }
 

@@ -20,7 +20,7 @@ class Profile(LauncherTest):
             r"profile of (\d+) ranks, [\d.]+ s:\n"
             r"  share of run time in MPI +([\d.]+) % to ([\d.]+) %\n"
             r"  messages +(\d+) short \(up to 16384 bytes\), (\d+) long, (\S+) bytes\n"
-            r"  dropped and fetched later +50\.0 % of long ones\n"
+            r"  came before their receive +50\.0 % of long ones\n"
             r"  most time +(MPI_\w+) ([\d.]+) % (MPI_\w+) ([\d.]+) % (MPI_\w+) ([\d.]+) %\n",
             err,
         )

@@ -257,8 +257,8 @@ class CommandLine(LauncherTest):
             (["-n", "3000000000", "true"], "ranks are too many"),
             (["-n", "2147483647", "true"], "ranks are too many"),
             (["-n", "2147483647", "true", ":", "-n", "2147483647", "true"], "ranks are too many"),
-            (["--nonsense", "true"], "option --nonsense: not known"),
-            (["-nonsense", "-n", "2", "true"], "option -nonsense: not known"),
+            (["--nonsense", "true"], "option --nonsense: unknown"),
+            (["-nonsense", "-n", "2", "true"], "option -nonsense: unknown"),
             (["-n"], "RANKS must follow"),
             (["-env", "A"], "NAME VALUE must follow"),
             (["-l=3", "true"], "takes no value"),
@@ -275,7 +275,7 @@ class CommandLine(LauncherTest):
             (["-f", "/dev/zero", "true"], "cannot read /dev/zero: File too large"),
             (["-ppn", "2", "-n", "4", "true"], "4 ranks, 2 on each machine"),
             (["--stdin", "all", "true"], '"all" cannot read standard input'),
-            (["--output", "file=x", "true"], '"file=x" is not known'),
+            (["--output", "file=x", "true"], '"file=x" is not supported'),
             (["-x", "=5", "true"], 'option -x: "=5" names no variable'),
             (["-n", "1", "true", ":"], "no program given"),
             (["--initial-errhandler", "mine", "true"], '"mine" is none of mpi_errors_are_fatal'),
@@ -537,6 +537,8 @@ class Binding(LauncherTest):
         code, _, err = self.run_job("-n", str(len(self.allowed) + 1), "--bind", "core", "true")
         self.assertEqual(code, 0)
         self.assertIn("not bound", err)
+        code, _, err = self.run_job("-n", str(len(self.allowed) + 1), "--show-binding", "true")
+        self.assertEqual((code, "not bound" in err), (0, True))
 
     def test_shown(self):
         code, _, err = self.run_job("-n", "2", "--show-binding", "--bind", "hwthread", "true")

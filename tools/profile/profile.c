@@ -70,8 +70,7 @@ void note_message(MPI_Count count, MPI_Datatype datatype, int dest) {
   __atomic_fetch_add(&sent_bytes, bytes, __ATOMIC_RELAXED);
 }
 
-// A long message that comes before its receive is dropped but for its first words, and fetched after the
-// match.
+// A long message that comes before its receive stays with its sender, and is fetched after the match.
 void note_receive(MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) {
   static int (*probe)(int, int, MPI_Comm, int*, MPI_Status*);
   static int (*get_count)(const MPI_Status*, MPI_Datatype, MPI_Count*);
@@ -144,7 +143,7 @@ static void print_table(const struct Summary* all, int ranks, double* seconds) {
   fprintf(stderr, "  share of run time in MPI    %.1f %% to %.1f %%\n", least, most);
   fprintf(stderr, "  messages                    %.0f short (up to %lld bytes), %.0f long, %.3g bytes\n",
           sum.short_messages, kShortBytesMax, sum.long_messages, sum.sent_bytes);
-  fprintf(stderr, "  dropped and fetched later   %.1f %% of long ones\n",
+  fprintf(stderr, "  came before their receive   %.1f %% of long ones\n",
           percent(sum.fetched_messages, sum.long_messages));
   fprintf(stderr, "  most time                  ");
   for (int place = 0; place < TOP_CALLS; ++place) {

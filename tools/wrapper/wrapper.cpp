@@ -99,16 +99,16 @@ int print(const Words& words) {
 
 int help(const Wrapper& wrapper) {
   std::printf(
-      "%s: compiles MPI programs with Dunlin; all arguments go to the compiler (%s).\n\n"
-      "  -show, -showme          print the command instead of running it\n"
-      "  -compile-info, -showme:compile    what is added when compiling\n"
-      "  -link-info, -showme:link          what is added when linking\n"
-      "  -show-incdir, -showme:incdirs     the folder of mpi.h\n"
-      "  -show-libdir, -showme:libdirs     the folder of the library\n"
-      "  -show-libs, -showme:libs          the libraries' names as -l wants them\n"
-      "  -showme:command         the compiler\n"
-      "  -showme:version         the version of Dunlin\n"
-      "  -cc=NAME, -cxx=NAME, -fc=NAME     another compiler (or MPICC_CC, MPICXX_CXX, MPIFORT_FC in the "
+      "%s: compiles MPI programs with Dunlin; all other arguments go to the compiler (%s).\n\n"
+      "  -show, -showme                   print the command instead of running it\n"
+      "  -compile-info, -showme:compile   what is added when compiling\n"
+      "  -link-info, -showme:link         what is added when linking\n"
+      "  -show-incdir, -showme:incdirs    the folder of mpi.h\n"
+      "  -show-libdir, -showme:libdirs    the folder of the library\n"
+      "  -show-libs, -showme:libs         the libraries' names as -l wants them\n"
+      "  -showme:command                  the compiler\n"
+      "  -showme:version                  the version of Dunlin\n"
+      "  -cc=NAME, -cxx=NAME, -fc=NAME    another compiler (or MPICC_CC, MPICXX_CXX, MPIFORT_FC in the "
       "environment)\n",
       wrapper.name.c_str(), wrapper.compiler.c_str());
   return 0;
