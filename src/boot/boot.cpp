@@ -15,10 +15,10 @@ namespace {
 
 constexpr char kAddressKey[] = "address";
 
-WordVariable emulated_nodes{"NODES", "", "",
-                            "lets the ranks of one machine be those of several nodes, for tests: the number "
-                            "of nodes, which get equal "
-                            "blocks of ranks, or the node of each rank (0,1,1,2), repeated to the last rank"};
+WordVariable emulated_nodes{
+    "NODES", "", "",
+    "treats the ranks of one machine as if they were on several nodes, for tests: the number of nodes, which "
+    "get equal blocks of ranks, or the node of each rank (0,1,1,2), repeated to the last rank"};
 
 WordVariable engine{
     "P2P", "matching", "matching|offload",

@@ -14,9 +14,8 @@ WordVariable remote_launcher_variable{"REMOTE_LAUNCHER", "", "",
                                       "(default: the first that is there)"};
 
 WordVariable profile{"PROFILE", "0", "",
-                     "1: the ranks of mpirun print at MPI_Finalize what they spent in MPI; a folder (with a "
-                     "slash): they write "
-                     "it there, too, as profile.RANK.json"};
+                     "1: ranks started by mpirun print at MPI_Finalize how much time they spent in MPI; a "
+                     "folder (with a slash): they also write it there, as profile.RANK.json"};
 
 }  // namespace
 

@@ -9,15 +9,18 @@ namespace {
 
 // Between nodes: from the alpha-beta model of docs/decisions/0020.
 IntVariable bcast_long{"COLL_BCAST_LONG", 256 << 10, "bytes",
-                       "broadcasts by messages from this size on are scattered and gathered", 0};
+                       "broadcasts by messages: from this size on each rank gets a part first, and then the "
+                       "others' parts from them",
+                       0};
 IntVariable gather_long{"COLL_GATHER_LONG", 4 << 10, "bytes",
                         "gather and scatter blocks from this size on go straight between rank and root", 0};
 IntVariable allgather_long{"COLL_ALLGATHER_LONG", 64 << 10, "bytes",
                            "allgathers from this size on (all blocks together) go round a ring", 0};
 IntVariable alltoall_short{"COLL_ALLTOALL_SHORT", 256, "bytes",
                            "alltoall blocks up to this size travel together", 0};
-IntVariable alltoall_long{"COLL_ALLTOALL_LONG", 4 << 10, "bytes",
-                          "alltoall blocks from this size on go straight from node to node", 0};
+IntVariable alltoall_long{
+    "COLL_ALLTOALL_LONG", 4 << 10, "bytes",
+    "over several nodes: alltoall blocks from this size on go straight from rank to rank", 0};
 IntVariable allreduce_long{"COLL_ALLREDUCE_LONG", 8 << 10, "bytes",
                            "allreduces from this size on are divided among the ranks", 0};
 IntVariable allreduce_ring_bytes{

@@ -21,7 +21,7 @@ Err grid_size(int ndims, const int* dims, int processes, int* size) noexcept {
     if (dims[i] < 1) return fail(Err::dims, "dims[%d] is %d; give at least 1", i, dims[i]);
     product *= dims[i];
     if (product > processes)
-      return fail(Err::dims, "dims ask for more processes than the %d of the communicator", processes);
+      return fail(Err::dims, "dims ask for more processes than the communicator has: %d", processes);
   }
   *size = int(product);
   return Err::ok;

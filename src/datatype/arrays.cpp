@@ -158,8 +158,7 @@ Err type_create_darray(int size, int rank, int dimensions, IntArray global_sizes
     grid *= share.processes;
     if (grid > size) break;
   }
-  if (grid != size)
-    return fail(Err::arg, "size is %d, but the numbers in array_of_psizes multiply to another one", size);
+  if (grid != size) return fail(Err::arg, "size is %d, but the product of array_of_psizes is not", size);
   Shape shape = shape_of(old_type);
   std::int64_t stride = old_type.extent();
   for (int i = 0; i < dimensions; ++i) {

@@ -37,9 +37,10 @@ Err check_mode(int amode) noexcept {
                 "argument amode must have exactly one of MPI_MODE_RDONLY, MPI_MODE_RDWR and "
                 "MPI_MODE_WRONLY");
   if (access == MPI_MODE_RDONLY && amode & (MPI_MODE_CREATE | MPI_MODE_EXCL))
-    return fail(Err::amode, "a file opened with MPI_MODE_RDONLY cannot be created");
+    return fail(Err::amode,
+                "argument amode has MPI_MODE_RDONLY, which excludes MPI_MODE_CREATE and MPI_MODE_EXCL");
   if (access == MPI_MODE_RDWR && amode & MPI_MODE_SEQUENTIAL)
-    return fail(Err::amode, "a file opened with MPI_MODE_SEQUENTIAL cannot be read and written");
+    return fail(Err::amode, "argument amode has MPI_MODE_SEQUENTIAL, which excludes MPI_MODE_RDWR");
   return Err::ok;
 }
 

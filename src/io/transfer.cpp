@@ -276,7 +276,7 @@ Err begin_split(OpenFile& file, const Call& call, const char* name) noexcept {
 }
 
 Err end_split(OpenFile& file, const char* name, MPI_Status* status) noexcept {
-  if (!file.split) return fail(Err::other, "there was no %s before", name);
+  if (!file.split) return fail(Err::other, "%s was not called before", name);
   if (std::strcmp(file.split_call, name) != 0)
     return fail(Err::other, "the split collective under way was begun by %s", file.split_call);
   const Ref<Request> request = std::move(file.split);

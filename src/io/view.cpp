@@ -52,7 +52,7 @@ Err check_types(const OpenFile& file, const Datatype& etype, const Datatype& fil
                 bool* overlaps) noexcept {
   if (etype.size() > 0 ? filetype.size() % etype.size() != 0 : filetype.size() > 0)
     return fail(Err::type,
-                "argument filetype has %lld bytes of data, which are no whole number of etypes of %lld",
+                "argument filetype has %lld bytes of data, which are no whole number of etypes of %lld bytes",
                 (long long)filetype.size(), (long long)etype.size());
   if (const Err e = check_order(etype, !file.can_write(), "etype", overlaps); e != Err::ok) return e;
   return check_order(filetype, !file.can_write(), "filetype", overlaps);
@@ -110,8 +110,7 @@ Err View::find_position(std::int64_t offset, std::int64_t etypes, std::int64_t* 
   *position = 0;
   if (tiling.is_empty() || etypes == 0) return Err::ok;
   if (__builtin_add_overflow(offset, etypes, &end) || end > tiling.bytes() / etype_bytes)
-    return fail(Err::arg,
-                "%lld etypes from the one with number %lld on would reach beyond byte 2^63 of the file",
+    return fail(Err::arg, "%lld etypes, beginning with number %lld, would reach beyond byte 2^63 of the file",
                 (long long)etypes, (long long)offset);
   *position = offset * etype_bytes;
   return Err::ok;

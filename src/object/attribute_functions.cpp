@@ -17,7 +17,10 @@ const char* name_of(Keyval::On on) noexcept {
 Keyval* find_key(int number, Keyval::On on, Err* error) noexcept {
   *error = Err::ok;
   if (number > 0 && std::uintptr_t(number) < kPredefinedHandles) {
-    *error = fail(Err::keyval, "keyval is %d, a predefined one, whose value cannot be changed", number);
+    *error =
+        fail(Err::keyval,
+             "keyval is %d, which no MPI_..._create_keyval returned; predefined attributes cannot be changed",
+             number);
     return nullptr;
   }
   Object* object = number == MPI_KEYVAL_INVALID ? nullptr : Object::from_int(number);

@@ -110,7 +110,7 @@ Err info_delete(Info& info, const char* key) noexcept {
 Err info_get(const Info& info, const char* key, int value_length, char* value, int* flag) noexcept {
   if (Err e = check_key(key); e != Err::ok) return e;
   if (value_length < 0)
-    return fail(Err::arg, "valuelen is %d; give the room in value without its NUL", value_length);
+    return fail(Err::arg, "valuelen is %d; give the room in value without the NUL at its end", value_length);
   const std::string* found = info.find(key);
   *flag = found != nullptr;
   if (!found) return Err::ok;
@@ -131,7 +131,8 @@ Err info_get_valuelen(const Info& info, const char* key, int* value_length, int*
 Err info_get_string(const Info& info, const char* key, int* buffer_length, char* value, int* flag) noexcept {
   if (Err e = check_key(key); e != Err::ok) return e;
   if (*buffer_length < 0)
-    return fail(Err::arg, "buflen is %d; give the room in value with its NUL, or 0", *buffer_length);
+    return fail(Err::arg, "buflen is %d; give the room in value with the NUL at its end, or 0",
+                *buffer_length);
   if (*buffer_length > 0 && !value)
     return fail(Err::arg, "value is a null pointer, but buflen is %d", *buffer_length);
   const std::string* found = info.find(key);

@@ -23,7 +23,7 @@ namespace {
 
 IntVariable readers_max{
     "CMA_READERS_MAX", 4, "",
-    "processes that read one process by system calls at a time; others wait up to a millisecond", 1};
+    "how many processes may read one process by system calls at a time; others wait up to a millisecond", 1};
 
 constexpr std::size_t kPiecesMax = 64;                       // per system call; the kernel allows 1024
 constexpr std::size_t kCallBytesMax = std::size_t{4} << 20;  // so that other readers get their turn

@@ -13,8 +13,7 @@ namespace {
 
 IntVariable tables_bytes_max{
     "HEAP_PEER_TABLES_BYTES_MAX", 32 << 20, "bytes",
-    "page tables that a process keeps for its peers' memory in small pages; 4 KiB of "
-    "them reach 2 MiB",
+    "most page tables that a process keeps for its peers' memory in small pages; 4 KiB of them reach 2 MiB",
     4096};
 
 constexpr std::size_t kOpenBytes = std::size_t{8} << 20;  // opened at a time; as much as the owner does

@@ -22,18 +22,20 @@ IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
                        "how often a wait polls before it offers the core to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
                               "DUNLIN_SPIN_POLLS where ranks share cores (more ranks than CPUs)", 0};
-IntVariable spin_polls_answered{
-    "SPIN_POLLS_ANSWERED", 40, "polls",
-    "DUNLIN_SPIN_POLLS_SHARED in waits for one peer whose last answers came within so many polls", 0};
+IntVariable spin_polls_answered{"SPIN_POLLS_ANSWERED", 40, "polls",
+                                "where ranks share cores: how often a wait for one peer polls if that peer's "
+                                "last answers came within so many polls",
+                                0};
 IntVariable yield_us{"YIELD_US", 1000, "us",
                      "how long a wait that has polled gives the core away between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "DUNLIN_YIELD_US where ranks share cores", 0};
-IntVariable direct_polls{"DIRECT_POLLS",
-                         100,
-                         "polls",
-                         "how often a blocking receive looks at its sender's ring alone before it polls all",
-                         1,
-                         1 << 20};
+IntVariable direct_polls{
+    "DIRECT_POLLS",
+    100,
+    "polls",
+    "how often a blocking receive looks at its sender's ring alone before it looks at all rings",
+    1,
+    1 << 20};
 IntVariable nap_us{"NAP_US", 50, "us",
                    "how long a wait sleeps at most where messages may come that wake nobody", 1};
 

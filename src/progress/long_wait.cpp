@@ -16,9 +16,10 @@
 namespace dunlin::progress {
 namespace {
 
-IntVariable held_back_report{
-    "HELD_BACK_REPORT", 10, "s",
-    "a send that waits longer because its receiver holds too much unexpected data says so", 1};
+IntVariable held_back_report{"HELD_BACK_REPORT", 10, "s",
+                             "a send says so when it has waited so long because its receiver holds too many "
+                             "messages that nobody has received",
+                             1};
 IntVariable wait_report{"WAIT_REPORT", 0, "s", "a wait longer than this prints what it waits for; 0: never",
                         0};
 

@@ -59,8 +59,9 @@ void Offload::forget(Message& message) noexcept {
 void Offload::make_room(Message& message, std::uint64_t bytes) noexcept {
   message.packed.reset(new (std::nothrow) std::byte[bytes + 1]);
   if (!message.packed)
-    log::die("out of memory for %llu bytes of a message that lies in pieces, or that nobody has asked for",
-             static_cast<unsigned long long>(bytes));
+    log::die(
+        "out of memory for %llu bytes of a message with gaps, or of one that no receive has asked for yet",
+        static_cast<unsigned long long>(bytes));
   message.room = {message.packed.get(), bytes};
 }
 
@@ -79,7 +80,9 @@ transport::Sent Offload::try_start(SendRequest& request) noexcept {
   const match::Key key{request.envelope.context, request.envelope.source, request.envelope.tag};
   if (is_tag_wrong(request, key)) return request.end(request.completion.error), transport::Sent::yes;
   if (request.data.bytes > network_.bytes_max()) {
-    request.end(fail(Err::count, "a message of %zu bytes is longer than this network matches: %llu bytes",
+    request.end(fail(Err::count,
+                     "a message of %zu bytes is longer than the longest that this network matches, %llu "
+                     "bytes; DUNLIN_P2P=matching has no such limit",
                      request.data.bytes, static_cast<unsigned long long>(network_.bytes_max())));
     return transport::Sent::yes;
   }
@@ -268,7 +271,7 @@ void Offload::received(transport::Operation& operation, const transport::Arrival
     request.completion.is_cancelled = true;
   } else {
     request.completion.error =
-        fail(Err::proc_aborted, "the network has lost a message: the rank that it is from is gone");
+        fail(Err::proc_aborted, "the network has lost a message: the rank that sent it has ended");
   }
   forget(message);
   request.finish();
@@ -322,7 +325,7 @@ match::Unexpected& Offload::extract(match::Unexpected& found) noexcept {
   Message& message = take(transport::Operation::Kind::look);
   transport::Arrival arrival;
   if (!network_.try_look(message, {.bits = bits_.bits(found.key)}, true, arrival))
-    log::die("the network does not give a message out that it has shown");
+    log::die("the network announced a message and then did not deliver it");
   message.is_taken = true;
   return show(arrival, message.number);
 }

@@ -12,7 +12,7 @@
 namespace dunlin::protocol {
 namespace {
 
-constexpr const char* kStalled = "that rank has begun to copy and does not go on: is it stopped or dead?";
+constexpr const char* kStalled = "that rank began to copy and does not go on: was it stopped, or is it dead?";
 
 /// Which communicator, and which message or collective on it.
 void explain_place(const Comm& comm, std::uint64_t context, int tag, WaitReason& reason) noexcept {

@@ -118,12 +118,14 @@ Err do_accumulate(const Sides& sides, const Target* result, const Op& op, Win& w
     operation.given = source_of(sides.type, sides.origin, sides.count);
     if (!result) operation.bytes = operation.given.bytes;
     if (operation.given.bytes != operation.bytes)
-      return fail(Err::count, "%zu bytes are given but %zu are wanted back", operation.given.bytes,
-                  operation.bytes);
+      return fail(Err::count,
+                  "the origin gives %zu bytes, but the result has room for %zu; these must be equal",
+                  operation.given.bytes, operation.bytes);
   }
   const auto size = std::size_t(operation.element->size());
   if (!is_empty && operation.bytes % size != 0)
-    return fail(Err::type, "%zu bytes are no whole number of elements of the target, which have %zu",
+    return fail(Err::type,
+                "%zu bytes are no whole number of the elements of the target, which have %zu bytes each",
                 operation.bytes, size);
   return perform(window_of(win), operation, sides.target_disp, request);
 }

@@ -210,7 +210,7 @@ Err find_place(const Window& window, Operation& operation, const Part& part,
                std::int64_t displacement) noexcept {
   const std::uint64_t room = std::uint64_t(operation.type->size()) * std::uint64_t(operation.count);
   if (room < operation.bytes)
-    return fail(Err::truncate, "%zu bytes are given or wanted, but only %zu are described at the target",
+    return fail(Err::truncate, "the origin has %zu bytes, the target %zu; these must be equal",
                 operation.bytes, std::size_t(room));
   if (operation.bytes == 0) return Err::ok;
   std::int64_t offset, begin, end;

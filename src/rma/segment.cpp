@@ -62,7 +62,7 @@ Err Segment::open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept {
     if (!is_packed) end = rounded(end, unit_for(std::uint64_t(one)));
     starts_.push_back(end);
     if (__builtin_add_overflow(end, std::uint64_t(one), &end) || end > std::uint64_t{1} << 46)
-      return fail(Err::no_mem, "the ranks ask for more memory together than a process can address");
+      return fail(Err::no_mem, "together the ranks ask for more memory than a process can address");
   }
   bytes_ = rounded(end, kHugePageBytes);
   int descriptor = -1;

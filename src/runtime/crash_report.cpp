@@ -56,12 +56,12 @@ struct HandleName {
   Kind kind;
   const char* text;
 };
-constexpr HandleName kHandles[] = {{Kind::comm, "communicator"}, {Kind::group, "group"},
-                                   {Kind::datatype, "datatype"}, {Kind::op, "operator"},
-                                   {Kind::request, "request"},   {Kind::message, "message"},
-                                   {Kind::info, "info object"},  {Kind::errhandler, "error handler"},
-                                   {Kind::session, "session"},   {Kind::win, "window"},
-                                   {Kind::file, "file"}};
+constexpr HandleName kHandles[] = {{Kind::comm, "a communicator"}, {Kind::group, "a group"},
+                                   {Kind::datatype, "a datatype"}, {Kind::op, "an operator"},
+                                   {Kind::request, "a request"},   {Kind::message, "a message"},
+                                   {Kind::info, "an info object"}, {Kind::errhandler, "an error handler"},
+                                   {Kind::session, "a session"},   {Kind::win, "a window"},
+                                   {Kind::file, "a file"}};
 
 /// What a handle was checked for that cannot even be read; nullptr: it was no handle, or nobody can tell. The
 /// check (from_handle) compares a word of the object with the tag of its kind, and where the processor's
@@ -80,10 +80,10 @@ void explain_fault(const char* call, std::uintptr_t address, const void* instruc
   // that no processor has.
   constexpr std::uintptr_t kTagAt = sizeof(void*);
   if (const char* kind = failed_handle(instruction); kind && address != 0)
-    log::warn("%s was given %p as a %s, which is none", call, reinterpret_cast<void*>(address - kTagAt),
-              kind);
+    log::warn("%s was given %p as %s, but there is none at that address", call,
+              reinterpret_cast<void*>(address - kTagAt), kind);
   else if (kind)
-    log::warn("%s was given a %s that is none", call, kind);
+    log::warn("%s was given an address as %s, but there is none", call, kind);
   else
     log::warn("%s was using that address: one of its arguments is no valid buffer or handle", call);
 }

@@ -192,8 +192,8 @@ Err Instance::start_network() noexcept {
 Err Instance::let_network_match(unsigned bits) noexcept {
   if (!protocol::MatchBits::is_enough(bits, boot_->size()))
     return fail(Err::other,
-                "DUNLIN_P2P=offload: the network matches by %u bits, too few for a job of %d ranks; "
-                "DUNLIN_P2P=matching needs none",
+                "DUNLIN_P2P=offload: the network matches by %u bits, too few for a job of %d ranks; set "
+                "DUNLIN_P2P=matching",
                 bits, boot_->size());
   const protocol::MatchBits layout(bits, boot_->size());
   offload_ = std::make_unique<protocol::Offload>(messaging_->peers, *network_->tagged(), layout);

@@ -22,7 +22,7 @@ DEADLOCKS = {
     "send_cycle": (2, r"1 +MPI_Send +a send of 4194304 bytes \(waiting for a matching receive\).*"
                       r"rank 0 \(MPI_Send\) waits for rank 1 \(MPI_Send\), which waits for rank 0"),
     "synchronous_to_self": (1, r"rank 0 \(MPI_Ssend\) waits for itself"),
-    "wildcard": (2, r"any +any +MPI_COMM_WORLD.*rank 0 \(MPI_Recv\) waits for a message from any rank; none is"),
+    "wildcard": (2, r"any +any +MPI_COMM_WORLD.*rank 0 \(MPI_Recv\) waits for a message from any rank, and no rank is"),
     "wildcard_taken": (2, r"rank 0 \(MPI_Recv\) waits for rank 1 \(MPI_Recv\), which waits for rank 0"),
     "wrong_tag": (2, r"rank 1: .*tag 3.*"),
     "wrong_communicator": (2, r"rank 1: .*other.*"),
@@ -65,7 +65,8 @@ ERRORS = {
                             r"MPI_COMM_WORLD.*ended the job after an error of MPI_Gather"),
     "too_long": (2, {}, r"MPI_Recv failed: the message from rank 0 of MPI_COMM_WORLD, tag 6, has 16 bytes, the "
                         r"receive buffer only room for 4 \(MPI_ERR_TRUNCATE\)"),
-    "not_a_handle": (1, {}, r"MPI_Send was (given 0x7123456 as a datatype, which is none|using that address: one of)"),
+    "not_a_handle": (1, {}, r"MPI_Send was (given 0x7123456 as a datatype, but there is none at that address|"
+                            r"using that address: one of)"),
     "other_file_call": (2, {}, r"the ranks of a window or file call different functions of it: rank \d sent \d+ bytes "
                                r"where \d+ are to be received"),
     "not_a_buffer": (1, {}, r"MPI_Sendrecv was using that address: one of its arguments is no valid buffer or handle"),

@@ -10,7 +10,8 @@ namespace {
 
 Err check(const MPI_Status& status) noexcept {
   if (std::int64_t(status_bytes(status)) >= 0) return Err::ok;
-  return fail(Err::arg, "argument status was never set; a receive or probe that ended says how much came");
+  return fail(Err::arg,
+              "argument status was never set; give the status of a receive or probe that has ended");
 }
 
 }  // namespace

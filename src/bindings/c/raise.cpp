@@ -219,7 +219,7 @@ int bad_buffer(Object* about, const void* buffer, const char* argument, const ch
 }
 
 int bad_in_place(Object* about, const char* argument, const char* call) noexcept {
-  const Err made = fail(Err::buffer, "argument %s is MPI_IN_PLACE, which is not allowed there", argument);
+  const Err made = fail(Err::buffer, "argument %s is MPI_IN_PLACE, which is not allowed here", argument);
   return raise(about, made, call);
 }
 
@@ -267,8 +267,8 @@ int null_name(const char* constant, char* name, int* length, const char* call) n
 int unsupported(Object* about, const char* call) noexcept {
   return raise(about,
                fail(Err::unsupported_operation,
-                    "this version of Dunlin does not support %s yet; "
-                    "`dunlin-info --coverage` lists what it does",
+                    "this version of Dunlin does not support %s yet; `dunlin-info --coverage` lists the "
+                    "calls that work",
                     call),
                call);
 }

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kProcedures = 128;  // different ones of a kind that one program passes
 
 [[noreturn, gnu::noinline]] void too_many(const char* kind) noexcept {
-  std::fprintf(stderr, "Dunlin: more than %zu different Fortran procedures are used as %s\n", kProcedures,
-               kind);
+  std::fprintf(stderr, "Dunlin: a program may use at most %zu different Fortran procedures as %s\n",
+               kProcedures, kind);
   std::abort();
 }
 

@@ -46,9 +46,10 @@ bool register_types() noexcept {
   is_known = info != MPI_INFO_NULL;
   if (!is_known) info = made_info();
   if ((is_known || PMPI_Abi_set_fortran_info(info) != MPI_SUCCESS) && dunlin::fortran::kIsWide) {
-    std::fprintf(stderr,
-                 "Dunlin: libmpifort_abi_integer8 was loaded after MPI_Init or beside libmpifort_abi; then "
-                 "MPI_INTEGER has 4 bytes\n");
+    std::fprintf(
+        stderr,
+        "Dunlin: libmpifort_abi_integer8 was loaded after MPI_Init or beside libmpifort_abi, so that "
+        "MPI_INTEGER has 4 bytes; build all parts of the program with -fdefault-integer-8\n");
     std::abort();
   }
   if (info != MPI_INFO_NULL) PMPI_Info_free(&info);

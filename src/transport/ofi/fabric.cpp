@@ -25,11 +25,12 @@
 namespace dunlin::transport::ofi {
 namespace {
 
-WordVariable provider_wanted{
-    "OFI_PROVIDER", "", "",
-    "libfabric's provider for messages between nodes (tcp, verbs, ...); none: the best"};
-WordVariable interface_wanted{"OFI_INTERFACE", "", "",
-                              "network interface for messages between nodes; none: the best"};
+WordVariable provider_wanted{"OFI_PROVIDER", "", "",
+                             "libfabric's provider for messages between nodes (tcp, verbs, ...); empty: the "
+                             "one that libfabric prefers"};
+WordVariable interface_wanted{
+    "OFI_INTERFACE", "", "",
+    "network interface for messages between nodes; empty: the first that reaches other machines"};
 
 constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
 

@@ -84,7 +84,7 @@ bool Tagged::try_look(Operation& operation, const Pattern& wanted, bool is_taken
     }
     passed_by.push_back(error);
   }
-  log::die("%s does not say whether a message has come; DUNLIN_P2P=matching does not ask it",
+  log::die("%s cannot tell whether a message has come (MPI_Probe, MPI_Iprobe); set DUNLIN_P2P=matching",
            fabric_.provider());
 }
 

@@ -25,7 +25,11 @@ namespace dunlin::transport::ofi {
 namespace {
 
 IntVariable frames{
-    "OFI_FRAMES", 64, "frames", "send buffers of a process for peers on other nodes, and receive buffers", 4,
+    "OFI_FRAMES",
+    64,
+    "frames",
+    "how many send buffers a process has for peers on other nodes, and how many receive buffers",
+    4,
     1 << 16};
 IntVariable rings{"OFI_RINGS", 64,
                   "peers",     "how many peers on other nodes get a ring; the others use messages",

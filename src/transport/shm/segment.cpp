@@ -48,12 +48,13 @@ IntVariable cell_bytes_setting{"SHM_CELL_BYTES",
 
 // On 2 VCPUs of an Intel Sapphire Rapids as on an AMD Zen 5: half round trip of 512 B .45 us by lines, .63 by
 // bulk.  Longer ones are no faster by lines on Zen 5, and streams of them slower on both.
-IntVariable lines_bytes_setting{"SHM_LINES_BYTES",
-                                512,
-                                "bytes",
-                                "payload up to this size goes into lines, rounded up to a power of two",
-                                40,
-                                32768};
+IntVariable lines_bytes_setting{
+    "SHM_LINES_BYTES",
+    512,
+    "bytes",
+    "payloads up to this size go into the lines of the ring; rounded up to a power of two",
+    40,
+    32768};
 
 constexpr std::uint64_t kAgreed = std::uint64_t{0xd5} << 56;  // changes with the layout
 

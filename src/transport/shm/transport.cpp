@@ -59,7 +59,7 @@ Result<std::unique_ptr<Transport>> Transport::open(const Setup& setup) noexcept 
   const bool takes_part = os::register_for_global_barrier();
   if (!takes_part)
     log::note(
-        "the kernel refuses membarrier; every message to a rank of this machine costs a memory fence more");
+        "the kernel refuses membarrier; each message to a rank of this machine costs one memory fence more");
   return std::unique_ptr<Transport>(new Transport(std::move(*segment), setup, takes_part));
 }
 
