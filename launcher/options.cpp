@@ -19,10 +19,12 @@ namespace {
 constexpr double kTimeoutSecondsMax = 1e9;  // 31 years
 
 constexpr char kUsage[] =
-    "Starts the ranks of an MPI job on this machine, or has a launcher for several machines do it "
-    "(--hosts):\n"
-    "  mpirun -n RANKS [OPTIONS] PROGRAM [ARGUMENTS] [: -n RANKS [OPTIONS] PROGRAM [ARGUMENTS]]...\n\n"
-    "Options may be written with one dash or two, and with a blank or \"=\" before the value.\n";
+    "Starts the ranks of an MPI job on this machine; with --hosts, has a launcher for\n"
+    "several machines start them:\n"
+    "  mpirun -n RANKS [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "         [: -n RANKS [OPTIONS] PROGRAM [ARGUMENTS]]...\n\n"
+    "Options may be written with one dash or two, and with a blank or \"=\" before the\n"
+    "value.\n";
 
 /// Reads the options of one part of the command line (between ":"), and those of the job on the way.
 struct Parser {
@@ -138,6 +140,19 @@ std::string with_dashes(std::string_view names) {
   return text;
 }
 
+/// `text` in lines that fit a terminal, each behind eight blanks.
+std::string folded(std::string_view text) {
+  constexpr std::size_t kIndent = 8, kColumns = 78;
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end =
+        text.size() <= kColumns - kIndent ? text.size() : text.rfind(' ', kColumns - kIndent);
+    lines += std::string(kIndent, ' ') + std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 bool Parser::help() {
   std::fputs(kUsage, stdout);
   std::string accepted;
@@ -146,10 +161,10 @@ bool Parser::help() {
     if (each.help.empty())
       accepted += (accepted.empty() ? "" : ", ") + names;
     else
-      std::printf("  %s%s%.*s\n        %.*s\n", names.c_str(), each.values.empty() ? "" : " ",
-                  int(each.values.size()), each.values.data(), int(each.help.size()), each.help.data());
+      std::printf("  %s%s%.*s\n%s", names.c_str(), each.values.empty() ? "" : " ", int(each.values.size()),
+                  each.values.data(), folded(each.help).c_str());
   }
-  std::printf("\nAccepted for scripts of other launchers: %s\n", accepted.c_str());
+  std::printf("\nAccepted for scripts of other launchers:\n%s", folded(accepted).c_str());
   return is_answered = true;
 }
 

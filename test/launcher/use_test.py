@@ -406,6 +406,7 @@ class CommandLine(LauncherTest):
             code, out, _ = self.run_job(option)
             self.assertEqual(code, 0)
             self.assertIn("--tag-output", out)
+            self.assertEqual([line for line in out.splitlines() if line.startswith("    ") and len(line) > 80], [])
         self.assertRegex(self.run_job("--version")[1], r"Dunlin \d+\.\d+")
 
     def test_why_a_program_does_not_start(self):
