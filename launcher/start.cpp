@@ -230,7 +230,7 @@ Started Starter::start(const RankSetup& setup) const {
   environment.insert(environment.end(), own_pointers.begin(), own_pointers.end());
 
   const std::string& program = programs_[std::size_t(setup.app)];
-  const std::string entering = "cannot enter directory " + app.directory;
+  const std::string entering = "cannot enter folder " + app.directory;
   Child child{program.c_str(),
               is_machine_code_[std::size_t(setup.app)],
               arguments.data(),

@@ -216,7 +216,7 @@ class CommandLine(LauncherTest):
         self.assertEqual((code, sorted(out.split())), (0, ["/", "/tmp"]))
         code, _, err = self.run_job("-n", "2", "-wdir", "/no/such/place", "pwd")
         self.assertEqual(code, 127)
-        self.assertRegex(err, r"^mpirun: rank 0 \(pwd\): cannot enter directory /no/such/place: No such file")
+        self.assertRegex(err, r"^mpirun: rank 0 \(pwd\): cannot enter folder /no/such/place: No such file")
 
     def test_program_in_the_directory(self):
         with tempfile.TemporaryDirectory() as place:
