@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/variable.hpp"
@@ -167,7 +168,7 @@ void print_overview() {
   std::printf("\n  %zu of the standard's %zu C functions work (--coverage lists them)\n", real, all);
   std::printf("  %zu settings, %zu changed by the environment (--settings explains them)\n", settings,
               changed);
-  std::printf("  --collectives RANKS BYTES tells the algorithms of collectives\n");
+  std::printf("  --collectives RANKS BYTES prints which algorithms collectives use\n");
   std::printf("  --transport tries the ways of moving bytes on this machine\n");
   if (changed > 0) {
     std::printf("\nChanged:\n");
@@ -185,23 +186,27 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "the same for scripts, one line 'real MPI_Xxx' or 'missing MPI_Xxx' each");
   app.add_flag("--settings", settings, "every setting with meaning, unit, default, value and its source");
   app.add_flag("--transport", transport, "which ways of moving bytes work on this machine, found by trying");
-  std::vector<std::size_t> collectives;
-  app.add_option("--collectives", collectives,
-                 "which algorithms collectives of so many ranks of a node use for blocks of so many bytes")
-      ->expected(2)
-      ->type_name("RANKS BYTES");
+  std::pair<std::size_t, std::size_t> collectives;  // ranks, bytes
+  const CLI::Option* const are_collectives_asked =
+      app.add_option(
+             "--collectives", collectives,
+             "which algorithms collectives of so many ranks of a node use for blocks of so many bytes")
+          ->type_name("RANKS BYTES");
   CLI11_PARSE(app, argc, argv);
   if (version) print_version();
   if (coverage) print_coverage();
   if (list) print_list();
   if (settings) print_settings(false);
   if (transport) print_transport();
-  if (!collectives.empty() && (collectives[0] < 1 || collectives[0] > kRanksMax)) {
-    std::fprintf(stderr, "dunlin-info: --collectives: the number of ranks must be from 1 to %zu\n",
-                 kRanksMax);
-    return 2;
+  if (*are_collectives_asked) {
+    const auto [ranks, bytes] = collectives;
+    if (ranks < 1 || ranks > kRanksMax) {
+      std::fprintf(stderr, "dunlin-info: --collectives: the number of ranks must be from 1 to %zu\n",
+                   kRanksMax);
+      return 2;
+    }
+    print_collectives(int(ranks), bytes);
   }
-  if (!collectives.empty()) print_collectives(int(collectives[0]), collectives[1]);
   if (argc == 1) print_overview();
   return dunlin::os::end_answer("dunlin-info");
 }
