@@ -17,6 +17,7 @@ WORDS = {  # what an argument is, and whether the call writes it
     "MPI_Waitall": ("array_of_requests\\fP (in and out)\n", "count\\fP\nhow many requests\n", "MPI_ERR_REQUEST"),
     "MPI_Cart_coords": ("coords\\fP (out)\n", "maxdims\\fP\n"),
     "MPI_Igather": ("at the root: elements to receive from each rank\n", "All ranks of the communicator call it"),
+    "MPI_Recv": ("MPI_ERR_BUFFER",),
     "MPI_Type_get_contents": ("array_of_large_counts\\fP (out)\n",),
 }
 

@@ -201,7 +201,7 @@ def errors_of(call, words):
     """Error classes that bad arguments of the call have."""
     found = []
     for type_text, name in call.parameters:
-        if words.directions.get(call.name, {}).get(name) == "out":
+        if words.directions.get(call.name, {}).get(name) == "out" and not name.endswith("buf"):  # where it goes may be wrong
             continue
         base = type_text.replace("const", "").strip(" *[]")
         classes = [HANDLES[base][1]] if base in HANDLES else []
