@@ -59,8 +59,8 @@ class Engine::Patience {
  public:
   enum class Step : std::uint8_t { poll, yield, sleep };
 
-  Patience(std::int64_t polls_max, bool shares_core) noexcept
-      : polls_max_(polls_max), yield_ns_max_((shares_core ? yield_us_shared.get() : yield_us.get()) * 1000) {}
+  Patience(std::int64_t polls_max, std::int64_t yield_us_max) noexcept
+      : polls_max_(polls_max), yield_ns_max_(yield_us_max * 1000) {}
 
   Step next() noexcept {
     if (polls_++ < polls_max_) return Step::poll;
@@ -145,12 +145,18 @@ void Engine::wait(const Request& request, int from) noexcept {
   constexpr Done kIsComplete = [](const void* waited) noexcept {
     return static_cast<const Request*>(waited)->is_complete;
   };
-  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request, is_for_one_peer);
+  const Awaited awaited = is_for_one_peer ? Awaited::one_peer : Awaited::anything;
+  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request, awaited);
 }
 
 void Engine::wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(done, argument, explain, false);
+  if (!done(argument)) wait_slow(done, argument, explain, Awaited::anything);
+}
+
+void Engine::wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept {
+  DUNLIN_ASSERT(done != nullptr);
+  if (!done(argument)) wait_slow(done, argument, explain, Awaited::turn);
 }
 
 /// It was satisfied by its sender's ring alone, or by a message that had come before.
@@ -173,11 +179,18 @@ void Engine::set_oversubscribed(bool oversubscribed) noexcept {
 /// (a switch costs as much as ten messages).  So a wait for one peer that polling ended makes the next one
 /// poll longer; the first that it does not end stops that, and from then on four waits in 64 try again: in a
 /// row, as both sides have to try at the same time.  Collectives wait for many and gain nothing.
-std::int64_t Engine::polls_before_yield(bool is_for_one_peer) noexcept {
+std::int64_t Engine::polls_before_yield(Awaited awaited) noexcept {
   if (!is_oversubscribed_) return spin_polls.get();
-  if (!is_for_one_peer) return spin_polls_shared.get();
+  if (awaited != Awaited::one_peer) return spin_polls_shared.get();
   const bool is_try = ++waits_shared_ % 64 < 4;
   return is_answered_soon_ || is_try ? spin_polls_answered.get() : spin_polls_shared.get();
+}
+
+/// How long a wait yields.  Each yield of those that stand in a queue is a switch more in every message of
+/// the one whose turn it is.
+std::int64_t Engine::yield_us_before_sleep(Awaited awaited) const noexcept {
+  if (!is_oversubscribed_) return yield_us.get();
+  return awaited == Awaited::turn ? 0 : yield_us_shared.get();
 }
 
 bool Engine::poll_parked() noexcept {
@@ -199,10 +212,9 @@ bool Engine::poll_parked() noexcept {
   return moved;
 }
 
-void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain,
-                       bool is_for_one_peer) noexcept {
+void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain, Awaited awaited) noexcept {
   const bool has_threads = BigLock::is_needed();
-  Patience patience(polls_before_yield(is_for_one_peer), is_oversubscribed_);
+  Patience patience(polls_before_yield(awaited), yield_us_before_sleep(awaited));
   Waiter me{done, argument, {explain, argument}};
   if (has_threads) join(me);
   while (!done(argument)) {
@@ -233,7 +245,7 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
     is_asleep_ = false;
     if (step == Patience::Step::sleep) me.long_wait.slept();
   }
-  if (is_for_one_peer) is_answered_soon_ = !patience.has_given_way();
+  if (awaited == Awaited::one_peer) is_answered_soon_ = !patience.has_given_way();
   all_polled();
   if (has_threads) leave(me);
 }

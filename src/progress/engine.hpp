@@ -81,6 +81,9 @@ class Engine {
 
   /// Polls until `done(argument)`.  `explain(argument, ...)` tells the report of a hang what for.
   void wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept;
+  /// The same for a turn that comes when others have done their work, the last of whom wakes this process:
+  /// where ranks share cores it sleeps at once, and leaves the core to them.
+  void wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept;
 
   /// For the helper thread (helper.hpp): a round, unless a thread waits, which polls for all.  None: nothing
   /// is to be done for it, or somebody else does it.
@@ -105,9 +108,11 @@ class Engine {
   static inline Engine* of_process_ = nullptr;
   class Patience;
   struct Waiter;
+  enum class Awaited : std::uint8_t { anything, one_peer, turn };
   [[gnu::noinline]] void wait_slow(Done done, const void* argument, LongWait::Explain explain,
-                                   bool is_for_one_peer) noexcept;
-  std::int64_t polls_before_yield(bool is_for_one_peer) noexcept;
+                                   Awaited awaited) noexcept;
+  std::int64_t polls_before_yield(Awaited awaited) noexcept;
+  std::int64_t yield_us_before_sleep(Awaited awaited) const noexcept;
   bool poll_parked() noexcept;
   void sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept;
   void test_shared() noexcept;
