@@ -37,7 +37,7 @@ struct AnswerHead {
 
 // The windows' own queues end here; their targets hold as much.
 constexpr std::size_t kBytesMost = std::size_t{16} << 20;
-constexpr std::size_t kBytesOfOne = 1024;  // of an operation, without its data: its records and requests
+constexpr std::size_t kBytesOfOne = 1024;  // of an operation, without its messages: its records and requests
 
 const Datatype& byte_type() noexcept { return *from_handle<Datatype>(MPI_BYTE); }
 
@@ -206,13 +206,15 @@ void Outgoing::await_room(int rank, std::size_t bytes) noexcept {
 void Outgoing::send(const Operation& operation, Request** request) noexcept {
   Comm& comm = *window_.comm;
   Part& part = window_.part(operation.target);
-  const std::size_t bytes = kBytesOfOne + operation.bytes;
+  std::vector<std::byte> message = written(operation);
+  const std::size_t answer_bytes = sizeof(AnswerHead) + (operation.is_wanted ? operation.bytes : 0);
+  const std::size_t bytes = kBytesOfOne + message.capacity() + answer_bytes;
   await_room(operation.target, bytes);
   One& one = each_[operation.target].emplace_back();
   one.bytes = bytes;
   bytes_ += bytes;
-  one.request = written(operation);
-  one.answer.resize(sizeof(AnswerHead) + (operation.is_wanted ? operation.bytes : 0));
+  one.request = std::move(message);
+  one.answer.resize(answer_bytes);
   one.is_wanted = operation.is_wanted;
   one.wanted = operation.wanted;
   if (one.wanted.type) one.type = Ref<Datatype>(const_cast<Datatype*>(one.wanted.type));

@@ -31,6 +31,31 @@ static void unflushed(MPI_Win win) {
   CHECK(most_kb() - before < kGrowthKbMost, "%ld KiB more", most_kb() - before);
 }
 
+/* The runs at the target take more room than their bytes. */
+static void unflushed_runs(void) {
+  enum { kRuns = 1 << 14, kTimes = 600 };
+  char memory[2 * kRuns] = {0};
+  static char given[kRuns];
+  MPI_Win win;
+  MPI_Datatype every_other;
+  MPI_Type_vector(kRuns, 1, 2, MPI_CHAR, &every_other);
+  MPI_Type_commit(&every_other);
+  for (int i = 0; i < kRuns; ++i) given[i] = (char)(i % 100 + 1);
+  MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_lock_all(0, win);
+  const long before = most_kb();
+  for (int i = 0; i < kTimes; ++i)
+    MPI_Accumulate(given, kRuns, MPI_CHAR, target, 0, 1, every_other, MPI_REPLACE, win);
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(most_kb() - before < kGrowthKbMost, "%ld KiB more", most_kb() - before);
+  for (int i = 0; i < kRuns; ++i)
+    CHECK(memory[2 * i] == given[i] && memory[2 * i + 1] == 0, "[%d] %d, %d", i, memory[2 * i],
+          memory[2 * i + 1]);
+  MPI_Win_free(&win);
+  MPI_Type_free(&every_other);
+}
+
 static atomic_int has_flushed;
 static void* go_on(void* win) {
   while (!has_flushed) add(*(MPI_Win*)win, 1);
@@ -60,6 +85,7 @@ int main(int argc, char** argv) {
   MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   MPI_Win_lock_all(0, win);
   unflushed(win);
+  unflushed_runs();
   flushed_beside_a_thread(win);
   MPI_Win_unlock_all(win);
   MPI_Barrier(MPI_COMM_WORLD);
