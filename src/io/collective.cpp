@@ -41,14 +41,15 @@ Part part_of(const OpenFile& file, const Access& access) noexcept {
 
 /// Whether the ranks of an access work together; the same on all ranks.
 bool go_together(const OpenFile& file, std::span<const Part> all, Direction direction) noexcept {
-  std::int64_t low = INT64_MAX, high = 0, bytes = 0, spans = 0, longest = 0;
+  std::int64_t low = INT64_MAX, high = 0, bytes = 0, longest = 0;
+  double spans = 0;  // may be more than 2^63
   bool can_join = true, can_map = true;
   for (const Part& part : all) {
     if (part.bytes == 0) continue;
     low = std::min(low, part.low);
     high = std::max(high, part.high);
     bytes += part.bytes;
-    spans += part.high - part.low;
+    spans += double(part.high - part.low);
     longest = std::max(longest, part.run_bytes);
     can_join = can_join && part.can_join;
     can_map = can_map && part.can_map;
@@ -57,11 +58,12 @@ bool go_together(const OpenFile& file, std::span<const Part> all, Direction dire
   if (choice_of(file, direction) == Choice::enable) return true;
   constexpr std::int64_t kDensity = 8;  // of what is read, at least an eighth is wanted
   // Writing alone, every rank maps the pages of all: of 4 ranks that is as fast, of 8 half as fast.
-  constexpr std::int64_t kRanksAlone = 6;
-  const bool is_interleaved = spans > high - low;
+  constexpr double kRanksAlone = 6;
+  const auto span = double(high - low);
+  const bool is_interleaved = spans > span;
   const bool is_dense = bytes >= (high - low) / kDensity;
   return is_interleaved && is_dense && longest <= piece_bytes.get() &&
-         (direction == Direction::read || !can_map || spans >= kRanksAlone * (high - low));
+         (direction == Direction::read || !can_map || spans >= kRanksAlone * span);
 }
 
 /// Work of this rank alone: in place in a call that waits, else by the thread.
@@ -156,6 +158,8 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
     co_await alone.start(cx);
     co_return Err::ok;
   }
+  // An aggregator writes also where its own part is empty.
+  if (access->direction == Direction::write) file->has_written = true;
   Together together(*file, *access, all);
   co_await rounds(cx, file, &together, access->direction);
   *outcome = together.outcome();

@@ -84,7 +84,10 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
   const std::vector<Said> all = coll::gather_all(comm, mine);
   mine.common = all[0].common;
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
-  return error_of_all(file, comm, all);
+  const Err error = error_of_all(file, comm, all);
+  // Else it could not be tried again.
+  if (error != Err::ok && is_exclusive && is_first) (void)::unlink(file.name.c_str());
+  return error;
 }
 
 std::unique_ptr<const coll::Hierarchy> nodes_of(const Comm& comm) noexcept {

@@ -64,7 +64,9 @@ std::byte* scratch(std::size_t bytes) noexcept {
 
 /// Where a store into a mapping of such a file is at once seen by every process that reads it, and stays.
 Backing backing_of(int descriptor) noexcept {
+  struct stat status;
   struct statfs system;
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return Backing::other;  // a device
   if (fstatfs(descriptor, &system) != 0) return Backing::other;
   switch (unsigned(system.f_type)) {
     case TMPFS_MAGIC:
@@ -279,11 +281,11 @@ bool Storage::move_pieces(const Access& access, Cursor& memory, std::int64_t off
 bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) const noexcept {
   const std::int64_t position = access.position + outcome.bytes, end = access.position + bytes;
   const std::int64_t low = access.file.offset_of(position);
-  const std::int64_t next = std::min(access.file.position_at(low + window_bytes.get()), end);
+  const std::int64_t high = low + std::min<std::int64_t>(window_bytes.get(), INT64_MAX - low);
+  const std::int64_t next = std::min(access.file.position_at(high), end);
   DUNLIN_ASSERT(next > position);
   if (access.direction == Direction::read) return read_window(access, low, next - position, outcome);
   if (can_map() && try_write_window(access, low, next - position, outcome)) return true;
-  if (outcome.reason != 0) return false;
   Cursor memory(access.memory.source()), cursor = access.file.runs(position);
   memory.seek(std::size_t(outcome.bytes));
   for (std::int64_t left = next - position; left > 0;) {
@@ -310,7 +312,8 @@ bool Storage::read_window(const Access& access, std::int64_t low, std::int64_t b
   return found == bytes;
 }
 
-/// Stores through a mapping.  False without an error: this window has to be written in another way.
+/// Stores through a mapping.  False: this window has to be written in another way, which finds what is wrong,
+/// if anything is.
 bool Storage::try_write_window(const Access& access, std::int64_t low, std::int64_t bytes,
                                Outcome& outcome) const noexcept {
   const std::int64_t position = access.position + outcome.bytes;
@@ -320,10 +323,7 @@ bool Storage::try_write_window(const Access& access, std::int64_t low, std::int6
   // and afterwards nobody clears anything below `high`.
   if (backing_ == Backing::ext4 || high > size()) {
     // Never makes the file shorter, whatever others do; and no page is missing when it is stored to.
-    if (fallocate(descriptor_, 0, low, high - low) != 0) {
-      if (errno != EOPNOTSUPP && errno != EINTR) fails(outcome, low);
-      return false;
-    }
+    if (fallocate(descriptor_, 0, low, high - low) != 0) return false;
   }
   static const std::int64_t page_bytes = sysconf(_SC_PAGESIZE);
   const std::int64_t page = low & -page_bytes;

@@ -50,14 +50,16 @@ Together::Together(OpenFile& file, const Access& access, std::span<const Part> p
 }
 
 std::int64_t Together::rounds() const noexcept {
-  const std::int64_t windows = (high_ - low_ + roles_.window_bytes - 1) / roles_.window_bytes;
-  return (windows + aggregators() - 1) / aggregators();
+  const std::int64_t windows = (high_ - low_ - 1) / roles_.window_bytes + 1;
+  return (windows - 1) / aggregators() + 1;
 }
 
 /// The window of an aggregator.
 Together::Range Together::range(std::int64_t round, int aggregator) const noexcept {
-  const std::int64_t low = low_ + (round * aggregators() + aggregator) * roles_.window_bytes;
-  return {low, std::min(low + roles_.window_bytes, high_)};
+  const std::int64_t number = round * aggregators() + aggregator;
+  if (number > (high_ - low_ - 1) / roles_.window_bytes) return {high_, high_};
+  const std::int64_t low = low_ + number * roles_.window_bytes;
+  return {low, low + std::min(roles_.window_bytes, high_ - low)};
 }
 
 /// This node's copy of it.

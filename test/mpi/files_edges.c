@@ -1,5 +1,5 @@
 /* Files where programs are odd: far offsets, views that overlap, requests let go, split calls out of order,
- * odd hints, threads, errors of one rank, files that others shorten.
+ * odd hints, threads, errors of one rank, files that others shorten, devices.
  * variants: none */
 #include <pthread.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "check.h"
 
 #define OK(call) CHECK((call) == MPI_SUCCESS, " ")
-#define FAILS(call, expected) \
-  do {                        \
-    int of = class_of(call);  \
+#define FAILS(call, expected)                \
+  do {                                       \
+    int of = class_of(call);                 \
     CHECK(of == (expected), "class %d", of); \
   } while (0)
 
@@ -319,6 +319,93 @@ static void crossed(void) {
   free(in);
 }
 
+/* Short pieces up to the last byte that a file can have. */
+static void far_end(void) {
+  enum { kPieces = 100 };
+  const MPI_Offset end = 0x7fffffffffffffffLL - 4 * kPieces * check_size;
+  char out[4 * kPieces], in[4 * kPieces];
+  MPI_Datatype type;
+  MPI_Info info;
+  int together;
+  memset(out, 1 + check_rank, sizeof out);
+  MPI_Type_vector(kPieces, 4, 4 * check_size, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  for (together = 0; together < 2; ++together) {
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "collective_buffering", together ? "true" : "false");
+    open_file(info);
+    OK(MPI_File_set_view(file, end + 4 * check_rank, MPI_BYTE, type, "native", info));
+    OK(MPI_File_write_at_all(file, 0, out, sizeof out, MPI_BYTE, &status));
+    MPI_File_sync(file);
+    memset(in, 0, sizeof in);
+    OK(MPI_File_read_at_all(file, 0, in, sizeof in, MPI_BYTE, &status));
+    CHECK(memcmp(in, out, sizeof in) == 0, "together %d", together);
+    OK(MPI_File_close(&file));
+    MPI_Info_free(&info);
+  }
+  MPI_Type_free(&type);
+}
+
+/* A device is no file whose pages could be mapped. */
+static void devices(void) {
+  const char data[4000] = "";
+  MPI_Datatype type;
+  int way;
+  MPI_Type_vector(1000, 4, 8, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  for (way = 0; way < 2; ++way) {
+    OK(MPI_File_open(MPI_COMM_WORLD, way ? "/dev/full" : "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+    OK(MPI_File_set_view(file, 0, MPI_BYTE, type, "native", MPI_INFO_NULL));
+    FAILS(MPI_File_write_at(file, 0, data, 4000, MPI_BYTE, &status), way ? MPI_ERR_NO_SPACE : MPI_SUCCESS);
+    MPI_File_close(&file);
+  }
+  MPI_Type_free(&type);
+}
+
+/* What could not be opened by all leaves no file behind, so that it can be tried again. */
+static void exclusive(void) {
+  const int mode = MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE;
+  const int is_odd = check_size > 1 && check_rank == check_size - 1;
+  const int error =
+      MPI_File_open(MPI_COMM_WORLD, is_odd ? "/dev/null/none" : path, mode, MPI_INFO_NULL, &file);
+  CHECK((error == MPI_SUCCESS) == (check_size == 1), "class %d", class_of(error));
+  if (error == MPI_SUCCESS) MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file));
+  OK(MPI_File_close(&file));
+}
+
+static int synced;
+
+/* The library's calls come here. */
+int fsync(int descriptor) {
+  ++synced;
+  return fdatasync(descriptor);
+}
+
+/* Who has written for others sees to the disk, too: on several nodes nobody else could. */
+static void syncs_for_others(void) {
+  enum { kPieces = 10000 };
+  static char data[4 * kPieces];
+  const int has_data = check_size == 1 || check_rank < check_size - 1;
+  MPI_Datatype type;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "collective_buffering", "true");
+  MPI_Info_set(info, "cb_buffer_size", "4096");
+  MPI_Type_vector(kPieces, 4, 4 * check_size, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  open_file(info);
+  OK(MPI_File_set_view(file, 4 * check_rank, MPI_BYTE, type, "native", info));
+  OK(MPI_File_write_at_all(file, 0, data, has_data ? sizeof data : 0, MPI_BYTE, &status));
+  synced = 0;
+  OK(MPI_File_sync(file));
+  CHECK(synced == 1, "%d", synced);
+  MPI_File_close(&file);
+  MPI_Type_free(&type);
+  MPI_Info_free(&info);
+}
+
 int main(int argc, char** argv) {
   int level = MPI_THREAD_SINGLE, job = (int)getpid();
   check_start_threads(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -334,5 +421,9 @@ int main(int argc, char** argv) {
   shared_pointer(level == MPI_THREAD_MULTIPLE);
   shortened();
   crossed();
+  far_end();
+  devices();
+  exclusive();
+  syncs_for_others();
   return check_end();
 }
