@@ -188,6 +188,15 @@ Outcome Storage::move(const Access& access) const noexcept {
   return outcome;
 }
 
+void Storage::announce(const Access& access) const noexcept {
+  const auto bytes = std::int64_t(access.memory.bytes());
+  if (access.direction != Direction::read || bytes == 0 || !access.file.is_monotonic()) return;
+  const std::int64_t from = access.file.offset_of(access.position);
+  // An error is that of the read.
+  (void)posix_fadvise(descriptor_, from, access.file.end_of(access.position, bytes) - from,
+                      POSIX_FADV_WILLNEED);
+}
+
 Outcome Storage::move_runs(const Access& access) const noexcept {
   Outcome outcome;
   Cursor memory(access.memory.source());

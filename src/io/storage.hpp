@@ -64,6 +64,8 @@ class Storage {
   void set_sieving(Choice read, Choice write) noexcept { read_sieving_ = read, write_sieving_ = write; }
 
   Outcome move(const Access& access) const noexcept;
+  /// Of a read that has to wait for others: the disk is asked for its bytes now.
+  void announce(const Access& access) const noexcept;
 
  private:
   Outcome move_runs(const Access& access) const noexcept;

@@ -179,6 +179,7 @@ class FileRequest final : public Request, public progress::Pollable {
       return Err::ok;
     }
     comm->engine->add(*this);
+    file.storage.announce(transfer_.access());
     hand_over(job_);
     return Err::ok;
   }
