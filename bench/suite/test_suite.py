@@ -432,7 +432,7 @@ class Commands(unittest.TestCase):
     def test_reproduce(self):
         with tempfile.TemporaryDirectory() as name:
             self.stored_run(Path(name))
-            out = self.run_command("reproduce", "003", "--from", name, "--mpis", "", "--build", name)
+            out = self.run_command("reproduce", "N", "--from", name, "--mpis", "", "--build", name)
         self.assertIn("341 ns", out)
         self.assertIn("Dunlin 0.0500", out)
 
