@@ -32,10 +32,15 @@ void pass_on(pid_t worker, const siginfo_t& info) noexcept {
     siginfo_t info;
     const int signal = ::sigwaitinfo(&signals, &info);
     if (signal > 0 && signal != SIGCHLD) pass_on(worker, info);
-    if (signal == SIGTSTP) stop_until_continued();
     int status = 0;
-    const pid_t ended = ::waitpid(worker, &status, WNOHANG);
+    const pid_t ended = ::waitpid(worker, &status, WNOHANG | WUNTRACED);
     if (ended == 0) continue;
+    if (ended == worker && WIFSTOPPED(status)) {
+      // After Ctrl-Z both stop.  Only the worker ever lets SIGTSTP through: what comes here while both go on
+      // waits in line, and is passed on.
+      if (WSTOPSIG(status) == SIGTSTP) ::raise(SIGSTOP);
+      continue;
+    }
     if (ended == worker && WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
     // The worker was killed: the ranks die with it, what they started is ours now.
     end_descendants(kEndMs);

@@ -11,8 +11,8 @@ namespace dunlin::launcher {
 /// to ignore (nohup; background jobs of scripts) are not among them.
 sigset_t handled_signals() noexcept;
 
-/// Stops this process as SIGTSTP would: not where no shell could wake it (mpirun leads the session, as in a
-/// container), and not where the signal is ignored.  Returns when SIGCONT has come.
+/// In the worker: stops this process as SIGTSTP would: not where no shell could wake it (mpirun leads the
+/// session, as in a container), and not where the signal is ignored.  Returns when SIGCONT has come.
 void stop_until_continued() noexcept;
 
 /// Makes the worker and returns in it, with the handled signals blocked.  The guard stays inside: it passes

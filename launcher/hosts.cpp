@@ -25,11 +25,12 @@ bool is_this_machine(std::string_view name) {
   return has_both_domains ? name == own : before_dot(name) == before_dot(own);
 }
 
-/// 0: it is none, or too large for any machine.
+/// 0: it is none.  One that is too large for any machine is INT_MAX, which later checks refuse.
 long number_of(std::string_view text) {
   long number = 0;
   const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
-  return error == std::errc() && end == text.end() && number <= INT_MAX ? std::max(number, 0L) : 0;
+  if (end != text.end() || text.starts_with('-')) return 0;
+  return error == std::errc::result_out_of_range ? INT_MAX : std::min(number, long(INT_MAX));
 }
 
 /// Cuts off and returns what stands before the next of `marks`.

@@ -168,10 +168,18 @@ bool Parser::help() {
   return is_answered = true;
 }
 
+/// The end of a sentence that begins with a number.
+std::string too_many() {
+  return " ranks are too many: the limits of this system (ulimit -Hn, pid_max) allow " +
+         std::to_string(ranks_max());
+}
+
 bool Parser::set_number(long& number, const std::string& text) {
   char* end = nullptr;
   errno = 0;
   number = std::strtol(text.c_str(), &end, 10);
+  if (!text.empty() && !*end && errno == ERANGE && number > 0)
+    return refuse("%s%s", text.c_str(), too_many().c_str());
   if (text.empty() || *end || errno != 0 || number < 1)
     return refuse("\"%s\" is not a number of ranks; it must be a whole number, at least 1", text.c_str());
   return true;
@@ -303,8 +311,7 @@ bool try_count_ranks(Parser& parser) {
     return parser.refuse("%ld ranks, %ld on each machine, need several machines; name them with --hosts",
                          ranks, parser.ranks_per_machine);
   if (const long most = ranks_max(); parser.job.size() + ranks > most)
-    return parser.refuse("%ld ranks are too many: the limits of this system (ulimit -Hn, pid_max) allow %ld",
-                         parser.job.size() + ranks, most);
+    return parser.refuse("%ld%s", parser.job.size() + ranks, too_many().c_str());
   parser.app.ranks = int(ranks);
   return true;
 }

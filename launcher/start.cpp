@@ -130,8 +130,9 @@ constexpr const char* kCannotStart = "cannot start it";
   if (::getppid() != child.parent) ::_exit(127);  // mpirun died before the line above
   ::setpgid(0, 0);
   // What a terminal has sent to mpirun's group until now was not meant for the rank: ignoring discards it.
+  // A terminal sends no SIGTERM: that one was meant for the rank, or mpirun has got it, too.
   for (int signal = 1; signal < NSIG; ++signal) {
-    if (sigismember(&child.signals, signal) != 1) continue;
+    if (sigismember(&child.signals, signal) != 1 || signal == SIGTERM) continue;
     ::signal(signal, SIG_IGN);
     ::signal(signal, SIG_DFL);
   }

@@ -381,6 +381,20 @@ class Mpi(LauncherTest):
             self.assertTrue(is_gone)
             job.communicate(timeout=10)
 
+    def test_a_signal_to_a_rank_that_is_being_started(self):
+        # Between vfork and exec it is still a process of mpirun, with signals blocked.
+        for _ in range(15):
+            mark = new_mark()
+            job = self.start_job("-n", "300", "sleep", mark)
+            self.assertTrue(eventually(lambda: len(launchers_with(mark)) > 1))
+            children = "/proc/%d/task/%d/children" % ((launchers_with(mark)[1],) * 2)
+            ranks = []
+            while len(ranks) < 60:
+                with open(children) as file:
+                    ranks = file.read().split()
+            os.kill(int(ranks[-1]), signal.SIGTERM)
+            self.assertNotEqual(job.wait(10), 0)
+
     def test_random_kills(self):
         # Processes of a job, at any moment of its life, also while it starts; LAUNCHER_TEST_KILLS=1000 for long.
         seed = int(os.environ.get("LAUNCHER_TEST_SEED", time.time_ns() % 10**9))

@@ -10,7 +10,7 @@ import time
 import tty
 import unittest
 
-from harness import LauncherTest, MPIRUN, SECOND
+from harness import LauncherTest, MPIRUN, SECOND, new_mark
 
 PAUSE_S = 11.0  # longer than any limit that a launcher might have for a reader
 
@@ -82,8 +82,17 @@ class Readers(LauncherTest):
     def test_one_interrupt_loses_nothing(self):
         # To mpirun, and to its whole group, as timeout(1) and scripts send it.
         for interrupt in (os.kill, os.killpg):
-            job = self.start_job("-n", "2", "seq", "100000", start_new_session=True)
-            time.sleep(0.3)
+            mark = new_mark()
+            job = self.start_job(
+                "-n",
+                "2",
+                "sh",
+                "-c",
+                "seq 100000; exec sleep $MARK",
+                env={**os.environ, "MARK": mark},
+                start_new_session=True,
+            )
+            self.wait_for(mark, 2)  # all is written
             interrupt(job.pid, signal.SIGINT)
             time.sleep(1.2)
             self.assertIsNone(job.poll())
