@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -11,18 +10,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "base/variable.hpp"
 #include "datatype/copy.hpp"
 #include "datatype/cursor.hpp"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23  // Linux 5.14; older headers lack it
-#endif
 
 namespace dunlin::io {
 namespace {
@@ -35,12 +30,13 @@ IntVariable sieve_bytes{
 IntVariable sieve_distance{
     "FILE_SIEVE_DISTANCE", 8192, "bytes",
     "DUNLIN_FILE_SIEVE_BYTES only where the pieces begin at most this far apart on average", 0};
-// On ext4 a page costs as much to map as three calls, in memory as two (the machine of docs/files.md).
-constexpr std::int64_t kMapDistanceExt4 = 1536;
+// In the page cache of a disk a call that writes looks at all blocks of the folio it writes to, up to 2 MiB
+// (docs/files.md): pieces so many times as long, and as far apart, are still short.
+constexpr std::int64_t kDiskPieces = 8, kDiskDistances = 4;
 IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          1 << 20,
                          "bytes",
-                         "how much of a file is read or mapped at once where its pieces are short",
+                         "how much of a file is read or changed at once where its pieces are short",
                          4096,
                          1 << 30};
 
@@ -62,18 +58,21 @@ std::byte* scratch(std::size_t bytes) noexcept {
   return memory.get();
 }
 
-/// Where a store into a mapping of such a file is at once seen by every process that reads it, and stays.
+/// File systems whose locks are kept by this kernel alone.
 Backing backing_of(int descriptor) noexcept {
   struct stat status;
   struct statfs system;
   if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return Backing::other;  // a device
   if (fstatfs(descriptor, &system) != 0) return Backing::other;
+  struct flock all = {};
+  all.l_type = F_UNLCK;
+  if (fcntl(descriptor, F_OFD_SETLK, &all) != 0) return Backing::other;  // no such locks here
   switch (unsigned(system.f_type)) {
     case TMPFS_MAGIC:
     case RAMFS_MAGIC:
       return Backing::memory;
     case EXT4_SUPER_MAGIC:
-      return Backing::ext4;
+      return Backing::disk;
     default:
       return Backing::other;
   }
@@ -112,20 +111,6 @@ std::size_t move_all(int descriptor, Direction direction, std::byte* at, std::si
 
 }  // namespace
 
-Storage::Storage(Storage&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      read_sieving_(other.read_sieving_),
-      write_sieving_(other.write_sieving_),
-      backing_(other.backing_) {}
-
-Storage& Storage::operator=(Storage&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(backing_, other.backing_);
-  std::swap(read_sieving_, other.read_sieving_);
-  std::swap(write_sieving_, other.write_sieving_);
-  return *this;
-}
-
 Storage::~Storage() { close(); }
 
 int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
@@ -134,15 +119,15 @@ int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
   const auto open_as = [&](int access) {
     return ::open(name, (flags & ~O_ACCMODE) | access | O_CLOEXEC, permissions);
   };
-  // A mapping wants to read, too.
+  // A window is read before it is written.
   descriptor_ = open_as(is_write_only ? O_RDWR : flags & O_ACCMODE);
-  bool is_readable = (flags & O_ACCMODE) != O_RDONLY;
+  is_readable_ = true;
   if (descriptor_ < 0 && is_write_only && (errno == EACCES || errno == EPERM)) {
-    is_readable = false;
+    is_readable_ = false;
     descriptor_ = open_as(O_WRONLY);
   }
   if (descriptor_ < 0) return errno;
-  backing_ = is_readable ? backing_of(descriptor_) : Backing::other;
+  backing_ = backing_of(descriptor_);
   return 0;
 }
 
@@ -169,23 +154,36 @@ bool Storage::lock(short kind, std::int64_t from, std::int64_t to) const noexcep
   return result == 0;
 }
 
+Storage::Guard::Guard(const Storage& storage, Sharing sharing, std::int64_t from, std::int64_t to) noexcept
+    : storage_(storage), from_(from), to_(to) {
+  if (sharing == Sharing::held) return;
+  turn_ = std::unique_lock(storage.turns_);
+  // The kernel gives shared locks only to those who may read.
+  const bool is_shared = sharing == Sharing::shared && storage.is_readable_;
+  is_locked_ = storage.lock(is_shared ? F_RDLCK : F_WRLCK, from, to);
+  if (!is_locked_) reason_ = errno;
+}
+
+Storage::Guard::~Guard() {
+  if (is_locked_) storage_.lock(F_UNLCK, from_, to_);
+}
+
+Storage::Sharing Storage::sharing_of(const Access& access) const noexcept {
+  const bool needs_none =
+      access.is_atomic || access.direction == Direction::read || backing_ == Backing::other;
+  return needs_none ? Sharing::held : Sharing::shared;
+}
+
 Outcome Storage::move(const Access& access) const noexcept {
   const auto bytes = std::int64_t(access.memory.bytes());
   if (!access.is_atomic || bytes == 0) return move_runs(access);
-  // The kernel's locks are those of the open file, and keep no other thread of this process out.
-  static std::mutex& threads = *new std::mutex;
-  const std::lock_guard guard(threads);
   const bool is_ordered = access.file.is_monotonic();  // else anywhere
   const std::int64_t from = is_ordered ? access.file.offset_of(access.position) : 0;
   const std::int64_t to = is_ordered ? access.file.end_of(access.position, bytes) : 0;
-  Outcome outcome;
-  if (!lock(access.direction == Direction::read ? F_RDLCK : F_WRLCK, from, to)) {
-    fails(outcome, from);
-    return outcome;
-  }
-  outcome = move_runs(access);
-  lock(F_UNLCK, from, to);
-  return outcome;
+  const Guard guard(*this, access.direction == Direction::read ? Sharing::shared : Sharing::exclusive, from,
+                    to);
+  if (guard.reason() != 0) return {0, guard.reason(), from};
+  return move_runs(access);
 }
 
 void Storage::announce(const Access& access) const noexcept {
@@ -202,8 +200,11 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
   Cursor memory(access.memory.source());
   const auto bytes = std::int64_t(memory.bytes());
   if (access.file.is_contiguous()) {
-    if (bytes > 0)
-      move_run(access, memory, access.file.offset_of(access.position), std::size_t(bytes), outcome);
+    if (bytes == 0) return outcome;
+    const std::int64_t from = access.file.offset_of(access.position);
+    const Guard guard(*this, sharing_of(access), from, from + bytes);
+    if (guard.reason() != 0) return {0, guard.reason(), from};
+    move_run(access, memory, from, std::size_t(bytes), outcome);
     return outcome;
   }
   while (outcome.bytes < bytes) {
@@ -213,13 +214,17 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
     const auto listed = std::int64_t(cursor.position()) - access.position - outcome.bytes;
     const auto offset_of = [&](std::size_t i) { return reinterpret_cast<std::int64_t>(runs[i].address); };
     const std::int64_t span = offset_of(n - 1) + std::int64_t(runs[n - 1].bytes) - offset_of(0);
-    const bool are_short = n > 1 && listed <= sieve_bytes.get() * std::int64_t(n) &&
-                           span <= distance_max(access.direction) * std::int64_t(n);
-    const Choice choice = access.direction == Direction::read ? read_sieving_ : write_sieving_;
-    const bool is_wanted = choice == Choice::automatic ? are_short : choice == Choice::enable;
-    if (is_wanted && access.file.is_monotonic()) {
+    const bool is_ordered = access.file.is_monotonic();  // else anywhere
+    if (is_ordered && wants_window(access.direction, std::int64_t(n), listed, span)) {
       if (!sieve(access, bytes, outcome)) return outcome;
       continue;
+    }
+    const std::int64_t from = is_ordered ? offset_of(0) : 0, to = is_ordered ? from + span : 0;
+    const Guard guard(*this, sharing_of(access), from, to);
+    if (guard.reason() != 0) {
+      outcome.reason = guard.reason();
+      outcome.offset = from;
+      return outcome;
     }
     memory.seek(std::size_t(outcome.bytes));
     for (std::size_t i = 0; i < n; ++i)
@@ -228,10 +233,16 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
   return outcome;
 }
 
-/// How far apart short runs may be, on average, to be moved by windows of the file.
-std::int64_t Storage::distance_max(Direction direction) const noexcept {
-  const std::int64_t most = sieve_distance.get();
-  return direction == Direction::write && backing_ == Backing::ext4 ? std::min(most, kMapDistanceExt4) : most;
+bool Storage::wants_window(Direction direction, std::int64_t runs, std::int64_t bytes,
+                           std::int64_t span) const noexcept {
+  const Choice choice = direction == Direction::read ? read_sieving_ : write_sieving_;
+  const bool is_possible = direction == Direction::read ? choice != Choice::disable : can_change();
+  if (runs < 2 || !is_possible) return false;
+  if (choice == Choice::enable) return true;
+  const bool is_disk = direction == Direction::write && backing_ == Backing::disk;
+  const std::int64_t piece = sieve_bytes.get() * (is_disk ? kDiskPieces : 1);
+  const std::int64_t distance = sieve_distance.get() * (is_disk ? kDiskDistances : 1);
+  return bytes <= piece * runs && span <= distance * runs;
 }
 
 /// One run of the file; false where it is not all there.  `memory` stands at its first byte, and goes on.
@@ -294,7 +305,13 @@ bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) 
   const std::int64_t next = std::min(access.file.position_at(high), end);
   DUNLIN_ASSERT(next > position);
   if (access.direction == Direction::read) return read_window(access, low, next - position, outcome);
-  if (can_map() && try_write_window(access, low, next - position, outcome)) return true;
+  if (try_write_window(access, low, next - position, outcome)) return true;
+  const Guard guard(*this, sharing_of(access), low, high);
+  if (guard.reason() != 0) {
+    outcome.reason = guard.reason();
+    outcome.offset = low;
+    return false;
+  }
   Cursor memory(access.memory.source()), cursor = access.file.runs(position);
   memory.seek(std::size_t(outcome.bytes));
   for (std::int64_t left = next - position; left > 0;) {
@@ -321,34 +338,33 @@ bool Storage::read_window(const Access& access, std::int64_t low, std::int64_t b
   return found == bytes;
 }
 
-/// Stores through a mapping.  False: this window has to be written in another way, which finds what is wrong,
-/// if anything is.
+/// False: this window has to be written in another way, which finds what is wrong, if anything is.
 bool Storage::try_write_window(const Access& access, std::int64_t low, std::int64_t bytes,
                                Outcome& outcome) const noexcept {
   const std::int64_t position = access.position + outcome.bytes;
   const std::int64_t high = access.file.end_of(position, bytes);
-  // ext4 tells the new size of a file that somebody makes longer, and then clears what lies between the old
-  // end and the new one: a store that came between would be lost.  Its `fallocate` waits for who is at it,
-  // and afterwards nobody clears anything below `high`.
-  if (backing_ == Backing::ext4 || high > size()) {
-    // Never makes the file shorter, whatever others do; and no page is missing when it is stored to.
-    if (fallocate(descriptor_, 0, low, high - low) != 0) return false;
-  }
-  static const std::int64_t page_bytes = sysconf(_SC_PAGESIZE);
-  const std::int64_t page = low & -page_bytes;
-  const auto length = std::size_t(high - page);
-  void* const mapped = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, page);
-  if (mapped == MAP_FAILED) return false;
-  // Whatever is wrong with a page shows here as an error, not as a signal at the store.
-  const bool is_there = madvise(mapped, length, MADV_POPULATE_WRITE) == 0;
-  if (is_there) {
-    copy_between(access.memory.source(), std::size_t(outcome.bytes),
-                 access.file.target(static_cast<std::byte*>(mapped) - page), std::size_t(position),
-                 std::size_t(bytes));
-    outcome.bytes += bytes;
-  }
-  munmap(mapped, length);
-  return is_there;
+  const bool is_done = try_change(low, high, access.is_atomic, [&](std::byte* window) {
+    copy_between(access.memory.source(), std::size_t(outcome.bytes), access.file.target(window - low),
+                 std::size_t(position), std::size_t(bytes));
+  });
+  if (is_done) outcome.bytes += bytes;
+  return is_done;
+}
+
+std::byte* Storage::read_all(std::int64_t low, std::int64_t high) const noexcept {
+  const auto bytes = std::size_t(high - low);
+  std::byte* const window = scratch(bytes);
+  Outcome outcome;
+  const std::size_t there = move_all(descriptor_, Direction::read, window, bytes, low, outcome);
+  if (outcome.reason != 0) return nullptr;
+  std::memset(window + there, 0, bytes - there);
+  return window;
+}
+
+bool Storage::write_all(std::byte* window, std::int64_t low, std::int64_t high) const noexcept {
+  Outcome outcome;
+  const auto bytes = std::size_t(high - low);
+  return move_all(descriptor_, Direction::write, window, bytes, low, outcome) == bytes;
 }
 
 Err error_of(int reason) noexcept {

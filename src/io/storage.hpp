@@ -3,15 +3,17 @@
 //
 // One access is one pass over the runs of the view and the pieces of the program's buffer.  Long runs are
 // read and written in place, as many pieces at once as the kernel takes.  Where runs are short, a system call
-// for each would cost more than the bytes: then a piece of the file is read at once and picked from (data
-// sieving), and written through a mapping, which changes the bytes of the access and no others, so that
-// nobody has to be locked out (docs/files.md).
+// for each would cost more than the bytes: then a window of the file is read at once and picked from (data
+// sieving), or changed and written back.  Meanwhile nobody else may write there: who writes runs holds a
+// shared lock of the kernel on them, who changes a window an exclusive one (docs/files.md).
 //
-// Thread safety: one access uses nothing but its arguments, so threads may do several at once.
+// Thread safety: threads may read at once; their writes to one Storage take turns, as the kernel's locks are
+// those of the open file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "base/err.hpp"
@@ -23,8 +25,8 @@ namespace dunlin::io {
 
 enum class Direction : std::uint8_t { read, write };
 
-/// What holds a file whose mappings may be written to: all processes see stores into them at once.
-enum class Backing : std::uint8_t { other, memory, ext4 };
+/// What holds a file that may be changed by windows: the locks of this machine's kernel are everybody's.
+enum class Backing : std::uint8_t { other, memory, disk };
 
 /// How far an access came.
 struct Outcome {
@@ -46,8 +48,7 @@ struct Access {
 class Storage {
  public:
   Storage() = default;
-  Storage(Storage&& other) noexcept;
-  Storage& operator=(Storage&& other) noexcept;
+  Storage(const Storage&) = delete;
   ~Storage();
 
   /// `flags` and `permissions` as for open(2); the errno, or 0.
@@ -55,8 +56,6 @@ class Storage {
   int close() noexcept;
   bool is_open() const noexcept { return descriptor_ >= 0; }
   int descriptor() const noexcept { return descriptor_; }
-  /// Whether short runs are written through a mapping.
-  bool can_map() const noexcept { return backing_ != Backing::other; }
   /// -1 with errno where the file system does not say.
   std::int64_t size() const noexcept;
 
@@ -64,6 +63,24 @@ class Storage {
   void set_sieving(Choice read, Choice write) noexcept { read_sieving_ = read, write_sieving_ = write; }
 
   Outcome move(const Access& access) const noexcept;
+  /// Whether windows may be written.
+  bool can_change() const noexcept {
+    return backing_ != Backing::other && is_readable_ && write_sieving_ != Choice::disable;
+  }
+  /// Whether `runs` of `bytes` in all, from the first to the last `span` long, are moved by a window.
+  /// Writing, never where locks may not reach everybody, and not where the program forbids it.
+  bool wants_window(Direction direction, std::int64_t runs, std::int64_t bytes,
+                    std::int64_t span) const noexcept;
+  /// Reads bytes [low, high) of the file, has `change` change some of them in memory, and writes all of them;
+  /// what the file does not have yet is 0.  False, with nothing noted: it did not come about.
+  template <class Change>
+  bool try_change(std::int64_t low, std::int64_t high, bool is_atomic, const Change& change) const noexcept {
+    const Guard guard(*this, is_atomic ? Sharing::held : Sharing::exclusive, low, high);
+    std::byte* const window = guard.reason() == 0 ? read_all(low, high) : nullptr;
+    if (!window) return false;
+    change(window);
+    return write_all(window, low, high);
+  }
   /// Of a read that has to wait for others: the disk is asked for its bytes now.
   void announce(const Access& access) const noexcept;
 
@@ -78,12 +95,35 @@ class Storage {
                    Outcome& outcome) const noexcept;
   bool try_write_window(const Access& access, std::int64_t low, std::int64_t bytes,
                         Outcome& outcome) const noexcept;
-  std::int64_t distance_max(Direction direction) const noexcept;
   bool lock(short kind, std::int64_t from, std::int64_t to) const noexcept;
+  /// Bytes of the file in memory that lasts until the next such call of this thread; null after an error.
+  std::byte* read_all(std::int64_t low, std::int64_t high) const noexcept;
+  bool write_all(std::byte* window, std::int64_t low, std::int64_t high) const noexcept;
+
+  enum class Sharing : std::uint8_t { held, shared, exclusive };  // held: by the caller, or nobody needs it
+  /// A lock on bytes [from, to) as long as it lives; `to` as 0 is the end of the file.
+  class Guard {
+   public:
+    Guard(const Storage& storage, Sharing sharing, std::int64_t from, std::int64_t to) noexcept;
+    ~Guard();
+    Guard(const Guard&) = delete;
+    int reason() const noexcept { return reason_; }  // errno; 0: it is held
+
+   private:
+    const Storage& storage_;
+    const std::int64_t from_, to_;
+    std::unique_lock<std::mutex> turn_;
+    bool is_locked_ = false;
+    int reason_ = 0;
+  };
+  /// Of runs that are written one by one.
+  Sharing sharing_of(const Access& access) const noexcept;
 
   int descriptor_ = -1;
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
   Backing backing_ = Backing::other;
+  bool is_readable_ = false;
+  mutable std::mutex turns_;  // of this process's threads at the kernel's locks
 };
 
 /// The class of errors that an errno belongs to (MPI 5.0, 14.8).

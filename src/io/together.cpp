@@ -112,9 +112,26 @@ void Together::write_mine(std::int64_t round) noexcept {
   if (mine_ < 0 || range(round, mine_).is_empty()) return;
   const Range of_file = range(round, mine_);
   const Window window = copy(round, mine_);
-  Window::for_each_run(window.bits(), of_file.high - of_file.low, [&](std::int64_t from, std::int64_t to) {
-    return move_run(window.data() + from, of_file.low + from, to - from).reason == 0;
+  const std::int64_t end = of_file.high - of_file.low;
+  std::int64_t runs = 0, bytes = 0, first = 0, last = 0;
+  Window::for_each_run(window.bits(), end, [&](std::int64_t from, std::int64_t to) {
+    if (runs++ == 0) first = from;
+    bytes += to - from;
+    last = to;
+    return true;
   });
+  const bool is_done =
+      file_.storage.wants_window(Direction::write, runs, bytes, last - first) &&
+      file_.storage.try_change(of_file.low + first, of_file.low + last, false, [&](std::byte* changed) {
+        Window::for_each_run(window.bits(), end, [&](std::int64_t from, std::int64_t to) {
+          std::memcpy(changed + from - first, window.data() + from, std::size_t(to - from));
+          return true;
+        });
+      });
+  if (!is_done)
+    Window::for_each_run(window.bits(), end, [&](std::int64_t from, std::int64_t to) {
+      return move_run(window.data() + from, of_file.low + from, to - from).reason == 0;
+    });
   std::memset(window.bits(), 0, std::size_t(roles_.window_bytes) / 8);
 }
 

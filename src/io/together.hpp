@@ -12,12 +12,14 @@
 //   4. each aggregator writes its window.
 //
 // Reading is the same backwards.  A bit for each byte of a window says which bytes somebody has written, so
-// that holes stay as they are in the file: nothing is read before it is written, and nobody has to be locked
-// out.  There are two sets of copies, used in turn: who fills one again knows by the wait of the round
-// between that its last contents have been used.
+// that holes stay as they are in the file.  A window without holes is written in one call; one with many is
+// read, changed and written back under a lock, as a rank alone does it (io/storage.hpp).  There are two sets
+// of copies, used in turn: who fills one again knows by the wait of the round between that its last contents
+// have been used.
 //
 // Cost for n bytes of p ranks on one node: 3 n / p bytes copied by each rank, one of it by the kernel, and a
-// barrier for every p windows.  Of d nodes: (d - 1) / d * n bytes more through the network at most.
+// barrier for every p windows; with holes a read and a copy more.  Of d nodes: (d - 1) / d * n bytes more
+// through the network at most.
 //
 // Made by io/collective.cpp, which has the steps that wait.  Thread safety: one step at a time; those without
 // `Cx` by any thread, without a lock.
@@ -38,9 +40,9 @@ namespace dunlin::io {
 struct Part {
   std::int64_t low, high;  // offsets
   std::int64_t bytes;
-  std::int64_t run_bytes;  // on average
-  std::int64_t can_join;   // offsets grow, and nothing has to be atomic
-  std::int64_t can_map;    // it would write short pieces well alone
+  std::int64_t run_bytes;   // on average
+  std::int64_t can_join;    // offsets grow, and nothing has to be atomic
+  std::int64_t can_change;  // windows of the file
 };
 
 /// Which rank reads and writes which windows, and who has the nodes' copies of them: the same on all ranks.

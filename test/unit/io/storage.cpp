@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -110,6 +111,43 @@ TEST_F(StorageTest, ThreadsUseOneFileAtOnce) {
   for (std::thread& each : threads) each.join();
   const std::vector<unsigned char> now = all();
   for (std::size_t i = 0; i < now.size(); ++i) ASSERT_EQ(now[i], i / 4 % 4 + 1);
+}
+
+TEST_F(StorageTest, WindowsAreForManyShortRunsAndWhereTheProgramLetsThem) {
+  const auto wants = [this](std::int64_t runs) {
+    return storage_.wants_window(Direction::write, runs, 8 * runs, 16 * runs);
+  };
+  EXPECT_TRUE(wants(100));
+  EXPECT_FALSE(wants(1));
+  EXPECT_FALSE(storage_.wants_window(Direction::write, 100, 100 << 20, 200 << 20));
+  storage_.set_sieving(Choice::automatic, Choice::enable);
+  EXPECT_TRUE(storage_.wants_window(Direction::write, 100, 100 << 20, 200 << 20));
+  storage_.set_sieving(Choice::automatic, Choice::disable);
+  EXPECT_FALSE(wants(100));
+  Storage device;
+  ASSERT_EQ(device.open("/dev/full", O_RDWR, 0), 0);
+  device.set_sieving(Choice::automatic, Choice::enable);
+  EXPECT_FALSE(device.wants_window(Direction::write, 100, 800, 1600));
+}
+
+TEST_F(StorageTest, ThePlainWriteWaitsForTheWindow) {
+  Storage other;
+  ASSERT_EQ(other.open(name_.c_str(), O_WRONLY, 0), 0);
+  std::vector<unsigned char> nines(64, 9);
+  std::thread thread;
+  // The window is read, and only then changed: what came between would be lost.
+  const bool is_done = storage_.try_change(0, 4096, false, [&](std::byte* window) {
+    thread = std::thread([&] {
+      EXPECT_EQ(other.move({Direction::write, block(nines), Tiling(0, byte()), 1000, false}).bytes, 64);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    window[0] = std::byte{7};
+  });
+  thread.join();
+  EXPECT_TRUE(is_done);
+  const std::vector<unsigned char> now = all();
+  EXPECT_EQ(now[0], 7);
+  for (std::size_t i = 1000; i < 1064; ++i) ASSERT_EQ(now[i], 9);
 }
 
 TEST_F(StorageTest, PlacesAreFoundFromOffsets) {
