@@ -89,7 +89,8 @@ constexpr std::uint32_t kQueueShort = 2;
 }
 
 /// The lock of a target on another node: a request like others, which the target answers when it lets this
-/// process in, and behind which all operations wait.  Nobody waits for the answer alone.
+/// process in, and behind which all operations wait.  Nobody waits for the answer alone, but for a second
+/// lock.
 void ask(Window& window, int target, OperationKind kind) noexcept {
   Operation operation{.kind = kind, .target = target};
   operation.type = from_handle<Datatype>(MPI_BYTE);
@@ -147,6 +148,9 @@ Err win_lock(int lock_type, int rank, int assertions, Win& win) noexcept {
   if (window.part(rank).hold != Part::Hold::none)
     return fail(Err::rma_sync, "rank %d is locked already by this process", rank);
   if (window.epoch == Epoch::fence) window.close_all();  // it ends without another fence
+  // Who takes several locks in one order everywhere must not come to wait in a circle: an earlier lock on
+  // another node, which nobody has waited for, is held before the next one is asked for.
+  if (window.locks_held > 0) window.await_all();
   window.epoch = Epoch::lock;
   ++window.locks_held;
   acquire(window, rank,

@@ -115,9 +115,13 @@ class Window final : public Win {
     return error();
   }
   Err complete_all() noexcept {
+    await_all();
+    return error();
+  }
+  /// The same, but the error is left to the next call that completes operations.
+  void await_all() noexcept {
     for (int rank = 0; rank < size && under_way; ++rank)
       if (part(rank).under_way) await(rank);
-    return error();
   }
 
   /// Programs wait by loops of MPI_Win_flush, MPI_Win_sync or locks, and others wait for them: now and then

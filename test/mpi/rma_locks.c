@@ -149,6 +149,20 @@ static void test_waiting(MPI_Win win) {
         have_yielded);
 }
 
+/* Everybody takes two locks, those of lower ranks first: nobody waits in a circle. */
+static void test_order(MPI_Win win, int turns) {
+  if (check_size == 1) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < turns; ++i) {
+    const int first = i % (check_size - 1);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, first, 0, win);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, first + 1, 0, win);
+    MPI_Win_unlock(first, win);
+    MPI_Win_unlock(first + 1, win);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   long* memory;
   MPI_Win win;
@@ -158,6 +172,7 @@ int main(int argc, char** argv) {
   test_shared(win, memory, 200);
   test_many(win, memory);
   test_contention(win, memory, 200);
+  test_order(win, 200);
   test_waiting(win);
   MPI_Win_free(&win);
   return check_end();
