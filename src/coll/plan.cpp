@@ -8,6 +8,7 @@
 #include "base/variable.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "datatype/signature.hpp"
+#include "object/status.hpp"
 
 namespace dunlin::coll {
 
@@ -151,6 +152,7 @@ Err CollectiveRequest::start() noexcept {
   is_active = true;
   is_complete = false;
   completion = Completion{};
+  has_own_status = false;
   run_.reset();
   start_task(cx_);
   if (!calls_program_) run_.engine.expect_help(1);
@@ -165,9 +167,18 @@ progress::Pollable::Outcome CollectiveRequest::poll() noexcept {
   if (progress == Run::Progress::advanced) return Outcome::advanced;
   DUNLIN_ASSERT(!is_complete);
   completion.error = run_.error;
+  if (run_.error != Err::ok) {
+    error_text_ = error_detail(run_.error);
+    has_own_status = true;
+  }
   if (!calls_program_) run_.engine.expect_help(-1);
   finish();  // may be the end of this object
   return Outcome::finished;
+}
+
+Err CollectiveRequest::query(void* status) noexcept {
+  set_empty_status(status);
+  return fail(completion.error, "%s", error_text_.c_str());
 }
 
 void CollectiveRequest::explain(WaitReason& reason) const noexcept {

@@ -26,6 +26,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 #include "base/big_lock.hpp"
 #include "coll/steps.hpp"
@@ -141,6 +142,8 @@ class CollectiveRequest : public Request, public progress::Pollable {
   bool wants_help() const noexcept override { return !is_complete && !calls_program_; }
   Outcome poll() noexcept override;
   void explain(WaitReason& reason) const noexcept override;
+  /// After an error: its sentence is told to the thread that asks, which need not be the one that found it.
+  Err query(void* status) noexcept override;
 
  protected:
   /// `calls_program`: its operator is a function of the program's.
@@ -156,6 +159,7 @@ class CollectiveRequest : public Request, public progress::Pollable {
   Cx cx_;
   const char* const name_;
   const bool calls_program_;
+  std::string error_text_;
 };
 
 template <class Arguments>

@@ -7,6 +7,7 @@
 
 #include "base/assert.hpp"
 #include "datatype/cursor.hpp"
+#include "object/status.hpp"
 #include "protocol/messaging.hpp"
 
 namespace dunlin::protocol {
@@ -61,9 +62,16 @@ std::size_t ReceiveRequest::fit(std::uint64_t bytes) noexcept {
   const std::uint64_t room = data.bytes;
   if (bytes > room) [[unlikely]] {
     completion.error = wrong_length(*comm, key.context, completion, bytes, room);
+    refused = bytes;
+    has_own_status = true;
     bytes = room;
   }
   return completion.bytes = bytes;
+}
+
+Err ReceiveRequest::query(void* status) noexcept {
+  set_status(status, completion);
+  return wrong_length(*comm, key.context, completion, refused, data.bytes);
 }
 
 Err wrong_length(const Comm& comm, std::uint64_t context, const Completion& message, std::uint64_t bytes,

@@ -77,6 +77,7 @@ class ReceiveRequest : public Request, public match::Posted {
   std::int64_t asked_ns = 0;   // when, where the time it takes is to be compared; else 0
   bool is_matched = false;     // a message is being delivered: too late to cancel
   SharedCopy* copy = nullptr;  // while both sides copy
+  std::uint64_t refused;       // bytes of a message of the wrong length; then `has_own_status`
 
   /// How many of a message's `bytes` there is room for; the completion says so.
   std::size_t fit(std::uint64_t bytes) noexcept;
@@ -86,6 +87,9 @@ class ReceiveRequest : public Request, public match::Posted {
 
   Err cancel() noexcept override;
   void explain(WaitReason& reason) const noexcept override;
+  /// After an error: its sentence is told to the thread that asks, which need not be the one that took the
+  /// message.
+  Err query(void* status) noexcept override;
 };
 
 }  // namespace dunlin::protocol

@@ -65,6 +65,7 @@ class PersistentReceive final : public protocol::ReceiveRequest {
     is_active = true;
     is_complete = false;
     is_matched = false;
+    has_own_status = false;
     completion = Completion{};
     if (arguments_.peer == MPI_PROC_NULL) {
       completion = null_completion();

@@ -75,6 +75,7 @@ void end_life_in_child() noexcept {
   Life::users = 0;
   Life::is_finalized = Life::is_forked = true;
   BigLock::set_needed(false);  // another thread may have held it, and is not here
+  BigLock::set_helped(false);  // nor is the library's own
 }
 
 }  // namespace

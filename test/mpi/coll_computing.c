@@ -3,6 +3,8 @@
  * the program's are called by the program's threads only. ranks: 2 3 variants: none */
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "coll_check.h"
 
@@ -108,6 +110,82 @@ static void check_crowd(MPI_Op own) {
   }
 }
 
+/* A child's calls are refused; they do not wait for the library's thread, which the child does not have. */
+static void check_fork(void) {
+  enum { FORKS = 40 };
+  int* in = calloc(LONG, sizeof *in);
+  int* out = malloc(LONG * sizeof *out);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  for (int i = 0; i < FORKS; ++i) {
+    MPI_Request request;
+    MPI_Iallreduce(in, out, LONG, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    usleep((useconds_t)(37 * i % 300));
+    const pid_t child = fork();
+    if (child == 0) {
+      int rank;
+      alarm(10);
+      _exit(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child, "waitpid");
+    CHECK(status == 0, "child %d ended with status %d", i, status);
+  }
+  free(in);
+  free(out);
+}
+
+/* Who waits hears the whole sentence of an error, whichever thread has found it. */
+static void check_error(void) {
+  int buffer[8] = {0};
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Comm comm;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  if (check_rank == 1) compute(0.05);
+  MPI_Ibcast(buffer, check_rank == 1 ? 8 : 4, MPI_INT, 1, comm, &request);
+  compute(is_helped ? 0.3 : 0.01);
+  const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Error_string(code, text, &length);
+  if (check_rank == 0) CHECK(strstr(text, "collective") != NULL, "error %d is \"%s\"", code, text);
+  MPI_Comm_free(&comm);
+}
+
+/* The same for a message that the helper takes, into a buffer that is too short. */
+static void check_receive_error(void) {
+  int buffer[8] = {0};
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Comm comm;
+  MPI_Request requests[2];
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  if (check_rank == 0) MPI_Recv_init(buffer, 4, MPI_INT, 1, 5, comm, &requests[0]);
+  for (int count = 8; count > 0; count -= 4) { /* too long, then as long as asked */
+    if (check_rank == 0) {
+      MPI_Start(&requests[0]);
+      MPI_Ibarrier(comm, &requests[1]);
+      compute(is_helped ? 0.3 : 0.01);
+      const int code = MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+      MPI_Error_string(code, text, &length);
+      if (count == 8)
+        CHECK(strstr(text, "only room for 16") != NULL, "error %d is \"%s\"", code, text);
+      else
+        CHECK(code == MPI_SUCCESS, "the next message of the request: %s", text);
+    } else {
+      compute(0.05);
+      if (check_rank == 1) MPI_Send(buffer, count, MPI_INT, 0, 5, comm);
+      compute(is_helped ? 0.3 : 0.01);
+      MPI_Ibarrier(comm, &requests[1]);
+    }
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+  }
+  if (check_rank == 0) MPI_Request_free(&requests[0]);
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   MPI_Op own;
   check_start(&argc, &argv);
@@ -117,6 +195,9 @@ int main(int argc, char** argv) {
   for (int kind = 0; kind < KINDS; ++kind) check_kind(kind, own, 0);
   check_kind(0, own, 1);
   check_crowd(own);
+  check_fork();
+  check_error();
+  check_receive_error();
   MPI_Op_free(&own);
   return check_end();
 }
