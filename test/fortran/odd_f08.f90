@@ -13,6 +13,7 @@ program odd_f08
   call nothing()
   call texts()
   call wrong_arguments()
+  call freed_requests()
   call parts()
   if (kind(rank) == 4) call large_counts()
   call kinds()
@@ -165,6 +166,26 @@ contains
     call MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0)
     call MPI_Buffer_detach(memory, i)
     call want(c_associated(memory, c_loc(MPI_BUFFER_AUTOMATIC)), "MPI_BUFFER_AUTOMATIC")
+  end subroutine
+
+  !> An integer that was a request is none, and not MPI_REQUEST_NULL, which would be complete.
+  subroutine freed_requests()
+    type(MPI_Request) :: request, freed, requests(2)
+    integer :: buffer, error
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Send_init(buffer, 1, MPI_INTEGER, rank, 1, MPI_COMM_SELF, request)
+    freed = request
+    call MPI_Request_free(request)
+    call MPI_Wait(freed, MPI_STATUS_IGNORE, error)
+    call MPI_Error_class(error, error)
+    call want(error == MPI_ERR_REQUEST, "MPI_Wait for a request that was freed")
+    requests = [MPI_REQUEST_NULL, freed]
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)
+    call want(error /= MPI_SUCCESS, "MPI_Waitall for a request that was freed")
+    call want(requests(1) == MPI_REQUEST_NULL .and. requests(2) == freed, "a freed request stays what it is")
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
   end subroutine
 
   subroutine wrong_arguments()

@@ -52,6 +52,19 @@ AFTERWARDS = {**{name: ["  register_types_once();"] for name in ("init", "init_t
               "parrived": ["  show_copies(request);"],
               "request_get_status": ["  look_after_copies(*request, to_c<MPI_Request>(request));"]}
 
+# The error class of a number that no int of C holds, by its kind; its name comes first.
+REFUSED_BY_NAME = [(r"root", "MPI_ERR_ROOT"),
+                   (r"stride|position|array_of_(starts|sizes|subsizes|gsizes|psizes)", "MPI_ERR_ARG"),
+                   (r"disp_unit", "MPI_ERR_DISP"), (r"disp", "MPI_ERR_ARG")]
+REFUSED_BY_KIND = [(r"RANK(_NNI)?", "MPI_ERR_RANK"), (r"TAG", "MPI_ERR_TAG"), (r"DIMENSION|NUM_DIMS", "MPI_ERR_DIMS"),
+                   (r"KEYVAL", "MPI_ERR_KEYVAL"), (r"ASSERT", "MPI_ERR_ASSERT"), (r"LOCK_TYPE", "MPI_ERR_LOCKTYPE"),
+                   (r"ACCESS_MODE", "MPI_ERR_AMODE"),
+                   (r"POLYXFER.*|POLYDTYPE_NUM_ELEM.*|POLYNUM_.*|ARRAY_LENGTH.*", "MPI_ERR_COUNT"), (r".*", "MPI_ERR_ARG")]
+# Numbers that C takes whatever they are, or before MPI has begun; arguments of MPI_ABORT.
+NOT_REFUSED = {"LOGICAL", "PROFILE_LEVEL", "ERROR_CODE", "ERROR_CLASS", "THREAD_LEVEL", "TYPECLASS_SIZE"}
+# Whose error handler hears of it, the first one that a call has.
+OWNERS = {"MPI_Comm", "MPI_File", "MPI_Session", "MPI_Win"}
+
 
 @dataclass
 class Argument:
@@ -275,6 +288,51 @@ class Call:
         assert SENT.fullmatch(a.name) or RECEIVED.fullmatch(a.name), (self.key, a)
         return f"blocks_{'reduced' if 'reduce' in self.key else 'received'}(comm)"
 
+    # --- numbers that do not fit -----------------------------------------------------------------------------------------
+
+    def refusal(self):
+        """The lines that end a call with a number of 8 bytes that no int of C holds; single numbers come first, because the
+        lengths of arrays are among them."""
+        if self.is_large:
+            return []
+        numbers = [(p, self.given[p.name.lower()]) for p in self.function.parameters
+                   if p.base == "int" and p.name.lower() in self.given]
+        numbers = [(p, a) for p, a in numbers if a.direction != "out" and a.kind not in NOT_REFUSED]
+        is_array = lambda pair: pair[0].is_array or pair[1].length is not None or pair[1].kind == "WEIGHT"
+        checked = [self.checked(p, a, is_array((p, a))) for p, a in sorted(numbers, key=is_array)]
+        if not checked:
+            return []
+        owner, kind = next(((p.name.lower(), p.base) for p in self.function.parameters
+                            if p.base in OWNERS and not p.is_array and self.given[p.name.lower()].direction == "in"),
+                           ("nullptr", "MPI_Comm"))
+        return [wrap(f'  if (are_refused<{kind}>("{self.procedure.name}", {owner}, ierror, {", ".join(checked)}))'),
+                "    return;"]
+
+    def checked(self, p, a, is_array):
+        first = lambda patterns, text: next((found for pattern, found in patterns if re.fullmatch(pattern, text)), None)
+        error_class = first(REFUSED_BY_NAME, a.name) or first(REFUSED_BY_KIND, a.kind)
+        if "[][3]" in p.text:
+            return f'Number("{a.name}", {error_class}, *{a.name}, [&] {{ return 3 * std::int64_t(*n); }})'
+        if is_array:
+            length = self.array_length(a)
+            length = length if length.startswith("[") else f"[&] {{ return std::int64_t({length}); }}"
+            given = f"fortran::address({a.name})" if a.kind == "WEIGHT" else a.name
+            return f'Number("{a.name}", {error_class}, {given}, {length})'
+        condition = self.significance(p, a)
+        if condition:
+            return f'Number("{a.name}", {error_class}, {a.name}, [&] {{ return int({condition}); }})'
+        return f'number("{a.name}", {error_class}, {a.name})'
+
+    def significance(self, p, a):
+        """When a count of a collective means something, where it does not always."""
+        if "root_only" in p.flags:
+            return "blocks_at_root(comm, root) > 0"
+        buffer = {"sendcount": "sendbuf", "recvcount": "recvbuf"}.get(a.name)
+        if buffer in self.given and "dest" not in self.given:
+            address = f"{buffer}->base_addr" if self.descriptors else buffer
+            return f"is_given({address}{', root' * ('root' in self.given)})"
+        return "*root != MPI_PROC_NULL" if a.name == "count" and "root" in self.given else None
+
     # --- choice buffers as descriptors -----------------------------------------------------------------------------------
 
     @property
@@ -337,7 +395,7 @@ class Call:
             self.before.append("  refresh_copies(array_of_requests, *count);")
         returned = "void" if self.procedure.is_subroutine else self.function.returns
         head = wrap(f'extern "C" {returned} p{symbol}_({self.declared()}) noexcept {{')
-        lines = [head, *self.body(expression), "}"]
+        lines = [head, *self.refusal(), *self.body(expression), "}"]
         if self.procedure.name in HOT and not self.is_large:
             lines = self.usual_case_first(symbol, head, expression)
         return lines + [weak_alias(f"{symbol}_", f"p{symbol}_")]
@@ -350,7 +408,7 @@ class Call:
             plain = ["buf->base_addr" if name == "buf" else name for name in arguments]
             general = f"{symbol[4:]}_general"
             return [wrap(f"[[gnu::noinline, gnu::used]] static void {general}({self.declared()}) noexcept {{"),
-                    *self.body(expression), "}", head,
+                    *self.body(expression), "}", head, *self.refusal(),
                     "  const Form form = form_of(*buf);", "  if (form == Form::scalar) [[likely]]",
                     wrap(f"    return {usual}<true>({', '.join(plain)});"), "  if (form == Form::plain_vector) [[likely]]",
                     wrap(f"    return {usual}<false>({', '.join(plain)});"),
@@ -370,7 +428,7 @@ class Call:
                         wrap(f"  if ({' && '.join(conditions)}) [[likely]]"),
                         wrap(f"    return answer_with(ierror, [=] {{ return {plain}; }});"),
                         wrap(f"  {self.key}_general({', '.join([*values, 'ierror'])});"), "}",
-                        head, wrap(f"  {usual}<true>({', '.join(arguments)});"), "}"]
+                        head, *self.refusal(), wrap(f"  {usual}<true>({', '.join(arguments)});"), "}"]
 
 
 def symbols(procedure):
@@ -421,7 +479,7 @@ def texts(found):
     for file, blocks in by_file.items():
         everything = "\n".join(blocks)
         headers = ["attribute_values"] * ("boxed(" in everything) + ["callbacks"] * ("Procedure*" in everything) + \
-            ["subarrays"] * ("CFI_" in everything or "_copies(" in everything)
+            ["refusal"] * ("are_refused" in everything) + ["subarrays"] * ("CFI_" in everything or "_copies(" in everything)
         top = [f"// Fortran: {titles()[file]}.", GENERATED, '#include "bindings/fortran/arguments.hpp"',
                *[f'#include "bindings/fortran/{h}.hpp"' for h in headers], "",
                "#pragma GCC visibility push(default)",

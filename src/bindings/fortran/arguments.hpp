@@ -46,6 +46,12 @@ inline void* pointer(const MPI_Aint* value) noexcept { return reinterpret_cast<v
 
 inline constexpr unsigned kPredefinedHandles = 4096;  // MPI 5.0, chapter 20: the integer is the handle
 
+/// What the integer of a freed request becomes, and any other that is no request: a value that C refuses.
+/// MPI_REQUEST_NULL, which MPI_Request_fromint gives, would be complete.
+inline MPI_Request no_request() noexcept {
+  return reinterpret_cast<MPI_Request>(reinterpret_cast<std::uintptr_t>(MPI_REQUEST_NULL) + 1);
+}
+
 inline MPI_Comm from_int(int value, MPI_Comm) noexcept { return PMPI_Comm_fromint(value); }
 inline MPI_Datatype from_int(int value, MPI_Datatype) noexcept { return PMPI_Type_fromint(value); }
 inline MPI_Errhandler from_int(int value, MPI_Errhandler) noexcept { return PMPI_Errhandler_fromint(value); }
@@ -54,7 +60,10 @@ inline MPI_Group from_int(int value, MPI_Group) noexcept { return PMPI_Group_fro
 inline MPI_Info from_int(int value, MPI_Info) noexcept { return PMPI_Info_fromint(value); }
 inline MPI_Message from_int(int value, MPI_Message) noexcept { return PMPI_Message_fromint(value); }
 inline MPI_Op from_int(int value, MPI_Op) noexcept { return PMPI_Op_fromint(value); }
-inline MPI_Request from_int(int value, MPI_Request) noexcept { return PMPI_Request_fromint(value); }
+inline MPI_Request from_int(int value, MPI_Request) noexcept {
+  const MPI_Request found = PMPI_Request_fromint(value);
+  return found == MPI_REQUEST_NULL ? no_request() : found;
+}
 inline MPI_Session from_int(int value, MPI_Session) noexcept { return PMPI_Session_fromint(value); }
 inline MPI_Win from_int(int value, MPI_Win) noexcept { return PMPI_Win_fromint(value); }
 
@@ -71,7 +80,11 @@ inline int to_int(MPI_Session handle) noexcept { return PMPI_Session_toint(handl
 inline int to_int(MPI_Win handle) noexcept { return PMPI_Win_toint(handle); }
 
 /// The integer of a handle.  One that is no error has no sign, which saves instructions.
-inline unsigned value_of(const Fint* handle) noexcept { return unsigned(*handle); }
+inline unsigned value_of(const Fint* handle) noexcept {
+  if constexpr (kIsWide)
+    if (*handle != int(*handle)) return unsigned(INT_MIN);  // no handle, either
+  return unsigned(*handle);
+}
 
 inline bool are_predefined(unsigned one, unsigned other) noexcept {
   return (one | other) < kPredefinedHandles;  // a power of 2
@@ -215,7 +228,7 @@ class ChangedHandles {
     for (std::int64_t i = 0; i < count_; ++i) copies_.look_after(place_[i], handles_[i]);
     for (std::int64_t i = 0; i < count_; ++i)
       if (const auto now = reinterpret_cast<std::uintptr_t>(handles_[i]); now < kPredefinedHandles)
-        place_[i] = Fint(now);
+        if (handles_[i] != no_request()) place_[i] = Fint(now);
   }
   operator Handle*() noexcept { return handles_.data(); }
 

@@ -3,6 +3,7 @@
 #include "bindings/fortran/arguments.hpp"
 #include "bindings/fortran/attribute_values.hpp"
 #include "bindings/fortran/callbacks.hpp"
+#include "bindings/fortran/refusal.hpp"
 
 #pragma GCC visibility push(default)
 using namespace dunlin;
@@ -21,6 +22,9 @@ extern "C" decltype(pmpi_comm_create_keyval_) pmpi_comm_create_keyval_f08_
     __attribute__((weak, alias("pmpi_comm_create_keyval_")));
 
 extern "C" void pmpi_comm_delete_attr_(const Fint* comm, const Fint* comm_keyval, Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Comm_delete_attr", comm, ierror, number("comm_keyval", MPI_ERR_KEYVAL,
+      comm_keyval)))
+    return;
   answer(ierror, MPI_Comm_delete_attr(to_c<MPI_Comm>(comm), narrow(*comm_keyval)));
 }
 extern "C" decltype(pmpi_comm_delete_attr_) mpi_comm_delete_attr_
@@ -31,6 +35,9 @@ extern "C" decltype(pmpi_comm_delete_attr_) pmpi_comm_delete_attr_f08_
     __attribute__((weak, alias("pmpi_comm_delete_attr_")));
 
 extern "C" void pmpi_comm_free_keyval_(Fint* comm_keyval, Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Comm_free_keyval", nullptr, ierror, number("comm_keyval", MPI_ERR_KEYVAL,
+      comm_keyval)))
+    return;
   answer(ierror, MPI_Comm_free_keyval(Written(comm_keyval)));
 }
 extern "C" decltype(pmpi_comm_free_keyval_) mpi_comm_free_keyval_
@@ -42,6 +49,9 @@ extern "C" decltype(pmpi_comm_free_keyval_) pmpi_comm_free_keyval_f08_
 
 extern "C" void pmpi_comm_get_attr_(const Fint* comm, const Fint* comm_keyval, MPI_Aint* attribute_val,
     Fint* flag, Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Comm_get_attr", comm, ierror, number("comm_keyval", MPI_ERR_KEYVAL,
+      comm_keyval)))
+    return;
   answer(ierror, MPI_Comm_get_attr(to_c<MPI_Comm>(comm), narrow(*comm_keyval), AttributeValue(comm_keyval,
       attribute_val), Written(flag)));
 }
@@ -54,6 +64,9 @@ extern "C" decltype(pmpi_comm_get_attr_) pmpi_comm_get_attr_f08_
 
 extern "C" void pmpi_comm_set_attr_(const Fint* comm, const Fint* comm_keyval, const MPI_Aint* attribute_val,
     Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Comm_set_attr", comm, ierror, number("comm_keyval", MPI_ERR_KEYVAL,
+      comm_keyval)))
+    return;
   answer(ierror, MPI_Comm_set_attr(to_c<MPI_Comm>(comm), narrow(*comm_keyval), boxed(attribute_val)));
 }
 extern "C" decltype(pmpi_comm_set_attr_) mpi_comm_set_attr_
@@ -76,6 +89,9 @@ extern "C" decltype(pmpi_type_create_keyval_) pmpi_type_create_keyval_f08_
     __attribute__((weak, alias("pmpi_type_create_keyval_")));
 
 extern "C" void pmpi_type_delete_attr_(const Fint* datatype, const Fint* type_keyval, Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Type_delete_attr", nullptr, ierror, number("type_keyval", MPI_ERR_KEYVAL,
+      type_keyval)))
+    return;
   answer(ierror, MPI_Type_delete_attr(to_c<MPI_Datatype>(datatype), narrow(*type_keyval)));
 }
 extern "C" decltype(pmpi_type_delete_attr_) mpi_type_delete_attr_
@@ -86,6 +102,9 @@ extern "C" decltype(pmpi_type_delete_attr_) pmpi_type_delete_attr_f08_
     __attribute__((weak, alias("pmpi_type_delete_attr_")));
 
 extern "C" void pmpi_type_free_keyval_(Fint* type_keyval, Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Type_free_keyval", nullptr, ierror, number("type_keyval", MPI_ERR_KEYVAL,
+      type_keyval)))
+    return;
   answer(ierror, MPI_Type_free_keyval(Written(type_keyval)));
 }
 extern "C" decltype(pmpi_type_free_keyval_) mpi_type_free_keyval_
@@ -97,6 +116,9 @@ extern "C" decltype(pmpi_type_free_keyval_) pmpi_type_free_keyval_f08_
 
 extern "C" void pmpi_type_get_attr_(const Fint* datatype, const Fint* type_keyval, MPI_Aint* attribute_val,
     Fint* flag, Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Type_get_attr", nullptr, ierror, number("type_keyval", MPI_ERR_KEYVAL,
+      type_keyval)))
+    return;
   answer(ierror, MPI_Type_get_attr(to_c<MPI_Datatype>(datatype), narrow(*type_keyval),
       AttributeValue(type_keyval, attribute_val), Written(flag)));
 }
@@ -109,6 +131,9 @@ extern "C" decltype(pmpi_type_get_attr_) pmpi_type_get_attr_f08_
 
 extern "C" void pmpi_type_set_attr_(const Fint* datatype, const Fint* type_keyval,
     const MPI_Aint* attribute_val, Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Type_set_attr", nullptr, ierror, number("type_keyval", MPI_ERR_KEYVAL,
+      type_keyval)))
+    return;
   answer(ierror, MPI_Type_set_attr(to_c<MPI_Datatype>(datatype), narrow(*type_keyval), boxed(attribute_val)));
 }
 extern "C" decltype(pmpi_type_set_attr_) mpi_type_set_attr_
@@ -131,6 +156,9 @@ extern "C" decltype(pmpi_win_create_keyval_) pmpi_win_create_keyval_f08_
     __attribute__((weak, alias("pmpi_win_create_keyval_")));
 
 extern "C" void pmpi_win_delete_attr_(const Fint* win, const Fint* win_keyval, Fint* ierror) noexcept {
+  if (are_refused<MPI_Win>("MPI_Win_delete_attr", win, ierror, number("win_keyval", MPI_ERR_KEYVAL,
+      win_keyval)))
+    return;
   answer(ierror, MPI_Win_delete_attr(to_c<MPI_Win>(win), narrow(*win_keyval)));
 }
 extern "C" decltype(pmpi_win_delete_attr_) mpi_win_delete_attr_
@@ -141,6 +169,9 @@ extern "C" decltype(pmpi_win_delete_attr_) pmpi_win_delete_attr_f08_
     __attribute__((weak, alias("pmpi_win_delete_attr_")));
 
 extern "C" void pmpi_win_free_keyval_(Fint* win_keyval, Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Win_free_keyval", nullptr, ierror, number("win_keyval", MPI_ERR_KEYVAL,
+      win_keyval)))
+    return;
   answer(ierror, MPI_Win_free_keyval(Written(win_keyval)));
 }
 extern "C" decltype(pmpi_win_free_keyval_) mpi_win_free_keyval_
@@ -152,6 +183,8 @@ extern "C" decltype(pmpi_win_free_keyval_) pmpi_win_free_keyval_f08_
 
 extern "C" void pmpi_win_get_attr_(const Fint* win, const Fint* win_keyval, MPI_Aint* attribute_val,
     Fint* flag, Fint* ierror) noexcept {
+  if (are_refused<MPI_Win>("MPI_Win_get_attr", win, ierror, number("win_keyval", MPI_ERR_KEYVAL, win_keyval)))
+    return;
   answer(ierror, MPI_Win_get_attr(to_c<MPI_Win>(win), narrow(*win_keyval), AttributeValue(win_keyval,
       attribute_val), Written(flag)));
 }
@@ -163,6 +196,8 @@ extern "C" decltype(pmpi_win_get_attr_) pmpi_win_get_attr_f08_
 
 extern "C" void pmpi_win_set_attr_(const Fint* win, const Fint* win_keyval, const MPI_Aint* attribute_val,
     Fint* ierror) noexcept {
+  if (are_refused<MPI_Win>("MPI_Win_set_attr", win, ierror, number("win_keyval", MPI_ERR_KEYVAL, win_keyval)))
+    return;
   answer(ierror, MPI_Win_set_attr(to_c<MPI_Win>(win), narrow(*win_keyval), boxed(attribute_val)));
 }
 extern "C" decltype(pmpi_win_set_attr_) mpi_win_set_attr_ __attribute__((weak, alias("pmpi_win_set_attr_")));

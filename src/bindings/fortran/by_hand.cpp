@@ -8,6 +8,7 @@
 #include "bindings/fortran/arguments.hpp"
 #include "bindings/fortran/attribute_values.hpp"
 #include "bindings/fortran/callbacks.hpp"
+#include "bindings/fortran/refusal.hpp"
 #include "bindings/fortran/subarrays.hpp"
 
 #pragma GCC visibility push(default)
@@ -52,6 +53,8 @@ extern "C" decltype(pmpi_info_get_string_) pmpi_info_get_string_f08_
 extern "C" void pmpi_session_get_nth_pset_(const Fint* session, const Fint* info, const Fint* n,
                                            Fint* pset_len, char* pset_name, Fint* ierror,
                                            std::size_t pset_name_length) noexcept {
+  if (are_refused<MPI_Session>("MPI_Session_get_nth_pset", session, ierror, number("n", MPI_ERR_ARG, n)))
+    return;
   char text[MPI_MAX_PSET_NAME_LEN + 1] = {};
   int capacity = *pset_len > 0 ? int(std::min<Fint>(*pset_len, MPI_MAX_PSET_NAME_LEN)) + 1 : 0;
   const int error =
@@ -98,17 +101,29 @@ bool is_root(const Fint* root, const Fint* comm) noexcept {
   return rank == *root;
 }
 
+/// Where the codes of spawned processes go.  Only the root knows how many these are, which the conversion of
+/// integers of 8 bytes must know.
+Fint* codes_of(Fint* array_of_errcodes, bool is_root) noexcept {
+  return is_root || !kIsWide ? address(array_of_errcodes) : nullptr;  // MPI_ERRCODES_IGNORE
+}
+
 }  // namespace
 
 extern "C" void pmpi_comm_spawn_(const char* command, const char* argv, const Fint* maxprocs,
                                  const Fint* info, const Fint* root, const Fint* comm, Fint* intercomm,
                                  Fint* array_of_errcodes, Fint* ierror, std::size_t command_length,
                                  std::size_t argv_length) noexcept {
+  if (are_refused<MPI_Comm>(
+          "MPI_Comm_spawn", comm, ierror, number("root", MPI_ERR_ROOT, root),
+          Number("maxprocs", MPI_ERR_SPAWN, maxprocs, [&] { return int(is_root(root, comm)); })))
+    return;
   CommandArguments arguments;
-  if (is_root(root, comm) && !is_special(argv)) arguments.read(argv, argv_length, 1);
-  answer(ierror, MPI_Comm_spawn(Text(command, command_length), arguments.pointers.data(), narrow(*maxprocs),
-                                to_c<MPI_Info>(info), narrow(*root), to_c<MPI_Comm>(comm),
-                                Made<MPI_Comm>(intercomm), Written(address(array_of_errcodes), *maxprocs)));
+  const bool is_here = is_root(root, comm);
+  if (is_here && !is_special(argv)) arguments.read(argv, argv_length, 1);
+  answer(ierror,
+         MPI_Comm_spawn(Text(command, command_length), arguments.pointers.data(), narrow(*maxprocs),
+                        to_c<MPI_Info>(info), narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Comm>(intercomm),
+                        Written(codes_of(array_of_errcodes, is_here), *maxprocs)));
 }
 extern "C" decltype(pmpi_comm_spawn_) mpi_comm_spawn_ __attribute__((weak, alias("pmpi_comm_spawn_")));
 extern "C" decltype(pmpi_comm_spawn_) mpi_comm_spawn_f08_ __attribute__((weak, alias("pmpi_comm_spawn_")));
@@ -119,7 +134,13 @@ extern "C" void pmpi_comm_spawn_multiple_(const Fint* count, const char* array_o
                                           const Fint* array_of_info, const Fint* root, const Fint* comm,
                                           Fint* intercomm, Fint* array_of_errcodes, Fint* ierror,
                                           std::size_t command_length, std::size_t argv_length) noexcept {
-  const std::size_t commands = is_root(root, comm) && *count > 0 ? std::size_t(*count) : 0;
+  if (are_refused<MPI_Comm>("MPI_Comm_spawn_multiple", comm, ierror, number("root", MPI_ERR_ROOT, root),
+                            Number("count", MPI_ERR_COUNT, count, [&] { return int(is_root(root, comm)); }),
+                            Number("array_of_maxprocs", MPI_ERR_SPAWN, array_of_maxprocs,
+                                   [&] { return is_root(root, comm) ? std::int64_t(*count) : 0; })))
+    return;
+  const bool is_here = is_root(root, comm);
+  const std::size_t commands = is_here && *count > 0 ? std::size_t(*count) : 0;
   const bool has_arguments = !is_special(array_of_argv);
   std::vector<CommandArguments> arguments(commands);
   std::vector<std::string> names(commands);
@@ -132,11 +153,11 @@ extern "C" void pmpi_comm_spawn_multiple_(const Fint* count, const char* array_o
     argv[i] = arguments[i].pointers.data();
   }
   answer(ierror,
-         MPI_Comm_spawn_multiple(narrow(*count), command.data(), has_arguments ? argv.data() : MPI_ARGVS_NULL,
-                                 Integers(array_of_maxprocs, commands),
-                                 Handles<MPI_Info>(array_of_info, std::int64_t(commands)), narrow(*root),
-                                 to_c<MPI_Comm>(comm), Made<MPI_Comm>(intercomm),
-                                 Written(address(array_of_errcodes), sum_of(array_of_maxprocs, commands))));
+         MPI_Comm_spawn_multiple(
+             narrow(*count), command.data(), has_arguments ? argv.data() : MPI_ARGVS_NULL,
+             Integers(array_of_maxprocs, commands), Handles<MPI_Info>(array_of_info, std::int64_t(commands)),
+             narrow(*root), to_c<MPI_Comm>(comm), Made<MPI_Comm>(intercomm),
+             Written(codes_of(array_of_errcodes, is_here), sum_of(array_of_maxprocs, commands))));
 }
 extern "C" decltype(pmpi_comm_spawn_multiple_) mpi_comm_spawn_multiple_
     __attribute__((weak, alias("pmpi_comm_spawn_multiple_")));
@@ -150,6 +171,7 @@ extern "C" decltype(pmpi_comm_spawn_multiple_) pmpi_comm_spawn_multiple_f08_
 
 extern "C" void pmpi_attr_get_(const Fint* comm, const Fint* keyval, Fint* attribute_val, Fint* flag,
                                Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Attr_get", comm, ierror, number("keyval", MPI_ERR_KEYVAL, keyval))) return;
   MPI_Aint value = 0;
   int is_there = 0;
   answer(ierror,
@@ -161,6 +183,7 @@ extern "C" decltype(pmpi_attr_get_) mpi_attr_get_ __attribute__((weak, alias("pm
 
 extern "C" void pmpi_attr_put_(const Fint* comm, const Fint* keyval, const Fint* attribute_val,
                                Fint* ierror) noexcept {
+  if (are_refused<MPI_Comm>("MPI_Attr_put", comm, ierror, number("keyval", MPI_ERR_KEYVAL, keyval))) return;
   answer(ierror, MPI_Attr_put(to_c<MPI_Comm>(comm), narrow(*keyval), boxed(MPI_Aint(*attribute_val))));
 }
 extern "C" decltype(pmpi_attr_put_) mpi_attr_put_ __attribute__((weak, alias("pmpi_attr_put_")));

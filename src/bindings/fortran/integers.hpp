@@ -17,7 +17,7 @@ namespace dunlin::fortran {
 
 inline constexpr bool kIsWide = sizeof(Fint) > sizeof(int);
 
-/// A number for C.  One that no int can hold becomes one that no call accepts.
+/// A number for C.  One that no int can hold means nothing in this call, or refusal.hpp has refused it.
 inline int narrow(std::int64_t value) noexcept { return value == int(value) ? int(value) : INT_MIN; }
 inline int narrow(int value) noexcept { return value; }
 
