@@ -51,7 +51,8 @@ static void point_to_point(MPI_Comm comm) {
   EXPECT(MPI_Send_c(&value, -5000000000, MPI_INT, 0, 0, comm), MPI_ERR_COUNT, comm, "count is -5000000000");
   EXPECT(MPI_Send(&value, 1, MPI_DATATYPE_NULL, 0, 0, comm), MPI_ERR_TYPE, comm, "datatype");
   EXPECT(MPI_Send(&value, 1, uncommitted, 0, 0, comm), MPI_ERR_TYPE, comm, "MPI_Type_commit");
-  EXPECT(MPI_Send(&value, 1, MPI_INT, check_size, 0, comm), MPI_ERR_RANK, comm, "ranks 0 to");
+  EXPECT(MPI_Send(&value, 1, MPI_INT, check_size, 0, comm), MPI_ERR_RANK, comm,
+         check_size > 1 ? "has the ranks 0 to" : "has only rank 0");
   EXPECT(MPI_Send(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm), MPI_ERR_RANK, comm, "dest is -1");
   EXPECT(MPI_Send(&value, 1, MPI_INT, 0, MPI_ANY_TAG, comm), MPI_ERR_TAG, comm, "tag is -2");
   EXPECT(MPI_Send(NULL, 1, MPI_INT, 0, 0, comm), MPI_ERR_BUFFER, comm, "null pointer");
@@ -72,7 +73,8 @@ static void point_to_point(MPI_Comm comm) {
 static void collectives(MPI_Comm comm) {
   int in[2] = {1, 2}, out[64];
   MPI_Op op = MPI_OP_NULL;
-  EXPECT(MPI_Bcast(in, 1, MPI_INT, check_size, comm), MPI_ERR_ROOT, comm, "root is");
+  EXPECT(MPI_Bcast(in, 1, MPI_INT, check_size, comm), MPI_ERR_ROOT, comm,
+         check_size > 1 ? "it must be a rank from 0 to" : "it must be rank 0");
   EXPECT(MPI_Bcast(in, 1, MPI_INT, MPI_PROC_NULL, comm), MPI_ERR_ROOT, comm, "root is -3");
   EXPECT(MPI_Allreduce(in, out, 1, MPI_INT, op, comm), MPI_ERR_OP, comm, "op");
   EXPECT(MPI_Allgather(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm), MPI_ERR_BUFFER, comm, "MPI_IN_PLACE");

@@ -14,11 +14,27 @@ COMMANDS = ("man1/mpirun.1", "man1/mpiexec.1", "man1/mpicc.1", "man1/mpicxx.1", 
 RENDERED = 12  # of the calls' pages, by chance; all of them take a minute
 
 WORDS = {  # what an argument is, and whether the call writes it
-    "MPI_Waitall": ("array_of_requests\\fP (in and out)\n", "count\\fP\nhow many requests\n", "MPI_ERR_REQUEST"),
+    "MPI_Waitall": (
+        "array_of_requests\\fP (in and out)\n",
+        "count\\fP\nhow many requests\n",
+        "MPI_ERR_REQUEST",
+        "MPI_Testsome(3)",
+        "communicator, window or file.",
+    ),
     "MPI_Cart_coords": ("coords\\fP (out)\n", "maxdims\\fP\n"),
     "MPI_Igather": ("at the root: elements to receive from each rank\n", "All ranks of the communicator call it"),
-    "MPI_Recv": ("MPI_ERR_BUFFER",),
+    "MPI_Recv": ("MPI_ERR_BUFFER", "error handler of the communicator.", "MPI_Comm\\ comm,"),
     "MPI_Type_get_contents": ("array_of_large_counts\\fP (out)\n",),
+    "MPI_Comm_spawn": ("RETURN VALUE\nMPI_ERR_UNSUPPORTED_OPERATION.\n",),
+    "MPI_Op_create": ("the class MPI_ERR_ARG.", "MPI_User_function_c,", "MPI_COMM_WORLD where that of MPI_COMM_SELF"),
+    "MPI_Init": ("the initial error handler,", "MPI_Finalize(3)"),
+    "MPI_Intercomm_create": ("of the communicator local_comm.",),
+    "MPI_Comm_create_group": ("MPI_Comm_split(3)",),
+    "MPI_Session_init": ("MPI_Session_finalize(3)", "the error handler among its arguments"),
+    "MPI_Buffer_attach": ("has size of type MPI_Count,",),
+    "MPI_Win_fence": ("All ranks of the window call it",),
+    "MPI_File_open": ("error handler of MPI_FILE_NULL",),
+    "MPI_File_read_ordered": ("All ranks that opened the file call it",),
 }
 
 
@@ -56,7 +72,8 @@ def main():
         faults += [f"{name} does not say: {each!r}" for each in words if each not in page]
     seed = random.randrange(1 << 30)
     chosen = random.Random(seed).sample(calls, RENDERED)
-    for name in (*COMMANDS, *chosen) if not faults else ():
+    longest = ["man3/MPI_Session_create_errhandler.3", "man3/MPI_T_event_register_callback.3"]
+    for name in (*COMMANDS, *longest, *chosen) if not faults else ():
         path = target(pages, pages / name)
         shown = rendered(path)
         if shown is None:
@@ -64,7 +81,10 @@ def main():
             break
         text, complaints = shown
         sections = re.findall(r"^[A-Z][A-Z ]+$", text, re.M)
-        if complaints or Path(name).stem not in text or not {"NAME", "DESCRIPTION", "SEE ALSO"} <= set(sections):
+        too_wide = [line for line in text.splitlines() if len(line) > 80]
+        if too_wide:
+            faults.append(f"{path}: a line is wider than 80 columns: {too_wide[0]!r}")
+        if complaints or Path(name).stem not in text or not {"NAME", "SEE ALSO"} <= set(sections):
             faults.append(f"{path}: {complaints or f'sections {sections}'}")
     print("\n".join(faults) or f"{len(calls)} calls have a page")
     print(f"seed {seed}")

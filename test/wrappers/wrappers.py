@@ -146,6 +146,17 @@ class Wrappers(unittest.TestCase):
             self.run_here("cmake", "--build", language)
             self.assertEqual(self.run_here(f"{language}/hello").split(), ["rank", "0", "of", "1"])
 
+    @unittest.skipUnless((BUILD / "lib/libmpifort_abi.so").exists(), "built without Fortran")
+    def test_find_package_of_fortran(self):
+        integer8 = [f"-D{name}=-fdefault-integer-8" for name in ("CMAKE_Fortran_FLAGS", "MPI_Fortran_COMPILER_FLAGS")]
+        for name, options in (("plain", []), ("wrapper", ["-DCMAKE_Fortran_COMPILER=mpifort"]), ("integer8", integer8)):
+            self.run_here("cmake", "-S", HERE / "project", "-B", name, "-DLANGUAGE=Fortran", *options)
+            self.run_here("cmake", "--build", name)
+            for program in ("hello", "hello_old"):
+                self.assertEqual(self.run_here(f"{name}/{program}").split(), ["rank", "0", "of", "1"])
+                libraries = self.run_here("readelf", "-d", f"{name}/{program}")
+                self.assertIn("libmpifort_abi_integer8" if name == "integer8" else "libmpifort_abi.so", libraries)
+
     def test_info(self):
         self.assertIn("MPI 5.0", self.run_here("dunlin-info", "--version"))
         self.assertIn("real MPI_Get_version\n", self.run_here("dunlin-info", "--list"))

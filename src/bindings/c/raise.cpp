@@ -16,6 +16,7 @@
 #include "object/errhandler.hpp"
 #include "object/error_origin.hpp"
 #include "object/file.hpp"
+#include "object/functions.hpp"
 #include "object/initial_errhandler.hpp"
 #include "object/life.hpp"
 #include "object/session.hpp"
@@ -76,16 +77,26 @@ const char* null_handle_name(std::uintptr_t value) noexcept {
   return nullptr;
 }
 
-/// Ends the job with one sentence.
+/// Ends the job with one sentence.  The text of an error code of the program is that sentence, where the
+/// program raises it by MPI_Comm_call_errhandler or its kin.
 int end_job(Err error, const char* call) noexcept {
-  const char* detail = error_detail(error);
-  log::warn("%s failed: %s (%s)", call, *detail ? detail : "no more is known", class_name(error));
-  if (Life::is_usable() || Life::is_forked) {
-    char sentence[256];
-    std::snprintf(sentence, sizeof sentence, "ended the job after an error of %s (%s)", call,
-                  class_name(error));
-    runtime::end_job(int(error), sentence);
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int error_class = int(error), length = 0;
+  if (error_class > MPI_ERR_LASTCODE && (object::error_string(int(error), text, &length) != Err::ok ||
+                                         object::error_class(int(error), &error_class) != Err::ok))
+    *text = 0;
+  const char* const name = class_name(Err(error_class));
+  const char* const detail = *text ? text : error_detail(error);
+  const bool is_said = *text && std::string_view(call).ends_with("_call_errhandler");
+  char sentence[MPI_MAX_ERROR_STRING];
+  if (is_said) {
+    log::warn("%s (%s)", text, name);
+    std::snprintf(sentence, sizeof sentence, "ended the job after an error: %s", text);
+  } else {
+    log::warn("%s failed: %s (%s)", call, *detail ? detail : "no more is known", name);
+    std::snprintf(sentence, sizeof sentence, "ended the job after an error of %s (%s)", call, name);
   }
+  if (Life::is_usable() || Life::is_forked) runtime::end_job(int(error), sentence);
   os::flush_standard_streams();
   std::_Exit(int(error) & 0x7f);
 }
@@ -128,6 +139,9 @@ int call_handler(Errhandler* errhandler, void* handle, Err error, const char* ca
 Comm* heard_without_handle() noexcept {
   return from_handle<Comm>(is_self_errhandler_set ? MPI_COMM_SELF : MPI_COMM_WORLD);
 }
+
+/// What stands before the number of the last rank.
+const char* ranks_up_to(int last) noexcept { return last > 0 ? "the ranks 0 to" : "only rank"; }
 
 }  // namespace
 
@@ -183,21 +197,23 @@ int bad_count(Object* about, long long count, const char* argument, const char* 
 
 int bad_rank(Comm* comm, int rank, const char* argument, const char* call) noexcept {
   const int last = comm ? comm->target_size - 1 : 0;
-  const Err made =
-      fail(Err::rank, "argument %s is %d, but the communicator has the ranks 0 to %d", argument, rank, last);
+  const Err made = fail(Err::rank, "argument %s is %d, but the communicator has %s %d", argument, rank,
+                        ranks_up_to(last), last);
   return raise(comm, made, call);
 }
 
 int bad_target(Win* win, int rank, const char* argument, const char* call) noexcept {
-  const Err made = fail(Err::rank, "argument %s is %d, but the window has the ranks 0 to %d", argument, rank,
-                        win->size - 1);
+  const int last = win->size - 1;
+  const Err made =
+      fail(Err::rank, "argument %s is %d, but the window has %s %d", argument, rank, ranks_up_to(last), last);
   return raise(win, made, call);
 }
 
 int bad_root(Comm* comm, int root, const char* call) noexcept {
   const char* hint = comm && comm->is_inter() ? " (or MPI_ROOT or MPI_PROC_NULL in the root's group)" : "";
   const int last = comm ? comm->target_size - 1 : 0;
-  const Err made = fail(Err::root, "argument root is %d; it must be a rank from 0 to %d%s", root, last, hint);
+  const Err made = fail(Err::root, "argument root is %d; it must be %s %d%s", root,
+                        last > 0 ? "a rank from 0 to" : "rank", last, hint);
   return raise(comm, made, call);
 }
 
