@@ -13,10 +13,15 @@ td:first-child,th:first-child{text-align:left}table.text td,table.text th{text-a
 table.text td{white-space:normal}table.text td:last-child{min-width:17em}
 tr:nth-child(even){background:#f6f6f6}.best{font-weight:bold}.behind{color:#b03a2e}.spread{color:#777;font-size:80%}
 img{width:100%;max-width:38em;display:block}summary{cursor:pointer;color:#1f618d;padding:.3em 0}li{margin:.15em 0}
-@media(max-width:600px){table{font-size:75%}td,th{padding:.15em .35em}}"""
+@media(max-width:600px){table{font-size:75%}td,th{padding:.15em .35em}table.text td:last-child{min-width:8em}
+table.text td{overflow-wrap:anywhere}}"""
 CHART = """Each line is a kind of transfer: how many times as fast Dunlin is as the best of the other MPIs at that size, the
 geometric mean over its figures and over the states of the machine. Bars reach from quartile to quartile. An empty mark
 is noise, and no line goes through it."""
+NO_PICTURES = (
+    "The charts are missing because matplotlib was not there; bench/compare --install fetches it, and "
+    "bench/compare --report then writes this page again."
+)
 EXPLANATION = f"""Every figure is the median of samples taken alternately with each MPI in one run. Around each sample
 the raw time of one cache line between the two CPUs is measured. Where these times fall into groups (near and far, and
 nearest where there are three), only samples of one state are compared; a table without a state takes all samples. The
@@ -119,14 +124,16 @@ def experiment_html(experiment, rows, titles, picture):
 
 
 def write(path, run, rows, plan, pictures):
-    """`pictures`: experiment name -> SVG; that of the conclusion is called "headline"."""
-    titles = run["titles"]
+    """`pictures`: experiment name -> SVG; that of the conclusion is called "headline".  None: they cannot be drawn."""
+    titles, are_missing, pictures = run["titles"], pictures is None, pictures or {}
     first, *more = headline.conclusion(run, rows, plan)
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         f"<title>MPI benchmarks</title><style>{STYLE}</style>",
         f"<h1>Dunlin beside other MPIs</h1><p class=lead><b>{escape(first)}</b> {escape(' '.join(more))}</p>",
     ]
+    if are_missing:
+        parts.append(f"<p>{escape(NO_PICTURES)}</p>")
     if chart := pictures.get("headline"):
         parts += [picture_html(chart, "ratio to the best other MPI over bytes"), f"<p>{CHART}</p>"]
     parts += [

@@ -258,6 +258,16 @@ class Results(unittest.TestCase):
         self.assertIn("data:image/svg+xml;base64,", text)
         self.assertIn("3 rounds  latency", text)
 
+    def test_report_says_why_it_has_no_charts(self):
+        rows = analysis.rows_of([sample("dunlin", 2), sample("mpich", 1)], EXPERIMENTS)
+        with tempfile.TemporaryDirectory() as name:
+            texts = []
+            for pictures in (None, {}):
+                report.write(Path(name) / "report.html", {**RUN, "troubles": []}, rows, EXPERIMENTS, pictures)
+                texts.append((Path(name) / "report.html").read_text())
+        self.assertLess(texts[0].index("matplotlib was not there"), texts[0].index("Asked and measured"))
+        self.assertNotIn("matplotlib", texts[1])
+
     def test_page_is_filled_between_its_marks(self):
         with tempfile.TemporaryDirectory() as name:
             page = Path(name) / "page.md"
