@@ -84,7 +84,10 @@ int main(int argc, char** argv) {
   if (what == "segment") segment(boot);
   if (what == "abort" && is_chosen) boot.abort(code, "was told to end the job");
   if (what == "exit" && is_chosen) return code;
-  if (what == "crash" && is_chosen) std::abort();
+  if (what == "crash") {
+    must("fence", boot.fence());  // Hydra forgets hosts that it has not reached yet when a rank dies
+    if (is_chosen) std::abort();
+  }
   if (what == "abort" || what == "exit" || what == "crash" || what == "hang") {
     std::printf("waiting\n");
     std::fflush(stdout);
