@@ -97,6 +97,7 @@ int main(int argc, char** argv) {
   std::printf("ok %s rank %d of %d, node rank %d of %d, node %d of %d, app %d, universe %d\n", boot.name(),
               boot.rank(), boot.size(), boot.node_rank(), boot.node_size(), boot.node(), boot.nodes(),
               boot.app_number(), boot.universe_size());
+  must("fence", boot.fence());  // who has left answers no questions of others
   must("finalize", boot.finalize());
   return what == "after" && is_chosen ? code : 0;
 }
