@@ -46,23 +46,32 @@ inline void* pointer(const MPI_Aint* value) noexcept { return reinterpret_cast<v
 
 inline constexpr unsigned kPredefinedHandles = 4096;  // MPI 5.0, chapter 20: the integer is the handle
 
-/// What the integer of a freed request becomes, and any other that is no request: a value that C refuses.
-/// MPI_REQUEST_NULL, which MPI_Request_fromint gives, would be complete.
-inline MPI_Request no_request() noexcept {
-  return reinterpret_cast<MPI_Request>(reinterpret_cast<std::uintptr_t>(MPI_REQUEST_NULL) + 1);
+/// What the integer of a freed file, info or request becomes, and any other that is none: a value that C
+/// refuses. The null handle, which MPI_Request_fromint gives, would mean something: complete, no hints, files
+/// to come.
+template <class Handle>
+inline Handle no_handle() noexcept {
+  return reinterpret_cast<Handle>(std::uintptr_t(kPredefinedHandles - 1));
+}
+template <class Handle>
+inline Handle if_not(Handle null_handle, Handle found) noexcept {
+  return found == null_handle ? no_handle<Handle>() : found;
 }
 
 inline MPI_Comm from_int(int value, MPI_Comm) noexcept { return PMPI_Comm_fromint(value); }
 inline MPI_Datatype from_int(int value, MPI_Datatype) noexcept { return PMPI_Type_fromint(value); }
 inline MPI_Errhandler from_int(int value, MPI_Errhandler) noexcept { return PMPI_Errhandler_fromint(value); }
-inline MPI_File from_int(int value, MPI_File) noexcept { return PMPI_File_fromint(value); }
+inline MPI_File from_int(int value, MPI_File) noexcept {
+  return if_not(MPI_FILE_NULL, PMPI_File_fromint(value));
+}
 inline MPI_Group from_int(int value, MPI_Group) noexcept { return PMPI_Group_fromint(value); }
-inline MPI_Info from_int(int value, MPI_Info) noexcept { return PMPI_Info_fromint(value); }
+inline MPI_Info from_int(int value, MPI_Info) noexcept {
+  return if_not(MPI_INFO_NULL, PMPI_Info_fromint(value));
+}
 inline MPI_Message from_int(int value, MPI_Message) noexcept { return PMPI_Message_fromint(value); }
 inline MPI_Op from_int(int value, MPI_Op) noexcept { return PMPI_Op_fromint(value); }
 inline MPI_Request from_int(int value, MPI_Request) noexcept {
-  const MPI_Request found = PMPI_Request_fromint(value);
-  return found == MPI_REQUEST_NULL ? no_request() : found;
+  return if_not(MPI_REQUEST_NULL, PMPI_Request_fromint(value));
 }
 inline MPI_Session from_int(int value, MPI_Session) noexcept { return PMPI_Session_fromint(value); }
 inline MPI_Win from_int(int value, MPI_Win) noexcept { return PMPI_Win_fromint(value); }
@@ -157,6 +166,9 @@ inline void look_after_copies(Fint request, MPI_Request now) noexcept {
   CopiesOf<MPI_Request>(&request, 1).look_after(request, now);
 }
 
+/// Sessions that Fortran has begun and not ended: with one of them MPI may be called without MPI_INIT.
+extern std::atomic<int> open_sessions;
+
 /// A handle that the call makes.
 template <class Handle>
 class Made {
@@ -167,6 +179,8 @@ class Made {
     if (!handle_) return;
     *place_ = to_fortran(handle_);
     if constexpr (std::is_same_v<Handle, MPI_Request>) forget_copies(*place_);
+    if constexpr (std::is_same_v<Handle, MPI_Session>)
+      if (handle_ != MPI_SESSION_NULL) ++open_sessions;
   }
   operator Handle*() noexcept { return &handle_; }
 
@@ -184,7 +198,9 @@ class Changed {
   Changed(const Changed&) = delete;
   ~Changed() {
     copies_.look_after(*place_, now_);
-    if (now_ != before_) *place_ = to_fortran(now_);
+    if (now_ == before_) return;
+    *place_ = to_fortran(now_);
+    if constexpr (std::is_same_v<Handle, MPI_Session>) --open_sessions;
   }
   operator Handle*() noexcept { return &now_; }
 
@@ -228,7 +244,7 @@ class ChangedHandles {
     for (std::int64_t i = 0; i < count_; ++i) copies_.look_after(place_[i], handles_[i]);
     for (std::int64_t i = 0; i < count_; ++i)
       if (const auto now = reinterpret_cast<std::uintptr_t>(handles_[i]); now < kPredefinedHandles)
-        if (handles_[i] != no_request()) place_[i] = Fint(now);
+        if (handles_[i] != no_handle<Handle>()) place_[i] = Fint(now);
   }
   operator Handle*() noexcept { return handles_.data(); }
 

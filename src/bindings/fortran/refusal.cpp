@@ -34,8 +34,7 @@ int code_of(const char* call, const char* name, std::int64_t index, std::int64_t
   return code_of(error_class, sentence);
 }
 
-/// Has the handler of `owner` hear of the code, and returns what the call returns: the error of a wrong
-/// handle comes first, as in C.
+/// Has the handler of `owner` hear of the code, and returns what the call returns.
 template <class Owner>
 int raise(int (*call_errhandler)(Owner, int), Owner owner, int code) noexcept {
   const int error = call_errhandler(owner, code);
@@ -43,6 +42,15 @@ int raise(int (*call_errhandler)(Owner, int), Owner owner, int code) noexcept {
 }
 
 }  // namespace
+
+std::atomic<int> open_sessions = 0;
+
+bool is_usable(bool has_object) noexcept {
+  int is_initialized = 0, is_finalized = 0;
+  PMPI_Initialized(&is_initialized);
+  PMPI_Finalized(&is_finalized);
+  return open_sessions > 0 || (!is_finalized && (is_initialized || has_object));
+}
 
 int refuse(MPI_Comm comm, const char* call, const char* name, std::int64_t index, std::int64_t value,
            int error_class) noexcept {

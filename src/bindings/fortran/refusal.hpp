@@ -64,11 +64,18 @@ Owner owner_of(const Fint* handle) noexcept {
   return to_c<Owner>(handle);
 }
 
-/// C itself says what is wrong with a handle, and that first.
-inline bool is_null(MPI_Comm comm) noexcept { return comm == MPI_COMM_NULL; }
-inline bool is_null(MPI_File file) noexcept { return file == MPI_FILE_NULL; }
-inline bool is_null(MPI_Session session) noexcept { return session == MPI_SESSION_NULL; }
-inline bool is_null(MPI_Win win) noexcept { return win == MPI_WIN_NULL; }
+/// Whether MPI may be called, as far as Fortran knows: C programs begin sessions, too.
+bool is_usable(bool has_object) noexcept;
+
+/// Whether an error handler can hear of an error of that object.  Otherwise C itself says what is wrong with
+/// the handle, or that it is too early or too late.
+template <class Owner>
+bool can_hear(Owner object) noexcept {
+  const bool is_made = reinterpret_cast<std::uintptr_t>(object) >= kPredefinedHandles;
+  if constexpr (std::is_same_v<Owner, MPI_Comm>)
+    if (object == MPI_COMM_WORLD || object == MPI_COMM_SELF) return is_usable(false);
+  return is_made && is_usable(true);
+}
 
 template <class Owner, class Length>
 bool is_refused(const char* call, const Fint* owner, Fint* ierror, const Number<Length>& number) noexcept {
@@ -78,7 +85,7 @@ bool is_refused(const char* call, const Fint* owner, Fint* ierror, const Number<
     const std::int64_t value = number.given()[i];
     if (fits(value)) continue;
     const Owner object = owner_of<Owner>(owner);
-    if (is_null(object)) return false;
+    if (!can_hear(object)) return false;
     answer(ierror, refuse(object, call, number.name(), length > 1 ? i + 1 : 0, value, number.error_class()));
     return true;
   }
