@@ -55,7 +55,9 @@ bool go_together(const OpenFile& file, std::span<const Part> all, Direction dire
     can_change = can_change && part.can_change;
   }
   if (bytes == 0 || !can_join) return false;
-  if (choice_of(file, direction) == Choice::enable) return true;
+  // Even then not through windows that are almost all empty: they might be 2^63.
+  if (choice_of(file, direction) == Choice::enable)
+    return bytes >= (high - low) / Roles::of(file).window_bytes;
   constexpr std::int64_t kDensity = 8;  // of what is read, at least an eighth is wanted
   // Writing alone, every rank changes the windows of all: two are up to twice as fast so, four are not.
   constexpr double kRanksAlone = 3;
@@ -169,8 +171,8 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
   if (!outcomes) co_return Err::no_mem;
   outcomes[cx.rank] = *outcome;
   co_await gather(cx, outcomes);
-  for (int rank = 0; rank < cx.size; ++rank)
-    if (outcomes[rank].reason != 0) *outcome = {outcome->bytes, outcomes[rank].reason, outcomes[rank].offset};
+  for (int rank = 0; rank < cx.size; ++rank) together.note(outcomes[rank]);
+  *outcome = together.outcome();
   co_return Err::ok;
 }
 
@@ -210,6 +212,11 @@ bool may_be_worth_it(const OpenFile& file, const View& view) noexcept {
     if (choice == Choice::enable || (choice == Choice::automatic && are_short)) return true;
   }
   return false;
+}
+
+bool may_change_windows(const OpenFile& file, const View& view) noexcept {
+  return file.can_write() && file.all_have_locks &&
+         (!view.tiling.is_contiguous() || choice_of(file, Direction::write) == Choice::enable);
 }
 
 Err prepare_together(OpenFile& file, bool wants) noexcept {

@@ -10,6 +10,8 @@ namespace dunlin::io {
 
 /// Whether accesses through this rank's view may be worth working together.
 bool may_be_worth_it(const OpenFile& file, const View& view) noexcept;
+/// Whether accesses through this rank's view may change windows of the file.
+bool may_change_windows(const OpenFile& file, const View& view) noexcept;
 /// Collective, after the view or the hints have changed: sets `file.may_go_together`, and makes the memory
 /// for it.  `wants`: whether any rank finds that its accesses may be worth it.
 Err prepare_together(OpenFile& file, bool wants) noexcept;

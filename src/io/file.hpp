@@ -50,8 +50,9 @@ class OpenFile final : public File {
   View view;
   std::int64_t pointer = 0;  // the individual one, etypes of the view
   bool is_atomic = false;
-  bool has_written = false;  // since the last MPI_File_sync
-  Ref<Info> given;           // hints, as the program gave them
+  bool all_have_locks = false;  // of all ranks' storage: else no window is changed
+  bool has_written = false;     // since the last MPI_File_sync
+  Ref<Info> given;              // hints, as the program gave them
   Hints hints;
   std::shared_ptr<Common> common;  // the shared pointer lies there
   Ref<Comm> comm;                  // the file's own

@@ -39,13 +39,22 @@ Err check_size(const OpenFile& file, std::int64_t size) noexcept {
   return check_same(file, size, "size");
 }
 
-int errno_of(int result) noexcept { return result == 0 ? 0 : errno; }
-
+/// A signal ends a call, and what it had done may be undone: then in shorter steps.
 int preallocate(const Storage& storage, std::int64_t size) noexcept {
-  if (size == 0) return 0;
-  const int reason = errno_of(fallocate(storage.descriptor(), 0, 0, size));
-  if (reason != EOPNOTSUPP) return reason;
-  return storage.size() < size ? errno_of(ftruncate(storage.descriptor(), size)) : 0;
+  constexpr std::int64_t kStepMin = 1 << 20;
+  std::int64_t step = size;
+  for (std::int64_t at = 0; at < size;) {
+    step = std::min(step, size - at);
+    if (fallocate(storage.descriptor(), 0, at, step) == 0)
+      at += step;
+    else if (errno == EINTR)
+      step = std::max(step / 2, std::min(step, kStepMin));
+    else if (errno == EOPNOTSUPP)
+      return storage.size() < size ? storage.set_size(size) : 0;
+    else
+      return errno;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -61,7 +70,10 @@ void finish_accesses(const OpenFile& file) noexcept {
 }
 
 int sync_storage(OpenFile& file) noexcept {
-  int reason = file.has_written ? errno_of(fsync(file.storage.descriptor())) : 0;
+  int reason = 0;
+  if (file.has_written) do
+      reason = fsync(file.storage.descriptor()) == 0 ? 0 : errno;
+    while (reason == EINTR);
   if (reason == EINVAL || reason == EROFS) reason = 0;  // a file that has no disk behind it
   if (reason == 0) file.has_written = false;
   return reason;
@@ -89,7 +101,7 @@ Err file_set_size(File& fh, MPI_Offset size) noexcept {
   const OpenFile& file = file_of(fh);
   if (const Err e = check_size(file, size); e != Err::ok) return e;
   const bool is_mine = file.comm->rank == 0;
-  const int reason = is_mine ? errno_of(ftruncate(file.storage.descriptor(), size)) : 0;
+  const int reason = is_mine ? file.storage.set_size(size) : 0;
   return agree(file, reason, "could not set the size of");
 }
 
@@ -124,12 +136,17 @@ Err file_set_info(File& fh, Info* info) noexcept {
   take_hints(file, info);
   struct Said {
     CollectiveHints hints;
-    bool wants;
+    bool wants, changes;
   };
-  const std::vector<Said> all =
-      coll::gather_all(*file.comm, Said{file.hints, may_be_worth_it(file, file.view)});
+  const Said mine{file.hints, may_be_worth_it(file, file.view), may_change_windows(file, file.view)};
+  const std::vector<Said> all = coll::gather_all(*file.comm, mine);
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
-  return prepare_together(file, std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; }));
+  if (std::any_of(all.begin(), all.end(), [](const Said& s) { return s.changes; }))
+    file.storage.begin_windows();
+  const Err error =
+      prepare_together(file, std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; }));
+  if (const Err e = coll::barrier(*file.comm); e != Err::ok) return e;
+  return error;
 }
 
 /// Keys that the library does not know are shown as they were given.

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -22,7 +23,8 @@ struct Said {
   Err error = Err::ok;
   int reason = 0;  // errno
   int amode = 0;
-  int common = -1;        // rank 0: number of what the file is to use (common.hpp)
+  int common = -1;  // rank 0: number of what the file is to use (common.hpp)
+  bool has_locks = false;
   CollectiveHints hints;  // rank 0's count
 };
 
@@ -81,7 +83,9 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
   if (!file.storage.is_open()) open_mine();
   if (file.amode & MPI_MODE_APPEND && file.storage.is_open()) file.pointer = file.storage.size();
   if (file.common && mine.error == Err::ok) mine.error = write_shared_pointer(file, file.pointer);
+  mine.has_locks = file.storage.has_locks();
   const std::vector<Said> all = coll::gather_all(comm, mine);
+  file.all_have_locks = std::all_of(all.begin(), all.end(), [](const Said& s) { return s.has_locks; });
   mine.common = all[0].common;
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
   const Err error = error_of_all(file, comm, all);
@@ -132,7 +136,7 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
   file->amode = amode;
   file->given = Ref<Info>::adopt(new Info);
   take_hints(*file, info);
-  Said mine{check_mode(amode), 0, amode, -1, file->hints};
+  Said mine{check_mode(amode), 0, amode, -1, false, file->hints};
   if (comm.rank == 0) mine.common = find_common(comm);
   if (mine.common >= 0) file->common = take_common(comm, mine.common);
   if (const Err e = open_storage(*file, comm, mine); e != Err::ok) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/assert.hpp"
 #include "base/variable.hpp"
@@ -58,15 +60,34 @@ std::byte* scratch(std::size_t bytes) noexcept {
   return memory.get();
 }
 
+// The last two bytes that a lock can name.
+constexpr std::int64_t kWithoutLocks = INT64_MAX - 1, kWindows = INT64_MAX;
+
+/// A shared lock, or none, of one of these, without waiting.
+bool try_tell(int descriptor, short kind, std::int64_t byte) noexcept {
+  struct flock one = {};
+  one.l_type = kind;
+  one.l_whence = SEEK_SET;
+  one.l_start = byte;
+  one.l_len = 1;
+  return fcntl(descriptor, F_OFD_SETLK, &one) == 0;
+}
+
+/// Whether another open file holds a lock of it.
+bool is_told(int descriptor, std::int64_t byte) noexcept {
+  struct flock one = {};
+  one.l_type = F_WRLCK;
+  one.l_whence = SEEK_SET;
+  one.l_start = byte;
+  one.l_len = 1;
+  return fcntl(descriptor, F_OFD_GETLK, &one) != 0 || one.l_type != F_UNLCK;
+}
+
 /// File systems whose locks are kept by this kernel alone.
-Backing backing_of(int descriptor) noexcept {
-  struct stat status;
+Backing backing_of(int descriptor, const struct stat& status) noexcept {
   struct statfs system;
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return Backing::other;  // a device
-  if (fstatfs(descriptor, &system) != 0) return Backing::other;
-  struct flock all = {};
-  all.l_type = F_UNLCK;
-  if (fcntl(descriptor, F_OFD_SETLK, &all) != 0) return Backing::other;  // no such locks here
+  if (!S_ISREG(status.st_mode) || fstatfs(descriptor, &system) != 0) return Backing::other;  // a device
+  if (!try_tell(descriptor, F_UNLCK, kWindows)) return Backing::other;  // no such locks here
   switch (unsigned(system.f_type)) {
     case TMPFS_MAGIC:
     case RAMFS_MAGIC:
@@ -111,6 +132,44 @@ std::size_t move_all(int descriptor, Direction direction, std::byte* at, std::si
 
 }  // namespace
 
+/// The open files of this process.  A child of fork has no part in them: the kernel's locks would last as
+/// long as the child where its parent is killed.
+class OpenStorages {
+ public:
+  static OpenStorages& get() noexcept {
+    static OpenStorages& all = *new OpenStorages;  // never destroyed: a fork may come at any time
+    return all;
+  }
+  void add(Storage& storage) noexcept {
+    const std::lock_guard guard(mutex_);
+    all_.push_back(&storage);
+  }
+  void remove(Storage& storage) noexcept {
+    const std::lock_guard guard(mutex_);
+    std::erase(all_, &storage);
+  }
+  /// Those that have opened the same file.
+  void end_without_locks(const Storage& storage) noexcept {
+    const std::lock_guard guard(mutex_);
+    for (Storage* const each : all_)
+      if (each->device_ == storage.device_ && each->inode_ == storage.inode_) each->end_without_locks();
+  }
+
+ private:
+  OpenStorages() noexcept {
+    (void)pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
+                         [] { get().close_in_child(); });
+  }
+  void close_in_child() noexcept {
+    for (Storage* const each : all_) ::close(std::exchange(each->descriptor_, -1));
+    all_.clear();
+    mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::vector<Storage*> all_;
+};
+
 Storage::~Storage() { close(); }
 
 int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
@@ -127,13 +186,48 @@ int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
     descriptor_ = open_as(O_WRONLY);
   }
   if (descriptor_ < 0) return errno;
-  backing_ = backing_of(descriptor_);
+  struct stat status = {};
+  if (fstat(descriptor_, &status) == 0) backing_ = backing_of(descriptor_, status);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  if ((flags & O_ACCMODE) != O_RDONLY) begin_without_locks();
+  OpenStorages::get().add(*this);
   return 0;
 }
 
 int Storage::close() noexcept {
   if (descriptor_ < 0) return 0;
-  return ::close(std::exchange(descriptor_, -1)) == 0 ? 0 : errno;
+  OpenStorages::get().remove(*this);
+  begins_windows_ = needs_no_locks_ = tells_of_windows_ = all_use_locks_ = false;
+  return ::close(std::exchange(descriptor_, -1)) == 0 || errno == EINTR ? 0 : errno;  // closed in any case
+}
+
+/// Unless somebody changes windows already.
+void Storage::begin_without_locks() noexcept {
+  // The kernel gives shared locks only to those who may read.
+  if (!has_locks() || !is_readable_ || !try_tell(descriptor_, F_RDLCK, kWithoutLocks)) return;
+  needs_no_locks_ = !is_told(descriptor_, kWindows);
+  if (!needs_no_locks_) (void)try_tell(descriptor_, F_UNLCK, kWithoutLocks);
+}
+
+/// Waits for writes that have begun.
+void Storage::end_without_locks() noexcept {
+  const std::lock_guard guard(turns_);
+  if (std::exchange(needs_no_locks_, false)) (void)try_tell(descriptor_, F_UNLCK, kWithoutLocks);
+}
+
+void Storage::begin_windows() noexcept {
+  begins_windows_ = true;
+  if (!has_locks()) return;
+  OpenStorages::get().end_without_locks(*this);
+  const std::lock_guard guard(turns_);
+  if (!tells_of_windows_ && can_change()) tells_of_windows_ = try_tell(descriptor_, F_RDLCK, kWindows);
+}
+
+/// Of who has the turn: whether nobody writes without locks.
+bool Storage::all_use_locks() const noexcept {
+  if (!all_use_locks_) all_use_locks_ = tells_of_windows_ && !is_told(descriptor_, kWithoutLocks);
+  return all_use_locks_;
 }
 
 std::int64_t Storage::size() const noexcept {
@@ -141,13 +235,25 @@ std::int64_t Storage::size() const noexcept {
   return fstat(descriptor_, &status) == 0 ? std::int64_t(status.st_size) : -1;
 }
 
+int Storage::set_size(std::int64_t size) const noexcept {
+  // A window that has been read would bring back what is cut off.
+  const Guard guard(*this, has_locks() ? Sharing::run : Sharing::held, size, 0);
+  if (guard.reason() != 0) return guard.reason();
+  int result;
+  do result = ftruncate(descriptor_, size);
+  while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
 /// Waits until no other open file holds a lock there; `to` as 0 is the end of the file.
 bool Storage::lock(short kind, std::int64_t from, std::int64_t to) const noexcept {
+  to = to > 0 ? std::min(to, kWithoutLocks) : kWithoutLocks;
+  if (from >= to) return true;  // the last bytes that a file can have
   struct flock range = {};
   range.l_type = kind;
   range.l_whence = SEEK_SET;
   range.l_start = from;
-  range.l_len = to > 0 ? to - from : 0;
+  range.l_len = to - from;
   int result;
   do result = fcntl(descriptor_, F_OFD_SETLKW, &range);
   while (result != 0 && errno == EINTR);
@@ -157,9 +263,13 @@ bool Storage::lock(short kind, std::int64_t from, std::int64_t to) const noexcep
 Storage::Guard::Guard(const Storage& storage, Sharing sharing, std::int64_t from, std::int64_t to) noexcept
     : storage_(storage), from_(from), to_(to) {
   if (sharing == Sharing::held) return;
+  if (sharing == Sharing::run) {
+    no_turn_ = std::shared_lock(storage.turns_);
+    if (storage.needs_no_locks_) return;
+    no_turn_.unlock();
+  }
   turn_ = std::unique_lock(storage.turns_);
-  // The kernel gives shared locks only to those who may read.
-  const bool is_shared = sharing == Sharing::shared && storage.is_readable_;
+  const bool is_shared = sharing != Sharing::exclusive && storage.is_readable_;
   is_locked_ = storage.lock(is_shared ? F_RDLCK : F_WRLCK, from, to);
   if (!is_locked_) reason_ = errno;
 }
@@ -169,9 +279,8 @@ Storage::Guard::~Guard() {
 }
 
 Storage::Sharing Storage::sharing_of(const Access& access) const noexcept {
-  const bool needs_none =
-      access.is_atomic || access.direction == Direction::read || backing_ == Backing::other;
-  return needs_none ? Sharing::held : Sharing::shared;
+  const bool needs_none = access.is_atomic || access.direction == Direction::read || !has_locks();
+  return needs_none ? Sharing::held : Sharing::run;
 }
 
 Outcome Storage::move(const Access& access) const noexcept {

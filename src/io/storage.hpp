@@ -4,16 +4,22 @@
 // One access is one pass over the runs of the view and the pieces of the program's buffer.  Long runs are
 // read and written in place, as many pieces at once as the kernel takes.  Where runs are short, a system call
 // for each would cost more than the bytes: then a window of the file is read at once and picked from (data
-// sieving), or changed and written back.  Meanwhile nobody else may write there: who writes runs holds a
-// shared lock of the kernel on them, who changes a window an exclusive one (docs/files.md).
+// sieving), or changed and written back.  Meanwhile nobody else may write there: who changes a window holds
+// an exclusive lock of the kernel on it, who writes runs a shared one on them, unless nobody changes windows.
+// Who does what is told by locks, too, of two bytes behind all that a file can have (docs/files.md):
 //
-// Thread safety: threads may read at once; their writes to one Storage take turns, as the kernel's locks are
-// those of the open file.
+//   * who writes without locks holds a shared lock of the first;
+//   * who may change windows holds a shared lock of the second, and changes none while others hold the first;
+//   * each takes its own before it looks for the other: at least one of them sees the other.
+//
+// Thread safety: threads may read at once, and write at once without locks; with locks their writes to one
+// Storage take turns, as the kernel's locks are those of the open file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 
 #include "base/err.hpp"
@@ -58,14 +64,22 @@ class Storage {
   int descriptor() const noexcept { return descriptor_; }
   /// -1 with errno where the file system does not say.
   std::int64_t size() const noexcept;
+  /// The errno, or 0.
+  int set_size(std::int64_t size) const noexcept;
 
   /// Whether short runs are read and written by windows of the file; nobody may be using it.
   void set_sieving(Choice read, Choice write) noexcept { read_sieving_ = read, write_sieving_ = write; }
 
+  /// Whether the locks of this machine's kernel are everybody's.
+  bool has_locks() const noexcept { return backing_ != Backing::other; }
+  /// From now on this process locks what it writes, and changes windows where it may; by other opens of the
+  /// same file it locks, too.  Before the first window all ranks of the file have done so.
+  void begin_windows() noexcept;
+
   Outcome move(const Access& access) const noexcept;
-  /// Whether windows may be written.
+  /// Whether windows may be written, unless others write without locks.
   bool can_change() const noexcept {
-    return backing_ != Backing::other && is_readable_ && write_sieving_ != Choice::disable;
+    return begins_windows_ && has_locks() && is_readable_ && write_sieving_ != Choice::disable;
   }
   /// Whether `runs` of `bytes` in all, from the first to the last `span` long, are moved by a window.
   /// Writing, never where locks may not reach everybody, and not where the program forbids it.
@@ -76,7 +90,8 @@ class Storage {
   template <class Change>
   bool try_change(std::int64_t low, std::int64_t high, bool is_atomic, const Change& change) const noexcept {
     const Guard guard(*this, is_atomic ? Sharing::held : Sharing::exclusive, low, high);
-    std::byte* const window = guard.reason() == 0 ? read_all(low, high) : nullptr;
+    if (guard.reason() != 0 || !all_use_locks()) return false;
+    std::byte* const window = read_all(low, high);
     if (!window) return false;
     change(window);
     return write_all(window, low, high);
@@ -95,12 +110,20 @@ class Storage {
                    Outcome& outcome) const noexcept;
   bool try_write_window(const Access& access, std::int64_t low, std::int64_t bytes,
                         Outcome& outcome) const noexcept;
+  void begin_without_locks() noexcept;
+  void end_without_locks() noexcept;
+  bool all_use_locks() const noexcept;
   bool lock(short kind, std::int64_t from, std::int64_t to) const noexcept;
   /// Bytes of the file in memory that lasts until the next such call of this thread; null after an error.
   std::byte* read_all(std::int64_t low, std::int64_t high) const noexcept;
   bool write_all(std::byte* window, std::int64_t low, std::int64_t high) const noexcept;
 
-  enum class Sharing : std::uint8_t { held, shared, exclusive };  // held: by the caller, or nobody needs it
+  enum class Sharing : std::uint8_t {
+    held,  // by the caller, or nobody needs it
+    run,   // shared, unless nobody changes windows
+    shared,
+    exclusive
+  };
   /// A lock on bytes [from, to) as long as it lives; `to` as 0 is the end of the file.
   class Guard {
    public:
@@ -112,18 +135,27 @@ class Storage {
    private:
     const Storage& storage_;
     const std::int64_t from_, to_;
-    std::unique_lock<std::mutex> turn_;
+    std::shared_lock<std::shared_mutex> no_turn_;
+    std::unique_lock<std::shared_mutex> turn_;
     bool is_locked_ = false;
     int reason_ = 0;
   };
-  /// Of runs that are written one by one.
+  /// Of runs that are moved one by one.
   Sharing sharing_of(const Access& access) const noexcept;
 
   int descriptor_ = -1;
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
   Backing backing_ = Backing::other;
   bool is_readable_ = false;
-  mutable std::mutex turns_;  // of this process's threads at the kernel's locks
+  bool begins_windows_ = false;
+  std::uint64_t device_ = 0, inode_ = 0;
+  mutable std::shared_mutex turns_;  // of this process's threads at the kernel's locks
+  // Changed by who has the turn:
+  bool needs_no_locks_ = false;         // holds the lock of the first byte
+  bool tells_of_windows_ = false;       // holds that of the second
+  mutable bool all_use_locks_ = false;  // as was found while it held it, and so it remains
+
+  friend class OpenStorages;
 };
 
 /// The class of errors that an errno belongs to (MPI 5.0, 14.8).

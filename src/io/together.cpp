@@ -157,11 +157,20 @@ void Together::pick(std::int64_t round) noexcept {
                    std::size_t(found.high - found.low));
       outcome_.bytes += found.high - found.low;
     }
-    if (head.reason != 0) {
-      outcome_.reason = int(head.reason);
-      outcome_.offset = of_file.low + head.there;
-    }
+    note({0, int(head.reason), of_file.low + head.there});
   }
+}
+
+void Together::note(const Outcome& outcome) noexcept {
+  if (outcome.reason == 0 || (outcome_.reason != 0 && outcome_.offset <= outcome.offset)) return;
+  outcome_.reason = outcome.reason;
+  outcome_.offset = outcome.offset;
+}
+
+Outcome Together::outcome() const noexcept {
+  if (outcome_.reason == 0) return outcome_;
+  const Range before = positions({low_, outcome_.offset});
+  return {before.high - before.low, outcome_.reason, outcome_.offset};
 }
 
 /// In step k with the nodes that are k before and k behind: then nobody waits for who waits for it.
@@ -228,10 +237,7 @@ Outcome Together::move_run(std::byte* at, std::int64_t offset, std::int64_t byte
   const Tiling bytes_of_file(0, *from_handle<Datatype>(MPI_BYTE));
   const Outcome moved = file_.storage.move(
       {access_.direction, coll::Block::of_bytes(at, std::size_t(bytes)), bytes_of_file, offset, false});
-  if (is_write() && moved.reason != 0) {
-    outcome_.reason = moved.reason;
-    outcome_.offset = moved.offset;
-  }
+  if (is_write()) note(moved);
   return moved;
 }
 

@@ -89,7 +89,10 @@ class Together {
   /// Between the nodes' copies and those of the aggregators, in either direction.
   static coll::Task exchange(coll::Cx cx, Together* self, std::int64_t round);
 
-  const Outcome& outcome() const noexcept { return outcome_; }
+  /// An error of another rank; the first byte that has one counts.
+  void note(const Outcome& outcome) noexcept;
+  /// After an error, the bytes before it.
+  Outcome outcome() const noexcept;
 
  private:
   struct Range {

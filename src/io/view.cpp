@@ -95,7 +95,8 @@ Err make_view(OpenFile& file, std::int64_t disp, Datatype& etype, Datatype& file
 /// What has to be the same on all ranks.
 struct Said {
   Err error;
-  bool wants;  // to work together
+  bool wants;    // to work together
+  bool changes;  // windows of the file
   CollectiveHints hints;
   std::int64_t etype_bytes;
   std::size_t representation;
@@ -134,7 +135,9 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   take_hints(file, info);
   const Err error = make_view(file, disp, etype, filetype, datarep, &view);
   const bool wants = error == Err::ok && may_be_worth_it(file, view);
-  const Said mine{error, wants, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep)};
+  const bool changes = error == Err::ok && may_change_windows(file, view);
+  const Said mine{
+      error, wants, changes, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep)};
   const std::vector<Said> all = coll::gather_all(comm, mine);
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
   if (error != Err::ok) return error;
@@ -149,6 +152,8 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   file.pointer = 0;
   Err reset = Err::ok;
   if (comm.rank == 0) reset = write_shared_pointer(file, 0);
+  if (std::any_of(all.begin(), all.end(), [](const Said& s) { return s.changes; }))
+    file.storage.begin_windows();
   const Err memory =
       prepare_together(file, std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; }));
   if (const Err e = coll::barrier(comm); e != Err::ok) return e;

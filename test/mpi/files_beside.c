@@ -1,6 +1,6 @@
 /* Short pieces that are written by windows of the file, alone and together, while others write one by one
- * into the holes of these windows, by two other opens of the same file.  No byte is lost.
- * files_beside [rounds [file]] ranks: 1 2 3 5 variants: none */
+ * into the holes of these windows, by two other opens of the same file, which were there before or come
+ * after. No byte is lost. files_beside [rounds [file]] ranks: 1 2 3 5 variants: none */
 #include <string.h>
 #include <unistd.h>
 
@@ -30,10 +30,14 @@ static MPI_File open_file(MPI_Comm comm, const char* name, int mode) {
   return file;
 }
 
-static void open_all(const char* name) {
-  strided = open_file(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+static void open_others(const char* name) {
   same = open_file(MPI_COMM_WORLD, name, MPI_MODE_RDWR);
   second = open_file(MPI_COMM_SELF, name, MPI_MODE_WRONLY);
+}
+
+static void open_all(const char* name, int are_before) {
+  strided = open_file(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  if (are_before) open_others(name);
   MPI_Datatype piece, type;
   MPI_Type_contiguous(kPiece, MPI_BYTE, &piece);
   MPI_Type_create_resized(piece, 0, (MPI_Aint)block_bytes, &type);
@@ -41,6 +45,7 @@ static void open_all(const char* name) {
   OK(MPI_File_set_view(strided, (MPI_Offset)kPiece * check_rank, MPI_BYTE, type, "native", MPI_INFO_NULL));
   MPI_Type_free(&piece);
   MPI_Type_free(&type);
+  if (!are_before) open_others(name);
 }
 
 /* Half of a hole by each of the two opens. */
@@ -97,10 +102,12 @@ int main(int argc, char** argv) {
   snprintf(name, sizeof name, "%s.%d", argc > 2 ? argv[2] : "files_beside", (int)getpid());
   MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
   block_bytes = (MPI_Offset)kPiece * 2 * check_size;
-  open_all(name);
-  for (int round = 0; round < rounds; ++round) run(round);
-  OK(MPI_File_close(&same));
-  OK(MPI_File_close(&second));
-  OK(MPI_File_close(&strided));
+  for (int half = 0; half < 2; ++half) {
+    open_all(name, half);
+    for (int round = 0; round < rounds / 2; ++round) run(round);
+    OK(MPI_File_close(&same));
+    OK(MPI_File_close(&second));
+    OK(MPI_File_close(&strided));
+  }
   return check_end();
 }

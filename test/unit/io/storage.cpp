@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -28,6 +31,7 @@ class StorageTest : public testing::Test {
     ::close(descriptor);
     name_ = name;
     ASSERT_EQ(storage_.open(name, O_RDWR, 0666), 0);
+    storage_.begin_windows();
   }
   void TearDown() override { unlink(name_.c_str()); }
 
@@ -148,6 +152,113 @@ TEST_F(StorageTest, ThePlainWriteWaitsForTheWindow) {
   const std::vector<unsigned char> now = all();
   EXPECT_EQ(now[0], 7);
   for (std::size_t i = 1000; i < 1064; ++i) ASSERT_EQ(now[i], 9);
+}
+
+/// What another process does with a file until it is told to end.
+class Other {
+ public:
+  template <class Work>
+  explicit Other(const Work& work) {
+    EXPECT_EQ(pipe(ends_), 0);
+    process_ = fork();
+    if (process_ == 0) {
+      work();
+      (void)!write(ends_[1], "", 1);
+      for (;;) pause();
+    }
+    char done;
+    EXPECT_EQ(read(ends_[0], &done, 1), 1);
+  }
+  ~Other() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+
+ private:
+  pid_t process_;
+  int ends_[2];
+};
+
+bool changes_a_window(const Storage& storage) {
+  return storage.try_change(0, 4096, false, [](std::byte*) {});
+}
+
+TEST_F(StorageTest, NoWindowIsChangedWhileAnotherProcessWritesWithoutLocks) {
+  Storage late;
+  ASSERT_EQ(late.open(name_.c_str(), O_RDWR, 0666), 0);
+  {
+    // A child has no part in the open files of its parent, so that nobody changes windows of this one.
+    storage_.close();
+    late.close();
+    const Other plain([&] { EXPECT_EQ((new Storage)->open(name_.c_str(), O_RDWR, 0666), 0); });
+    ASSERT_EQ(storage_.open(name_.c_str(), O_RDWR, 0666), 0);
+    storage_.begin_windows();
+    EXPECT_FALSE(changes_a_window(storage_));
+  }
+  EXPECT_TRUE(changes_a_window(storage_));
+  // Who opens the file now writes with locks.
+  const Other locking([&] { EXPECT_EQ((new Storage)->open(name_.c_str(), O_RDWR, 0666), 0); });
+  EXPECT_TRUE(changes_a_window(storage_));
+}
+
+TEST_F(StorageTest, OtherOpensOfTheSameProcessMakeWay) {
+  Storage plain, changing;
+  storage_.close();
+  ASSERT_EQ(plain.open(name_.c_str(), O_RDWR, 0666), 0);
+  ASSERT_EQ(changing.open(name_.c_str(), O_RDWR, 0666), 0);
+  EXPECT_FALSE(changes_a_window(changing));
+  changing.begin_windows();
+  EXPECT_TRUE(changes_a_window(changing));
+}
+
+TEST_F(StorageTest, ALockEndsWithItsProcessThoughAChildOfItLives) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t victim = fork();
+  if (victim == 0) {
+    Storage mine;
+    (void)mine.open(name_.c_str(), O_RDWR, 0666);
+    mine.begin_windows();
+    (void)mine.try_change(0, 4096, false, [&](std::byte*) {
+      const pid_t child = fork();
+      if (child == 0)
+        for (;;) pause();
+      (void)!write(ends[1], &child, sizeof child);
+      for (;;) pause();
+    });
+  }
+  pid_t child = 0;
+  ASSERT_EQ(read(ends[0], &child, sizeof child), ssize_t(sizeof child));
+  kill(victim, SIGKILL);
+  waitpid(victim, nullptr, 0);
+  std::atomic<bool> is_done = false;
+  std::thread writer([&] {
+    std::vector<unsigned char> data(8, 1);
+    EXPECT_EQ(storage_.move({Direction::write, block(data), Tiling(0, byte()), 0, false}).bytes, 8);
+    is_done = true;
+  });
+  for (int i = 0; i < 200 && !is_done; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(is_done);
+  kill(child, SIGKILL);
+  writer.join();
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_F(StorageTest, AFileIsNotCutInTheMiddleOfAWindow) {
+  Storage other;
+  ASSERT_EQ(other.open(name_.c_str(), O_RDWR, 0), 0);
+  std::vector<unsigned char> data(4096, 5);
+  ASSERT_EQ(storage_.move({Direction::write, block(data), Tiling(0, byte()), 0, false}).bytes, 4096);
+  std::thread thread;
+  EXPECT_TRUE(storage_.try_change(0, 4096, false, [&](std::byte*) {
+    thread = std::thread([&] { EXPECT_EQ(other.set_size(100), 0); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }));
+  thread.join();
+  EXPECT_EQ(storage_.size(), 100);
 }
 
 TEST_F(StorageTest, PlacesAreFoundFromOffsets) {

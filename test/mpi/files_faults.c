@@ -1,0 +1,182 @@
+/* Files whose file system refuses: full in the middle, a bad block, interrupted, no locks for some rank; and
+ * what the status says then.  The library's calls of the kernel come here first.
+ * ranks: 1 2 3 5 variants: none */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define OK(call) CHECK((call) == MPI_SUCCESS, " ")
+#define VISIBLE __attribute__((visibility("default")))
+
+enum { kPiece = 8, kPieces = 3000, kBytes = kPiece * kPieces, kDisp = 5 };
+
+static char path[256];
+static MPI_File file;
+static MPI_Status status;
+
+/* From this byte on the file system refuses, in calls that begin there; 0: it does not. */
+static off_t bad_from;
+static int bad_reason, reads, interruptions;
+static int is_remote;
+
+/* What a call may move before it comes to the bad bytes. */
+static ssize_t part(int descriptor, const struct iovec* pieces, int count, off_t at, int is_write) {
+  size_t all = 0;
+  for (int i = 0; i < count; ++i) all += pieces[i].iov_len;
+  if (bad_from > 0 && at >= bad_from) {
+    errno = bad_reason;
+    return -1;
+  }
+  if (bad_from > 0 && count == 1 && at + (off_t)all > bad_from) all = (size_t)(bad_from - at);
+  if (count == 1)
+    return is_write ? pwrite(descriptor, pieces->iov_base, all, at)
+                    : pread(descriptor, pieces->iov_base, all, at);
+  return is_write ? pwritev2(descriptor, pieces, count, at, 0) : preadv2(descriptor, pieces, count, at, 0);
+}
+
+VISIBLE ssize_t pwritev(int descriptor, const struct iovec* pieces, int count, off_t at) {
+  return part(descriptor, pieces, count, at, 1);
+}
+
+VISIBLE ssize_t preadv(int descriptor, const struct iovec* pieces, int count, off_t at) {
+  ++reads;
+  return part(descriptor, pieces, count, at, 0);
+}
+
+VISIBLE int fallocate(int descriptor, int mode, off_t from, off_t bytes) {
+  if (interruptions > 0) {
+    --interruptions;
+    errno = EINTR;
+    return -1;
+  }
+  const int error = mode == 0 ? posix_fallocate(descriptor, from, bytes) : EINVAL;
+  errno = error;
+  return error == 0 ? 0 : -1;
+}
+
+VISIBLE int fstatfs(int descriptor, struct statfs* system) {
+  char proc[64];
+  snprintf(proc, sizeof proc, "/proc/self/fd/%d", descriptor);
+  const int result = statfs(proc, system);
+  if (is_remote) system->f_type = 0x6969; /* NFS */
+  return result;
+}
+
+static void open_file(const char* collective) {
+  MPI_Info info;
+  MPI_Datatype piece, type;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_cb_write", collective);
+  MPI_Info_set(info, "romio_cb_read", collective);
+  MPI_Info_set(info, "cb_buffer_size", "4096");
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, info,
+                   &file));
+  MPI_Type_contiguous(kPiece, MPI_BYTE, &piece);
+  MPI_Type_create_resized(piece, 0, (MPI_Aint)kPiece * (check_size + 1), &type); /* and a hole */
+  MPI_Type_commit(&type);
+  OK(MPI_File_set_view(file, kDisp + (MPI_Offset)kPiece * check_rank, MPI_BYTE, type, "native", info));
+  MPI_Type_free(&piece);
+  MPI_Type_free(&type);
+  MPI_Info_free(&info);
+}
+
+/* This rank's bytes before byte `end` of the file. */
+static int bytes_below(long end) {
+  int bytes = 0;
+  for (int i = 0; i < kBytes; ++i)
+    bytes += kDisp + (long)kPiece * ((check_size + 1) * (i / kPiece) + check_rank) + i % kPiece < end;
+  return bytes;
+}
+
+static void refused(int is_write, int is_collective, const char* way) {
+  static unsigned char data[kBytes];
+  int count = -1, error, error_class = MPI_SUCCESS;
+  open_file(way);
+  for (int i = 0; i < kBytes; ++i) data[i] = (unsigned char)(1 + check_rank + 3 * i);
+  if (!is_write) OK(MPI_File_write_at_all(file, 0, data, kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  MPI_Barrier(MPI_COMM_WORLD);
+  bad_from = (off_t)kPiece * (check_size + 1) * kPieces / 3;
+  bad_reason = is_write ? ENOSPC : EIO;
+  if (is_write)
+    error = is_collective ? MPI_File_write_at_all(file, 0, data, kBytes, MPI_BYTE, &status)
+                          : MPI_File_write_at(file, 0, data, kBytes, MPI_BYTE, &status);
+  else
+    error = is_collective ? MPI_File_read_at_all(file, 0, data, kBytes, MPI_BYTE, &status)
+                          : MPI_File_read_at(file, 0, data, kBytes, MPI_BYTE, &status);
+  const int wanted = bytes_below((long)bad_from);
+  bad_from = 0;
+  MPI_Error_class(error, &error_class);
+  CHECK(error_class == (is_write ? MPI_ERR_NO_SPACE : MPI_ERR_IO), "class %d", error_class);
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  CHECK(count == wanted, "%d bytes, not %d; write %d, collective %d, %s", count, wanted, is_write,
+        is_collective, way);
+  MPI_Barrier(MPI_COMM_WORLD);
+  static unsigned char found[kBytes];
+  OK(MPI_File_read_at(file, 0, found, count, MPI_BYTE, MPI_STATUS_IGNORE));
+  for (int i = 0; i < count; ++i)
+    CHECK(found[i] == (unsigned char)(1 + check_rank + 3 * i) && found[i] == data[i], "byte %d is %d", i,
+          found[i]);
+  OK(MPI_File_close(&file));
+}
+
+static void interrupted(void) {
+  MPI_Offset bytes = 0;
+  open_file("automatic");
+  interruptions = 5;
+  OK(MPI_File_preallocate(file, 40 << 20));
+  OK(MPI_File_get_size(file, &bytes));
+  CHECK(bytes == 40 << 20, "%lld", (long long)bytes);
+  interruptions = 0;
+  OK(MPI_File_close(&file));
+}
+
+/* Where one rank sees a file by the network, the locks of nobody reach all: no rank writes by windows. */
+static void remote(void) {
+  static unsigned char data[kBytes];
+  is_remote = check_rank == check_size - 1;
+  open_file("disable");
+  reads = 0;
+  OK(MPI_File_write_at(file, 0, data, kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  CHECK(reads == 0, "%d windows", reads);
+  is_remote = 0;
+  OK(MPI_File_close(&file));
+}
+
+/* Two bytes far from each other, and a hint to work together. */
+static void far_apart(void) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "collective_buffering", "true");
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, info,
+                   &file));
+  char byte = (char)check_rank, found = 0;
+  const MPI_Offset at = ((MPI_Offset)1 << 58) * check_rank;
+  OK(MPI_File_write_at_all(file, at, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+  OK(MPI_File_read_at_all(file, at, &found, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+  CHECK(found == byte, "%d", found);
+  OK(MPI_File_close(&file));
+  MPI_Info_free(&info);
+}
+
+int main(int argc, char** argv) {
+  check_start(&argc, &argv);
+  int job = (int)getpid();
+  MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  snprintf(path, sizeof path, "/dev/shm/dunlin-files-faults-%d", job);
+  for (int is_write = 0; is_write < 2; ++is_write)
+    for (int is_collective = 0; is_collective < 2; ++is_collective) {
+      refused(is_write, is_collective, "enable");
+      refused(is_write, is_collective, "disable");
+    }
+  interrupted();
+  remote();
+  far_apart();
+  return check_end();
+}
