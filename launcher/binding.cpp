@@ -1,4 +1,4 @@
-// Which processors each rank may use; see binding.hpp.
+// Which CPUs each rank may use; see binding.hpp.
 #include "launcher/binding.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void narrow(std::vector<int>& share, const std::vector<os::CpuPlace>& places, Bi
   std::erase_if(share, [&](int cpu) { return place_of(cpu).core != core; });
 }
 
-/// Widens a rank's share to all allowed processors of the caches or memory nodes it touches.
+/// Widens a rank's share to all allowed CPUs of the caches or memory nodes it touches.
 void widen(std::vector<int>& share, const std::vector<os::CpuPlace>& places, int os::CpuPlace::*group) {
   std::set<int> touched;
   for (const os::CpuPlace& place : places)
@@ -42,7 +42,7 @@ BindingPlan plan_binding(const Job& job) {
   if (job.size() > plan.cpus_usable) {
     if (job.is_binding_asked || job.shows_binding)
       plan.complaint = "ranks are not bound: " + std::to_string(job.size()) + " ranks share " +
-                       std::to_string(plan.cpus_usable) + " processors";
+                       std::to_string(plan.cpus_usable) + " CPUs";
     return plan;
   }
   if (job.size() == 1 && job.binding == Binding::share) return plan;  // its share is what it has

@@ -1,4 +1,4 @@
-// Which processors each rank may use.  Called once by supervisor.cpp before the first rank starts.
+// Which CPUs each rank may use.  Called once by supervisor.cpp before the first rank starts.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct BindingPlan {
   std::string complaint;                       // why what the user asked for is not done; "" when it is
 };
 
-/// The default gives each rank its equal share; nobody is bound when there are more ranks than processors,
+/// The default gives each rank its equal share; nobody is bound when there are more ranks than CPUs,
 /// so that the system can move them.
 BindingPlan plan_binding(const Job& job);
 

@@ -96,11 +96,11 @@ constexpr Option kOptions[] = {
     {"wdir wd", "FOLDER", "folder in which this program runs",
      [](Parser& p, const std::string* v) { return p.app.directory = v[0], true; }},
     {"bind bind-to", "WHAT",
-     "what each rank is bound to: share (default: an equal part of the processors), core, hwthread, l3, "
+     "what each rank is bound to: share (default: an equal part of the CPUs), core, hwthread, l3, "
      "numa, package or none",
      [](Parser& p, const std::string* v) { return p.set_binding(v[0]); }},
     {"show-binding report-bindings display-map display-allocation print-rank-map", "",
-     "print the processors of each rank",
+     "print the CPUs of each rank",
      [](Parser& p, const std::string*) { return p.job.shows_binding = true; }},
     {"l tag-output prepend-rank", "", "put \"[rank] \" before each line of output",
      [](Parser& p, const std::string*) { return p.job.tags_output = true; }},

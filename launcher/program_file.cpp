@@ -122,7 +122,7 @@ std::string why_not_started(const std::string& path, int error) {
     return "it is not executable; \"chmod +x\" makes it so";
   if (is_there && error == EACCES && ::statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_NOEXEC))
     return "no program may run from its file system (it is mounted \"noexec\")";
-  if (is_there && error == ENOEXEC) return "it is a program for another kind of processor, or damaged";
+  if (is_there && error == ENOEXEC) return "it is a program for another kind of CPU, or damaged";
   if (!is_there || error != ENOENT) return std::strerror(error);
   std::string interpreter = interpreter_of(Image(path));
   if (!interpreter.ends_with('\r')) return "its interpreter " + interpreter + " is not there";

@@ -13,7 +13,7 @@ std::string find_in_path(const std::string& name);
 /// ("libc.so.6"); empty for scripts, static programs and files that cannot be read.
 std::vector<std::string> needed_libraries(const std::string& path);
 
-/// An ELF file of any processor.
+/// An ELF file of any kind of CPU.
 bool is_machine_code(const std::string& path);
 
 /// The program brings an allocator that must be the first in the process: a sanitizer's run-time library,

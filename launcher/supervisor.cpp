@@ -164,7 +164,7 @@ bool Supervisor::try_start(int rank, const Starter& starter) {
   setup.life_fd = life_[0];
   if (!binding_.cpus_of_rank.empty()) setup.cpus = &binding_.cpus_of_rank[std::size_t(rank)];
   if (setup.cpus && job_.shows_binding)
-    output_.say("rank " + std::to_string(rank) + " may use processors " + os::format_cpu_list(*setup.cpus));
+    output_.say("rank " + std::to_string(rank) + " may use CPUs " + os::format_cpu_list(*setup.cpus));
   Started started;
   if (!try_open_files(rank, setup))
     started = {

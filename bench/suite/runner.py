@@ -20,7 +20,7 @@ LIMITS = "limits"
 BENCH = Path(__file__).resolve().parent.parent
 SOURCES = BENCH / "programs"
 PROBE_TIMEOUT_S = 10.0
-TIMEOUT_QUICK_S = 12.0  # what is not done by then has printed what it has, also where others use the processors
+TIMEOUT_QUICK_S = 12.0  # what is not done by then has printed what it has, also where others use the CPUs
 LIMITS_TIMEOUT_S = 60.0
 
 
@@ -185,7 +185,7 @@ class Runner:
         return compile_program(mpi, experiment.program, self.folder)
 
     def build_programs(self, chosen):
-        """Compiles everything before the first measurement, so that no compiler takes its time or its processors."""
+        """Compiles everything before the first measurement, so that no compiler takes its time or its CPUs."""
         for experiment in chosen:
             for mpi in self.entries(experiment):
                 self.say(f"building {experiment.program}: {mpi.title}")

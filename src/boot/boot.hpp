@@ -51,7 +51,7 @@ class Boot {
   int node_rank() const noexcept { return place_.node_rank; }
   int node_size() const noexcept { return int(place_.node_peers.size()); }
   std::span<const int> node_peers() const noexcept { return place_.node_peers; }
-  /// With whom this rank shares processors: the ranks of its node, before `redraw_nodes`.
+  /// With whom this rank shares CPUs: the ranks of its node, before `redraw_nodes`.
   std::span<const int> machine_peers() const noexcept { return machine_peers_; }
   int app_number() const noexcept { return place_.app_number; }
   int universe_size() const noexcept { return place_.universe_size; }

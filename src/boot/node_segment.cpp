@@ -24,7 +24,7 @@ constexpr char kTicketKey[] = "node_segment";
 constexpr char kCpusKey[] = "cpus";
 constexpr int kHandOverSecondsMax = 60;  // a rank that has not come by then is dead or stopped
 
-/// How many ranks of this machine can compute at once: the processors of all their masks together, since the
+/// How many ranks of this machine can compute at once: the CPUs of all their masks together, since the
 /// launcher may have bound each to its own, and not more than their quota.  After a fence that followed the
 /// put of kCpusKey.
 Result<int> usable_cpus_of_machine(Boot& boot) noexcept {
@@ -35,7 +35,7 @@ Result<int> usable_cpus_of_machine(Boot& boot) noexcept {
     if (!text) return text.error();
     const std::size_t end = text.value().find(';');
     if (end == std::string::npos)
-      return fail(Err::other, "rank %d did not say which processors it has", rank);
+      return fail(Err::other, "rank %d did not say which CPUs it has", rank);
     quota = std::min(quota, std::atoi(text.value().c_str()));
     for (const int cpu : os::parse_cpu_list(text.value().substr(end + 1))) cpus.insert(cpu);
   }

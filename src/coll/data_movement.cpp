@@ -19,6 +19,17 @@ struct Barrier {
   Held held() const noexcept { return {}; }
 };
 
+/// For a rank that sends itself another length than it receives from itself: where all ranks give the same
+/// wrong counts, no message shows it.
+Task own_lengths_differ(Cx cx, std::size_t sent, std::size_t asked) {
+  WaitReason where;
+  cx.comm->explain(where);
+  co_return fail(sent > asked ? Err::truncate : Err::count,
+                 "rank %d sends itself %zu bytes and is to receive %zu of them, in collective %d on %s: the "
+                 "counts are of one rank's data, also where data of all is received",
+                 cx.rank, sent, asked, (cx.tag & ~kPersistent) + 1, where.comm);
+}
+
 struct Bcast {
   Block block;
   int root;
@@ -44,6 +55,8 @@ struct Gather {
   static constexpr Collective kCall = Collective::gather;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return gather_inter(cx, mine, all, root);
+    if (!in_place && cx.rank == root && mine.bytes() != all[root].bytes()) [[unlikely]]
+      return own_lengths_differ(cx, mine.bytes(), all[root].bytes());
     if (is_varied) return start_gatherv(cx, mine, all, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_gather(cx, mine, all, root, in_place);
@@ -70,6 +83,8 @@ struct Scatter {
   static constexpr Collective kCall = Collective::scatter;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return scatter_inter(cx, all, mine, root);
+    if (!in_place && cx.rank == root && mine.bytes() != all[root].bytes()) [[unlikely]]
+      return own_lengths_differ(cx, all[root].bytes(), mine.bytes());
     if (is_varied) return start_scatterv(cx, all, mine, root, in_place);
     if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
     return start_scatter(cx, all, mine, root, in_place);
@@ -94,6 +109,8 @@ struct Allgather {
   static constexpr Collective kCall = Collective::allgather;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, Blocks::same(mine), all);
+    if (!in_place && mine.bytes() != all[cx.rank].bytes()) [[unlikely]]
+      return own_lengths_differ(cx, mine.bytes(), all[cx.rank].bytes());
     if (!in_place) copy(mine, all[cx.rank]);
     if (cx.size == 1 || (all.is_equal() && all[0].bytes() == 0)) return nothing(cx);
     // The program's own copy: others read it faster than what this process has just written.
@@ -116,6 +133,8 @@ struct Alltoall {
   static constexpr Collective kCall = Collective::alltoall;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, send, recv);
+    if (!in_place && send[cx.rank].bytes() != recv[cx.rank].bytes()) [[unlikely]]
+      return own_lengths_differ(cx, send[cx.rank].bytes(), recv[cx.rank].bytes());
     if (!recv.is_equal()) return start_alltoallv(cx, in_place ? recv : send, recv, in_place);
     if (recv[0].bytes() == 0) return nothing(cx);
     return start_alltoall(cx, in_place ? recv : send, recv, in_place);

@@ -32,7 +32,7 @@ IntVariable leader_bytes{
     "COLL_LEADER_BYTES", 16 << 10, "bytes",
     "smallest part of a message that a leader passes on to other domains where a domain has several leaders",
     1};
-// Inside a node.  On 2 cores of an AMD EPYC (Zen 4): allreduce of 4 KiB on 2 ranks 1.0 us, from buffer to
+// Inside a node.  On 2 CPUs of an AMD EPYC (Zen 4): allreduce of 4 KiB on 2 ranks 1.0 us, from buffer to
 // buffer .6 where they map and 1.0 where not; 8 ranks 22 us, through shared memory from and to all buffers
 // 29, at 32 KiB 53 and 55.
 constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
@@ -47,7 +47,7 @@ IntVariable shared_bytes{
 IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",
                                  16 << 10,
                                  "bytes",
-                                 "DUNLIN_COLL_SHARED_BYTES where ranks share cores",
+                                 "DUNLIN_COLL_SHARED_BYTES where ranks share CPUs",
                                  0,
                                  kRoomBytes};
 

@@ -38,7 +38,7 @@ std::size_t leader_bytes_min() noexcept;
 /// Answer of a rule: the algorithm that needs domains.
 inline constexpr int kByDomains = -1;
 
-// 2 ranks on 2 cores of an AMD EPYC (Zen 4), shared and direct, us: allreduce of 4 KiB .81 and .51, alltoall
+// 2 ranks on 2 CPUs of an AMD EPYC (Zen 4), shared and direct, us: allreduce of 4 KiB .81 and .51, alltoall
 // .57 and .75.  8 ranks there: bcast of 64 KiB, which only the root puts, 26 and 35; allreduce of 16 KiB,
 // which all read, 31 and 23; alltoall 59 and 41.
 inline constexpr ShortHalves kShortBcast{2, 8}, kShortAlltoall{2, 1}, kShortAllreduce{1, 1};

@@ -2,8 +2,8 @@
 //
 // Each member describes its buffers before it arrives.  When all are there, the work is cut into shares, one
 // a member, and each share into pieces.  A member does the pieces of its own share, then helps with those of
-// the others: so nobody waits for a rank that has no core at this moment, or that computes meanwhile, and
-// where ranks share cores the last to arrive on each core does the work of all that sleep.  Who does a piece
+// the others: so nobody waits for a rank that has no CPU at this moment, or that computes meanwhile, and
+// where ranks share CPUs the last to arrive on each CPU does the work of all that sleep.  Who does a piece
 // does not change its result.  Called by exchange_direct.cpp and combine_direct.cpp.
 //
 // What others cannot map (small blocks, the stack) goes through the owner's room in shared memory where it

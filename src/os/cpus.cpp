@@ -1,4 +1,4 @@
-// Allowed processors; see cpus.hpp.
+// Allowed CPUs; see cpus.hpp.
 #include "os/cpus.hpp"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// How many processors this process may use: its affinity mask and the CPU quota of its control groups.
+// How many CPUs this process may use: its affinity mask and the CPU quota of its control groups.
 // Used by mpirun to share them out, and by progress/ to know whether ranks have to share.
 #pragma once
 

@@ -8,7 +8,7 @@ namespace dunlin::os {
 bool register_for_global_barrier() noexcept;
 
 /// A full memory barrier in every running thread of every process that registered, this one included: 9 us
-/// (kernel 6.18, two cores).  False where it is refused, and then nothing was ordered.
+/// (kernel 6.18, two CPUs).  False where it is refused, and then nothing was ordered.
 bool global_barrier() noexcept;
 
 }  // namespace dunlin::os

@@ -1,4 +1,4 @@
-// Near and far processors; see topology.hpp.
+// Near and far CPUs; see topology.hpp.
 #include "os/topology.hpp"
 
 #include <dirent.h>
@@ -20,10 +20,10 @@ using Group = int CpuPlace::*;
 constexpr Group kLevels[] = {&CpuPlace::numa, &CpuPlace::l3, &CpuPlace::core};
 constexpr int kLevelCount = 3;
 
-/// Fills `group` of every place from lists of processors: each list is read once, for its first member.
+/// Fills `group` of every place from lists of CPUs: each list is read once, for its first member.
 template <class ListOf>
 void fill(std::vector<CpuPlace>& places, Group group, ListOf list_of) {
-  std::map<int, int> group_of;  // processor -> number of its group
+  std::map<int, int> group_of;  // CPU -> number of its group
   for (CpuPlace& place : places) {
     if (!group_of.contains(place.cpu)) {
       for (const int member : parse_cpu_list(list_of(place.cpu))) group_of.emplace(member, place.cpu);
@@ -86,7 +86,7 @@ void share_groups(std::span<const CpuPlace> places, const std::vector<int>& ends
   cut(places, cuts, shares);
 }
 
-/// Ranks of each group in proportion to its processors; empty when a group would get none or too many.
+/// Ranks of each group in proportion to its CPUs; empty when a group would get none or too many.
 std::vector<int> ranks_of_groups(const std::vector<int>& ends, int ranks) {
   std::vector<int> counts;
   const long total = ends.back();

@@ -1,4 +1,4 @@
-// Which processors are near each other, read from /sys, and how to share them out among ranks. Used by
+// Which CPUs are near each other, read from /sys, and how to share them out among ranks. Used by
 // mpirun (launcher/binding.cpp).  hwloc knows more, but costs 20 ms at start and is not needed to run.
 #pragma once
 
@@ -7,21 +7,21 @@
 
 namespace dunlin::os {
 
-/// One processor and the groups it belongs to; numbers are arbitrary, equal within a group.
+/// One CPU and the groups it belongs to; numbers are arbitrary, equal within a group.
 struct CpuPlace {
   int cpu = 0;
   int numa = 0;     // memory node
-  int l3 = 0;       // processors behind one last-level cache
+  int l3 = 0;       // CPUs behind one last-level cache
   int core = 0;     // hardware threads of one core
-  int package = 0;  // processors of one socket; not used for shares
+  int package = 0;  // CPUs of one socket; not used for shares
 };
 
 /// Places of `cpus`, near ones together (by memory node, cache, core, number).  What /sys does not tell
-/// counts as one memory node, one cache, and a core for each processor.  `root` is "" except in tests.
+/// counts as one memory node, one cache, and a core for each CPU.  `root` is "" except in tests.
 /// Cost: about 10 us for each core of the machine.
 std::vector<CpuPlace> read_topology(const std::vector<int>& cpus, const std::string& root = "");
 
-/// Gives each of `ranks` an equal share of the processors, as near as possible: whole memory nodes, caches
+/// Gives each of `ranks` an equal share of the CPUs, as near as possible: whole memory nodes, caches
 /// and cores where the numbers allow it, never one core to two ranks as long as there is a core for each.
 /// `places` come from read_topology and are at least as many as ranks.  Shares are disjoint and in rank
 /// order from near to far.

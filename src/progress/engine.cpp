@@ -17,18 +17,18 @@
 namespace dunlin::progress {
 namespace {
 
-// Defaults measured by docs/decisions/0008-waiting.md (2 cores of an AMD EPYC, Linux 6.18).
+// Defaults measured by docs/decisions/0008-waiting.md (2 CPUs of an AMD EPYC, Linux 6.18).
 IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
-                       "how often a wait polls before it offers the core to others", 0};
+                       "how often a wait polls before it offers the CPU to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
-                              "DUNLIN_SPIN_POLLS where ranks share cores (more ranks than CPUs)", 0};
+                              "DUNLIN_SPIN_POLLS where ranks share CPUs (more ranks than CPUs)", 0};
 IntVariable spin_polls_answered{"SPIN_POLLS_ANSWERED", 40, "polls",
-                                "where ranks share cores: how often a wait for one peer polls if that peer's "
+                                "where ranks share CPUs: how often a wait for one peer polls if that peer's "
                                 "last answers came within so many polls",
                                 0};
 IntVariable yield_us{"YIELD_US", 1000, "us",
-                     "how long a wait that has polled gives the core away between polls before it sleeps", 0};
-IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "DUNLIN_YIELD_US where ranks share cores", 0};
+                     "how long a wait that has polled gives the CPU away between polls before it sleeps", 0};
+IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "DUNLIN_YIELD_US where ranks share CPUs", 0};
 IntVariable direct_polls{
     "DIRECT_POLLS",
     100,
@@ -174,8 +174,8 @@ void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   messaging_.set_polls_direct(polls_direct());
 }
 
-/// Where ranks share cores, polling takes the core from the rank that is awaited, unless that one runs at
-/// this moment on another core: then its answer comes within a poll or forty, and both go on without a switch
+/// Where ranks share CPUs, polling takes the CPU from the rank that is awaited, unless that one runs at
+/// this moment on another CPU: then its answer comes within a poll or forty, and both go on without a switch
 /// (a switch costs as much as ten messages).  So a wait for one peer that polling ended makes the next one
 /// poll longer; the first that it does not end stops that, and from then on four waits in 64 try again: in a
 /// row, as both sides have to try at the same time.  Collectives wait for many and gain nothing.

@@ -1,7 +1,7 @@
 // Who waits: one engine per process (many in a simulation) polls transports and resumes parked work.
 //
 // `Engine` polls the transports into `protocol::Messaging`, which lies beside it (docs/decisions/0015). Every
-// wait of the library goes through `wait` or `wait_until`: poll while that pays, then give the core away,
+// wait of the library goes through `wait` or `wait_until`: poll while that pays, then give the CPU away,
 // then sleep until a peer's message wakes it (ARCHITECTURE.md, idea 3; docs/decisions/0008-waiting.md).  Work
 // to resume (collectives, one-sided) is a `Pollable`.
 //
@@ -66,8 +66,8 @@ class Engine {
   bool poll() noexcept;
 
   /// A round for a call that does not wait (MPI_Test, MPI_Iprobe) and has not found what it looks for, which
-  /// `explain(argument, ...)` tells.  Programs make loops of such calls: where ranks share cores, some in a
-  /// row that move nothing give the core away.
+  /// `explain(argument, ...)` tells.  Programs make loops of such calls: where ranks share CPUs, some in a
+  /// row that move nothing give the CPU away.
   void poll_for_test(const void* argument, LongWait::Explain explain) noexcept;
   void poll_for_test(const Request& request) noexcept;
 
@@ -82,7 +82,7 @@ class Engine {
   /// Polls until `done(argument)`.  `explain(argument, ...)` tells the report of a hang what for.
   void wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept;
   /// The same for a turn that comes when others have done their work, the last of whom wakes this process:
-  /// where ranks share cores it sleeps at once, and leaves the core to them.
+  /// where ranks share CPUs it sleeps at once, and leaves the CPU to them.
   void wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept;
 
   /// For the helper thread (helper.hpp): a round, unless a thread waits, which polls for all.  None: nothing
@@ -94,7 +94,7 @@ class Engine {
   /// By which this process's helper is woken; nullptr where it is alone on its node.
   transport::shm::Bell* bell() const noexcept;
 
-  /// Whether more ranks run on this node than it has CPUs: then waits give the core away at once.
+  /// Whether more ranks run on this node than it has CPUs: then waits give the CPU away at once.
   void set_oversubscribed(bool oversubscribed) noexcept;
   bool is_oversubscribed() const noexcept { return is_oversubscribed_; }
   /// Whether this node has more CPUs than ranks.
@@ -135,9 +135,9 @@ class Engine {
   bool is_oversubscribed_ = false;
   bool has_free_core_ = false;
   bool job_shares_cores_ = false;
-  bool is_answered_soon_ = false;              // the last wait ended while polling (where ranks share cores)
+  bool is_answered_soon_ = false;              // the last wait ended while polling (where ranks share CPUs)
   std::uint32_t waits_shared_ = 0;             // counts towards the next tries of longer polling
-  std::int64_t fruitless_tests_ = 0;           // in a row, where ranks share cores
+  std::int64_t fruitless_tests_ = 0;           // in a row, where ranks share CPUs
   Waiter* waiters_ = nullptr;                  // threads in a wait, where there are several
   Waiter* poller_ = nullptr;                   // the one that polls for all
   bool is_asleep_ = false;                     // it sleeps, or is about to

@@ -20,7 +20,7 @@ enum Mode : int { kAuto, kAlways, kNever };
 WordVariable mode{
     "HELPER", "auto", "auto|always|never",
     "whether a thread of the library goes on while the program computes: with one-sided operations that need "
-    "it where ranks do not share cores, with nonblocking collectives where they leave a core free (auto), "
+    "it where ranks do not share CPUs, with nonblocking collectives where they leave a CPU free (auto), "
     "wherever it is of use (always), or never"};
 IntVariable nap_us{"HELPER_NAP_US", 50, "us",
                    "how long the library's thread sleeps first while work that it expects does not move; "

@@ -1,7 +1,7 @@
 // One thread of the library's own, which goes on with what must not wait while the program computes:
 // one-sided operations that this process has to carry out (rma/messages.hpp), nonblocking collectives.
 //
-//   want         whoever will need it makes it: not where ranks share cores, and only for the sake of overlap
+//   want         whoever will need it makes it: not where ranks share CPUs, and only for the sake of overlap
 //                where they leave one free, unless DUNLIN_HELPER says so
 //   ring         a peer of this node rings behind a message that it is to see (transport/shm/bell.hpp); until
 //                then it sleeps

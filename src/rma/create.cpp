@@ -255,7 +255,7 @@ void Window::explain(WaitReason& reason) const noexcept {
 }
 
 void Window::poll() noexcept {
-  // Polling gives the core away where ranks share cores.  At every fourth call instead, a counter that 8
+  // Polling gives the CPU away where ranks share CPUs.  At every fourth call instead, a counter that 8
   // ranks on 2 CPUs share took 76 ns an operation instead of 17 (AMD Zen 4).
   constexpr int kCallsPerPoll = 64;
   calls_until_poll = kCallsPerPoll;

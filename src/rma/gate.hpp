@@ -3,7 +3,7 @@
 // "Fork").
 //
 // Entering costs a store and a load: the owner, who forks rarely, pays for the order of the two with a
-// barrier on all processors (os/membarrier.hpp), or where that is refused the entering side with a fence.
+// barrier on all CPUs (os/membarrier.hpp), or where that is refused the entering side with a fence.
 // The word that is loaded, the owner's era, also tells whether anything has changed since it was looked up: a
 // fork or a detachment (inquiry.cpp).
 //

@@ -43,7 +43,7 @@ struct FairLock {
     if (!is_shared) return holder.store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
     // Only who has this ticket writes now.  Release: the reader behind also sees what this one saw.
     readers.store(ticket + 1, std::memory_order_release);
-    // Relaxed: a reader that is about to sleep has all processors pass a barrier before its last look
+    // Relaxed: a reader that is about to sleep has all CPUs pass a barrier before its last look
     // (transport/shm/attention.hpp), so it sees the store above or is seen here.
     if (waiting.load(std::memory_order_relaxed)) [[unlikely]]
       wake_next(wake);

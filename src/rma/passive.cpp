@@ -70,7 +70,7 @@ struct Turn {
   }
 };
 
-/// Behind so many others this process sleeps at once where ranks share cores.  Sooner, a queue of two whose
+/// Behind so many others this process sleeps at once where ranks share CPUs.  Sooner, a queue of two whose
 /// holder works by messages takes 2.5 times as long (2 CPUs of an AMD EPYC, Zen 1): a sleeper is woken in 20
 /// us.
 constexpr std::uint32_t kQueueShort = 2;
@@ -202,7 +202,7 @@ Err win_flush(int rank, Win& win) noexcept {
   if (const Err e = check_passive(window, rank); e != Err::ok) return e;
   // Who is told by a third memory that this is done must find it done.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  // Nobody else changes what is locked exclusively, and giving the core away would only keep the others
+  // Nobody else changes what is locked exclusively, and giving the CPU away would only keep the others
   // waiting.
   if (window.part(rank).hold != Part::Hold::exclusive) window.poll_now_and_then();
   return window.complete(rank);

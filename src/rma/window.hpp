@@ -125,7 +125,7 @@ class Window final : public Win {
   }
 
   /// Programs wait by loops of MPI_Win_flush, MPI_Win_sync or locks, and others wait for them: now and then
-  /// such a call polls, and where ranks share cores gives its own away, as MPI_Test does.
+  /// such a call polls, and where ranks share CPUs gives its own away, as MPI_Test does.
   void poll_now_and_then() noexcept {
     if (--calls_until_poll < 0) poll();
   }

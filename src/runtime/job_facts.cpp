@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kNodeKey = "node.facts";  // put by the first rank of each node
 constexpr std::string_view kJobKey = "job.facts";    // put by rank 0: the same of all nodes, then the secret
 
-/// "1" or "0" where cores are shared, and the match bits as a character.
+/// "1" or "0" where CPUs are shared, and the match bits as a character.
 std::string text_of(const JobFacts& facts) {
   return {facts.shares_cores ? '1' : '0', char(facts.match_bits)};
 }

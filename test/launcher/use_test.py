@@ -353,7 +353,7 @@ class CommandLine(LauncherTest):
         ):
             code, out, err = self.run_job(*words, "sh", "-c", "echo $PMI_SIZE")
             if "--display-map" in words:
-                self.assertEqual(err.count("may use processors"), 2 * (len(os.sched_getaffinity(0)) > 1), err)
+                self.assertEqual(err.count("may use CPUs"), 2 * (len(os.sched_getaffinity(0)) > 1), err)
                 err = ""
             self.assertEqual((code, out, err), (0, "2\n2\n", ""), words)
         self.assertEqual(self.run_job("--output", "tag", "-n", "1", "echo", "x")[1], "[0] x\n")
@@ -432,7 +432,7 @@ class CommandLine(LauncherTest):
             os.chmod(path, 0o700)
             code, _, err = self.run_job("-n", "2", path)
             self.assertEqual(code, 126)
-            self.assertIn("it is a program for another kind of processor, or damaged", err)
+            self.assertIn("it is a program for another kind of CPU, or damaged", err)
             self.assertIn("it is a folder", self.run_job("-n", "2", folder)[2])
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can mount without help")
@@ -551,7 +551,7 @@ class Binding(LauncherTest):
         code, _, err = self.run_job("-n", "2", "--show-binding", "--bind", "hwthread", "true")
         self.assertEqual(code, 0)
         self.assertRegex(
-            err, r"mpirun: rank 0 may use processors \d+\nmpirun: rank 1 may use processors \d+\n"
+            err, r"mpirun: rank 0 may use CPUs \d+\nmpirun: rank 1 may use CPUs \d+\n"
         )
 
 

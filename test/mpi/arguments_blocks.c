@@ -168,6 +168,31 @@ static void in_place(MPI_Comm comm, int rank, int ranks) {
   CHECK(request == MPI_REQUEST_NULL);
 }
 
+/* The same wrong counts on all ranks: only what a rank sends itself shows it. */
+static void own_lengths(MPI_Comm comm, int rank) {
+  int in[2 * RANKS] = {0}, out[2 * RANKS], ones[RANKS], twos[RANKS], at[RANKS];
+  MPI_Datatype ints[RANKS];
+  MPI_Request request = MPI_REQUEST_NULL;
+  for (int i = 0; i < RANKS; ++i) ones[i] = 1, twos[i] = 2, at[i] = 0, ints[i] = MPI_INT;
+  EXPECT(MPI_Gather(in, 1, MPI_INT, out, 2, MPI_INT, rank, comm), MPI_ERR_COUNT,
+         "sends itself 4 bytes and is to receive 8");
+  EXPECT(MPI_Gather(in, 2, MPI_INT, out, 1, MPI_INT, rank, comm), MPI_ERR_TRUNCATE, "sends itself 8 bytes");
+  EXPECT(MPI_Gatherv(in, 1, MPI_INT, out, twos, at, MPI_INT, rank, comm), MPI_ERR_COUNT, "sends itself 4");
+  EXPECT(MPI_Scatter(in, 1, MPI_INT, out, 2, MPI_INT, rank, comm), MPI_ERR_COUNT, "sends itself 4 bytes");
+  EXPECT(MPI_Scatterv(in, twos, at, MPI_INT, out, 1, MPI_INT, rank, comm), MPI_ERR_TRUNCATE,
+         "sends itself 8");
+  EXPECT(MPI_Allgather(in, 1, MPI_INT, out, 2, MPI_INT, comm), MPI_ERR_COUNT, "sends itself 4 bytes");
+  EXPECT(MPI_Allgather(in, 1, MPI_DOUBLE, out, 1, MPI_INT, comm), MPI_ERR_TRUNCATE, "sends itself 8 bytes");
+  EXPECT(MPI_Allgatherv(in, 1, MPI_INT, out, twos, at, MPI_INT, comm), MPI_ERR_COUNT, "sends itself 4");
+  EXPECT(MPI_Alltoall(in, 2, MPI_INT, out, 1, MPI_INT, comm), MPI_ERR_TRUNCATE, "sends itself 8 bytes");
+  EXPECT(MPI_Alltoallv(in, ones, at, MPI_INT, out, twos, at, MPI_INT, comm), MPI_ERR_COUNT, "sends itself 4");
+  EXPECT(MPI_Alltoallw(in, ones, at, ints, out, twos, at, ints, comm), MPI_ERR_COUNT, "sends itself 4");
+  MPI_Iallgather(in, 1, MPI_INT, out, 2, MPI_INT, comm, &request);
+  CHECK(request != MPI_REQUEST_NULL);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS && heard_times == 1);
+  heard_times = 0;
+}
+
 static int refuse_to_copy(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
   (void)comm, (void)keyval, (void)extra, (void)in, (void)out, (void)flag;
   return MPI_ERR_OTHER;
@@ -225,6 +250,7 @@ int main(int argc, char** argv) {
   vectors(comm, check_size);
   mixed(comm, check_size);
   in_place(comm, check_rank, check_size);
+  own_lengths(comm, check_rank);
   names(comm);
   sessions();
   MPI_Comm_free(&comm);

@@ -1,5 +1,5 @@
 /* Programs that poll: neighbours exchange in loops of MPI_Testall, MPI_Iprobe, MPI_Improbe and
- * MPI_Request_get_status.  With more ranks than cores each failed test keeps the core from the rank that is
+ * MPI_Request_get_status.  With more ranks than CPUs each failed test keeps the CPU from the rank that is
  * awaited, unless it is given away.
  * ranks: 8
  * variants: none

@@ -125,7 +125,7 @@ static void test_contention(MPI_Win win, long* memory, int turns) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Who waits for a lock sleeps; where ranks share cores all but two at once: the holder needs the cores.  Rank
+/* Who waits for a lock sleeps; where ranks share CPUs all but two at once: the holder needs the CPUs.  Rank
  * 0, which holds it, calls no MPI meanwhile. */
 static void test_waiting(MPI_Win win) {
   const struct timespec hold = {0, 400000000};

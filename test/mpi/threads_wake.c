@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
   const double used = used_cpu_s();
   usleep(2000000);
   const double share = (used_cpu_s() - used) / 2;
-  CHECK(share < .002, "%d waiting threads used %f %% of a core", kWaiting, share * 100);
+  CHECK(share < .002, "%d waiting threads used %f %% of a CPU", kWaiting, share * 100);
   expect_quick("messages to oneself", exchange_with_self);
   expect_quick("generalized requests", complete_generalized);
   receive_large();

@@ -25,7 +25,7 @@ MODULES = {
     # They communicate with nobody, or only in pairs.
     "1,2": """address attributes buffer cffi ctypes doc environ errhandler errorcode exceptions grequest handle info mpiapi
     mpimem msgspec msgzero objmodel op pack package pickle request status threads toplevel
-    io""",  # io is slow where ranks share cores; mpi/files_*.c run at more
+    io""",  # io is slow where ranks share CPUs; mpi/files_*.c run at more
     # Without peers, and a minute each.
     "1": "datatype util_dtlib",
     "1,2,3,5": """comm comm_inter comm_topo group session p2p_buf p2p_buf_matched p2p_obj p2p_obj_matched util_pkl5

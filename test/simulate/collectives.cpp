@@ -311,7 +311,7 @@ TEST(SimulatedCollectives, RanksOfAGridSendFewMessages) {
   }
 }
 
-// On one node ranks share cores, on the other they do not: all must choose the same algorithms.
+// On one node ranks share CPUs, on the other they do not: all must choose the same algorithms.
 TEST(SimulatedCollectives, RanksOfUnlikeNodesUnderstandEachOther) {
   for (int size = 2; size <= 9 && !HasFailure(); ++size) {
     SCOPED_TRACE(std::to_string(size) + " ranks");

@@ -70,6 +70,10 @@ def main():
     for name, words in WORDS.items():
         page = (pages / f"man3/{name}.3").read_text()
         faults += [f"{name} does not say: {each!r}" for each in words if each not in page]
+    for name in calls:
+        page = target(pages, pages / name).read_text() if not faults else ""
+        if page and not re.search(r"SEE ALSO\nMPI_", page):
+            faults.append(f"{name} names no other call under SEE ALSO")
     seed = random.randrange(1 << 30)
     chosen = random.Random(seed).sample(calls, RENDERED)
     longest = ["man3/MPI_Session_create_errhandler.3", "man3/MPI_T_event_register_callback.3"]

@@ -254,6 +254,12 @@ static void all_counted_at_once(void) {  // recvcount is of one rank, not of all
   free(all);
 }
 
+static void sent_too_little(void) {
+  int mine[2] = {0}, *all = calloc((size_t)size * 2, sizeof *all);
+  MPI_Gather(mine, rank == 0 ? 2 : 1, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+  free(all);
+}
+
 static void too_long(void) {
   int many[4] = {0};
   if (rank == 0)
@@ -556,6 +562,7 @@ static const struct {
     {"other_root_in_session", other_root_in_session, 0},
     {"other_call", other_call, 0},
     {"all_counted_at_once", all_counted_at_once, 0},
+    {"sent_too_little", sent_too_little, 0},
     {"too_long", too_long, 0},
     {"alike", alike, 0},
     {"other_file_call", other_file_call, 0},

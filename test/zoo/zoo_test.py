@@ -12,6 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 DEADLOCK = 123  # exit code
+FOUND_S = 5.0 if os.getloadavg()[0] < os.cpu_count() else 20.0  # from the last wait's begin until it is found
 AT_A_TIME = 8
 
 # Name: ranks, and what mpirun says besides the table (a regular expression; lines joined by blanks).
@@ -60,9 +61,11 @@ ERRORS = {
     "other_root_in_session": (2, CHECK, r"MPI_Bcast failed: rank \d called MPI_Bcast\(root \d\) as collective 1 on a "
                                         r"communicator of 2 ranks, rank \d MPI_Bcast\(root \d\)"),
     "other_call": (2, CHECK, r"rank \d called MPI_I\w+ as collective 1 on MPI_COMM_WORLD, rank \d MPI_I\w+"),
-    "all_counted_at_once": (2, {"DUNLIN_COLL_GATHER": "linear"},
-                            r"MPI_Gather failed: rank 1 sent 4 bytes where 8 are to be received, in collective 1 on "
-                            r"MPI_COMM_WORLD.*ended the job after an error of MPI_Gather"),
+    "all_counted_at_once": (2, {}, r"MPI_Gather failed: rank 0 sends itself 4 bytes and is to receive 8 of them, in "
+                                   r"collective 1 on MPI_COMM_WORLD.*ended the job after an error of MPI_Gather"),
+    "sent_too_little": (2, {"DUNLIN_COLL_GATHER": "linear"},
+                        r"MPI_Gather failed: rank 1 sent 4 bytes where 8 are to be received, in collective 1 on "
+                        r"MPI_COMM_WORLD.*ended the job after an error of MPI_Gather"),
     "too_long": (2, {}, r"MPI_Recv failed: the message from rank 0 of MPI_COMM_WORLD, tag 6, has 16 bytes, the "
                         r"receive buffer only room for 4 \(MPI_ERR_TRUNCATE\)"),
     "not_a_handle": (1, {}, r"MPI_Send was (given 0x7123456 as a datatype, but there is none at that address|"
@@ -100,7 +103,19 @@ def check_deadlock(mpirun, zoo, name):
     code, said = run(mpirun, zoo, name, ranks, *environment or [{}])
     if code != DEADLOCK or "mpirun: deadlock: every rank waits" not in said:
         return "code %d instead of a deadlock: %s" % (code, said)
+    waited = [float(text) for text in re.findall(r" (\d+\.\d) s\b", said)]
+    if min(waited) > FOUND_S:
+        return "found %g s after the last wait had begun" % min(waited)
     return None if re.search(expected, said) else "said: %s\n  wanted: %s" % (said, expected)
+
+
+def check_action(mpirun, zoo, name):
+    """DUNLIN_DEADLOCK=report and =ignore leave the job to whoever looks at it."""
+    action = name.partition(" ")[2]
+    code, said = run(mpirun, zoo, "receive_cycle", 3, {"DUNLIN_DEADLOCK": action}, timeout=8)
+    is_said = "mpirun: deadlock: every rank waits" in said and "waits for rank 2" in said
+    is_right = code == 124 and is_said == (action == "report") and "the job is ended" not in said
+    return None if is_right else "code %d: %s" % (code, said)
 
 
 def check_other(mpirun, zoo, name):
@@ -163,6 +178,7 @@ def main():
     checks = [(name, check_other) for name in OTHERS]
     checks += [(name, check_deadlock) for name in DEADLOCKS] + [("dump", check_dump)]
     checks += [("behind_a_shell", check_behind_a_shell), ("wait_report", check_wait_report)]
+    checks += [("action report", check_action), ("action ignore", check_action)]
     checks += [(name, check_error) for name in ERRORS] + [(name, check_suspected) for name in SUSPECTED]
     if wanted:
         checks = [each for each in checks + [("over_network", check_over_network)] if each[0] in wanted]

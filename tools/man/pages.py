@@ -162,6 +162,8 @@ FAMILIES = (  # calls that belong together though their names do not say so
     "Abi_get_version Abi_get_info Abi_get_fortran_info Abi_get_fortran_booleans",
     "Get_hw_resource_info Comm_split_type",
     "T_init_thread T_finalize T_cvar_get_num T_pvar_get_num",
+    "Pcontrol T_init_thread",
+    "Type_get_value_index Type_match_size Type_get_envelope",
 )
 
 

@@ -1,6 +1,6 @@
 // Barrier in shared memory: every member raises its flag and looks at those of all others.
 //
-// Cost: one line written, p-1 read; with more ranks than cores each waits once.
+// Cost: one line written, p-1 read; with more ranks than CPUs each waits once.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {

@@ -51,7 +51,7 @@ class FakeBoot final : public boot::Boot {
   Board& board_;
 };
 
-/// What each rank hears where ranks share cores on node `crowded` (-1: on none).
+/// What each rank hears where ranks share CPUs on node `crowded` (-1: on none).
 std::vector<int> agreed(int size, int ranks_per_node, int crowded) {
   Board board(size);
   std::vector<int> answers(std::size_t(size), -1);
