@@ -16,6 +16,8 @@
 namespace dunlin::launcher {
 namespace {
 
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 constexpr double kTimeoutSecondsMax = 1e9;  // 31 years
 
 constexpr char kUsage[] =
@@ -32,7 +34,7 @@ struct Parser {
   App app;
   Hosts hosts;
   long ranks = 0, ranks_per_machine = 0;  // 0: not said
-  std::vector<std::pair<std::string, std::string>>& set_for_all;
+  Variables& set_for_all;
   std::string_view option;   // as it was written
   bool is_answered = false;  // --help or --version: there is nothing to start
 
@@ -48,6 +50,7 @@ struct Parser {
   bool map_by(std::string_view text);
   bool add_hosts(const std::string& list);
   bool add_host_file(const std::string& path);
+  bool set_variable(Variables& variables, const std::string& name, const std::string& value);
   bool export_variable(const std::string& text);
   bool help();
 };
@@ -87,9 +90,9 @@ constexpr Option kOptions[] = {
      "machines from a file, one a line: NAME, NAME:RANKS or NAME slots=RANKS",
      [](Parser& p, const std::string* v) { return p.add_host_file(v[0]); }},
     {"env", "NAME VALUE", "set an environment variable of this program",
-     [](Parser& p, const std::string* v) { return p.app.environment.emplace_back(v[0], v[1]), true; }},
+     [](Parser& p, const std::string* v) { return p.set_variable(p.app.environment, v[0], v[1]); }},
     {"genv", "NAME VALUE", "set an environment variable of all programs",
-     [](Parser& p, const std::string* v) { return p.set_for_all.emplace_back(v[0], v[1]), true; }},
+     [](Parser& p, const std::string* v) { return p.set_variable(p.set_for_all, v[0], v[1]); }},
     {"x", "NAME=VALUE",
      "like --env; NAME alone has no effect, since programs get mpirun's whole environment anyway",
      [](Parser& p, const std::string* v) { return p.export_variable(v[0]); }},
@@ -100,8 +103,7 @@ constexpr Option kOptions[] = {
      "numa, package or none",
      [](Parser& p, const std::string* v) { return p.set_binding(v[0]); }},
     {"show-binding report-bindings display-map display-allocation print-rank-map", "",
-     "print the CPUs of each rank",
-     [](Parser& p, const std::string*) { return p.job.shows_binding = true; }},
+     "print the CPUs of each rank", [](Parser& p, const std::string*) { return p.job.shows_binding = true; }},
     {"l tag-output prepend-rank", "", "put \"[rank] \" before each line of output",
      [](Parser& p, const std::string*) { return p.job.tags_output = true; }},
     {"timeout", "SECONDS",
@@ -248,6 +250,13 @@ bool Parser::add_host_file(const std::string& path) {
   return refuse("cannot read %s: %s", path.c_str(), std::strerror(errno));
 }
 
+bool Parser::set_variable(Variables& variables, const std::string& name, const std::string& value) {
+  if (name.empty() || name.find('=') != name.npos)
+    return refuse("\"%s\" names no variable; give NAME VALUE", name.c_str());
+  variables.emplace_back(name, value);
+  return true;
+}
+
 bool Parser::export_variable(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (text.empty() || equals == 0) return refuse("\"%s\" names no variable; give NAME=VALUE", text.c_str());
@@ -318,8 +327,7 @@ bool try_count_ranks(Parser& parser) {
 
 /// Reads one part; 0 to go on, else mpirun ends: kAnswered or kWrongUsage.
 enum class Outcome { go_on, answered, wrong };
-Outcome parse_part(const std::vector<std::string>& words, Job& job,
-                   std::vector<std::pair<std::string, std::string>>& set_for_all) {
+Outcome parse_part(const std::vector<std::string>& words, Job& job, Variables& set_for_all) {
   Parser parser{job, {}, {}, 0, 0, set_for_all, {}, false};
   std::size_t at = 0;
   while (at < words.size() && words[at].size() > 1 && words[at][0] == '-' && words[at] != "--") {
@@ -341,7 +349,7 @@ Outcome parse_part(const std::vector<std::string>& words, Job& job,
 }  // namespace
 
 bool try_parse_command_line(int argc, char** argv, Job& job, int& exit_code) {
-  std::vector<std::pair<std::string, std::string>> set_for_all;
+  Variables set_for_all;
   if (const char* seconds = std::getenv("MPIEXEC_TIMEOUT"); seconds && *seconds) {
     Parser parser{job, {}, {}, 0, 0, set_for_all, "MPIEXEC_TIMEOUT", false};
     if (!parser.set_timeout(seconds)) return exit_code = 2, false;

@@ -283,6 +283,8 @@ class CommandLine(LauncherTest):
             (["--stdin", "all", "true"], '"all" cannot read standard input'),
             (["--output", "file=x", "true"], '"file=x" is not supported'),
             (["-x", "=5", "true"], 'option -x: "=5" names no variable'),
+            (["-env", "", "5", "true"], 'option -env: "" names no variable'),
+            (["-genv", "A=B", "5", "true"], 'option -genv: "A=B" names no variable'),
             (["-n", "1", "true", ":"], "no program given"),
             (["--initial-errhandler", "mine", "true"], '"mine" is none of mpi_errors_are_fatal'),
         ):

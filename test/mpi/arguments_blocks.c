@@ -168,7 +168,7 @@ static void in_place(MPI_Comm comm, int rank, int ranks) {
   CHECK(request == MPI_REQUEST_NULL);
 }
 
-/* The same wrong counts on all ranks: only what a rank sends itself shows it. */
+/* The same wrong counts everywhere: only what a rank sends itself shows it. */
 static void own_lengths(MPI_Comm comm, int rank) {
   int in[2 * RANKS] = {0}, out[2 * RANKS], ones[RANKS], twos[RANKS], at[RANKS];
   MPI_Datatype ints[RANKS];
