@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
   const int rounds = rounds_text ? atoi(rounds_text) : 2000;
   MPI_Comm comm;
   check_start(&argc, &argv);
-  if (check_rank == 0) printf("seed %u\n", seed);
+  if (check_rank == 0) printf("seed %u, %d rounds\n", seed, rounds);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
