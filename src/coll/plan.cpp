@@ -148,7 +148,7 @@ CollectiveRequest::CollectiveRequest(const Cx& cx, const char* name, bool calls_
   has_empty_status = true;
 }
 
-Err CollectiveRequest::start() noexcept {
+Err CollectiveRequest::begin_round() noexcept {
   is_active = true;
   is_complete = false;
   completion = Completion{};

@@ -138,7 +138,7 @@ Err run(const Cx& cx, const Arguments& arguments) noexcept {
 /// What nonblocking and persistent collectives share.
 class CollectiveRequest : public Request, public progress::Pollable {
  public:
-  Err start() noexcept override;
+  Err begin_round() noexcept override;
   bool wants_help() const noexcept override { return !is_complete && !calls_program_; }
   Outcome poll() noexcept override;
   void explain(WaitReason& reason) const noexcept override;
@@ -187,7 +187,7 @@ Err begin(const Cx& cx, const Arguments& arguments, Request** request) noexcept 
   note_call(cx, arguments, true);
   auto* made = new CollectiveRequestOf<Arguments>(cx, arguments);
   *request = made;
-  return made->start();
+  return made->begin_round();
 }
 
 /// The same as a call of the program's: it may go on while the program computes.  The last thing in that

@@ -11,7 +11,9 @@ namespace dunlin {
 void Request::release_comm() noexcept { comm->release(); }
 
 Err Request::start() noexcept {
-  return fail(Err::request, "the request is not persistent and cannot be started");
+  if (!is_persistent) return fail(Err::request, "the request is not persistent and cannot be started");
+  if (is_active) return fail(Err::request, "the persistent request was started before and is not complete");
+  return begin_round();
 }
 
 alignas(64) unsigned char CompletedRequest::of_sends_[sizeof(CompletedRequest)];

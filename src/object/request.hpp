@@ -47,8 +47,8 @@ class Request : public Object {
   /// Keeps the communicator until the request goes: the program may free its handle before.  (In comm.hpp.)
   void hold(Comm& communicator) noexcept;
 
-  /// Persistent requests: begins a new round.
-  virtual Err start() noexcept;
+  /// MPI_Start: begins a new round of a persistent request that is not under way; others are refused.
+  Err start() noexcept;
   /// Whether it is under way and would gain from steps while the program computes (progress/helper.hpp).
   virtual bool wants_help() const noexcept { return false; }
   /// MPI_Cancel: tries to take the operation back; completion.is_cancelled tells after the wait.
@@ -75,6 +75,7 @@ class Request : public Object {
   ~Request() override {
     if (is_comm_held_) release_comm();
   }
+  virtual Err begin_round() noexcept { return Err::ok; }
 
  private:
   void release_comm() noexcept;

@@ -27,8 +27,7 @@ class PersistentSend final : public protocol::SendRequest {
     has_empty_status = true;
   }
 
-  Err start() noexcept override {
-    if (is_active) return fail(Err::request, "the persistent request was started before and is not complete");
+  Err begin_round() noexcept override {
     DUNLIN_ASSERT(stage == Stage::fresh || stage == Stage::done);
     is_active = true;
     is_complete = false;
@@ -60,8 +59,7 @@ class PersistentReceive final : public protocol::ReceiveRequest {
     is_active = false;
   }
 
-  Err start() noexcept override {
-    if (is_active) return fail(Err::request, "the persistent request was started before and is not complete");
+  Err begin_round() noexcept override {
     is_active = true;
     is_complete = false;
     is_matched = false;

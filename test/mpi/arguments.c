@@ -70,6 +70,29 @@ static void point_to_point(MPI_Comm comm) {
   CHECK(MPI_Recv(NULL, 0, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
 }
 
+/* Starting what cannot be started loses nothing of the round that is under way. */
+static void starts(MPI_Comm comm) {
+  int in = 1, out = 0;
+  MPI_Request requests[3];
+  MPI_Recv_init(&out, 1, MPI_INT, check_rank, 3, comm, &requests[0]);
+  MPI_Allreduce_init(&in, &out, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &requests[1]);
+  MPI_Ibarrier(comm, &requests[2]);
+  EXPECT(MPI_Start(&requests[2]), MPI_ERR_REQUEST, comm, "not persistent");
+  MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 2; ++i) {
+      CHECK(MPI_Start(&requests[i]) == MPI_SUCCESS);
+      EXPECT(MPI_Start(&requests[i]), MPI_ERR_REQUEST, comm, "started before");
+    }
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    CHECK(out == check_size, "round %d: %d", round, out);
+    MPI_Send(&in, 1, MPI_INT, check_rank, 3, comm);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+}
+
 static void collectives(MPI_Comm comm) {
   int in[2] = {1, 2}, out[64];
   MPI_Op op = MPI_OP_NULL;
@@ -250,6 +273,7 @@ int main(int argc, char** argv) {
   CHECK(handler == MPI_ERRHANDLER_NULL);
   point_to_point(MPI_COMM_WORLD);
   point_to_point(other);
+  starts(other);
   collectives(MPI_COMM_WORLD);
   collectives(other);
   operators(other);
