@@ -11,6 +11,7 @@
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
+#include "os/time_slice.hpp"
 #include "progress/helper.hpp"
 #include "transport/shm/transport.hpp"
 
@@ -29,6 +30,10 @@ IntVariable spin_polls_answered{"SPIN_POLLS_ANSWERED", 40, "polls",
 IntVariable yield_us{"YIELD_US", 1000, "us",
                      "how long a wait that has polled gives the CPU away between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "DUNLIN_YIELD_US where ranks share CPUs", 0};
+IntVariable slice_us_shared{"SLICE_US_SHARED", 100, "us",
+                            "where ranks share CPUs: how long the kernel lets a rank run at a stretch while "
+                            "others are ready (100 to 100000; Linux 6.12); 0: as the system has it",
+                            0};
 IntVariable direct_polls{
     "DIRECT_POLLS",
     100,
@@ -171,6 +176,9 @@ int Engine::polls_direct() const noexcept { return is_oversubscribed_ ? 1 : int(
 
 void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   is_oversubscribed_ = oversubscribed;
+  // Who yields loses the rest of its slice to whoever else is ready, be it a loop of another program.
+  if (oversubscribed && slice_us_shared.get() > 0)
+    (void)os::try_shorten_time_slice(slice_us_shared.get() * 1000);
   messaging_.set_polls_direct(polls_direct());
 }
 

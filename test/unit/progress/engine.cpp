@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <thread>
+
+#include "os/time_slice.hpp"
 
 namespace dunlin::test {
 namespace {
@@ -81,6 +84,19 @@ TEST(Engine, SleepsAsLongAsItLikesWhereTheSecondEndsASleepInTheFirst) {
 TEST(Engine, OnlyNapsWhereTwoTransportsWakeIt) {
   FakeTransport first(true, false), second(true, false);
   EXPECT_LE(wait_for_second(first, second), kNapNsMax);
+}
+
+TEST(Engine, RanksThatShareCoresHaveShortTurns) {
+  std::thread([] {  // turns are a thread's
+    protocol::Messaging messaging(0, 1);
+    progress::Engine engine(messaging);
+    const std::int64_t before = os::time_slice();
+    engine.set_oversubscribed(false);
+    EXPECT_EQ(os::time_slice(), before);
+    engine.set_oversubscribed(true);
+    EXPECT_EQ(os::time_slice(), std::min<std::int64_t>(before, 100'000));
+  })
+      .join();
 }
 
 }  // namespace
