@@ -86,7 +86,7 @@ TEST(Engine, OnlyNapsWhereTwoTransportsWakeIt) {
   EXPECT_LE(wait_for_second(first, second), kNapNsMax);
 }
 
-TEST(Engine, RanksThatShareCoresHaveShortTurns) {
+TEST(Engine, RanksThatShareCpusHaveShortTurns) {
   std::thread([] {  // turns are a thread's
     protocol::Messaging messaging(0, 1);
     progress::Engine engine(messaging);
