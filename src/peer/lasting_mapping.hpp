@@ -70,16 +70,14 @@ class LastingMapping {
   /// hot path: one load and a compare.  Where the first exposed byte lies here, for plain loads and stores;
   /// nullptr: it cannot be mapped now (`memory.try_read` and `try_write` may reach it).
   std::byte* at() noexcept {
-    // Acquire: pairs with G2 of arena_fork.cpp, the regions of a generation are complete before its number.
-    if (held_.present && held_.present->load(std::memory_order_acquire) != generation_) [[unlikely]]
+    if (!is_unchanged()) [[unlikely]]
       renew();
     return held_.mapping.at;
   }
-  /// The same where nothing has changed since `at` was asked last; else nullptr.
-  [[gnu::always_inline]] std::byte* at_if_unchanged() const noexcept {
-    const bool has_changed =
-        held_.present && held_.present->load(std::memory_order_acquire) != generation_;  // as in `at`
-    return has_changed ? nullptr : held_.mapping.at;
+  /// Whether what `at` has answered last still holds.
+  [[gnu::always_inline]] bool is_unchanged() const noexcept {
+    // Acquire: pairs with G2 of arena_fork.cpp, the regions of a generation are complete before its number.
+    return !held_.present || held_.present->load(std::memory_order_acquire) == generation_;
   }
   /// After the last load or store through `at()`: false when they may have met memory that the owner had
   /// left.

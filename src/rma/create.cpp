@@ -128,7 +128,9 @@ void tell_each_other(Window& window) noexcept {
     part.bytes = told.exposure.bytes;
     part.unit = told.unit;
     part.cookie = told.cookie;
-    if (may_use_mappings() || rank == window.comm->rank) part.at = part.fixed;
+    part.is_inside = &window.own_block().is_inside;
+    part.is_here = part.fixed && (may_use_mappings() || rank == window.comm->rank);
+    if (part.is_here) part.at = reinterpret_cast<std::uintptr_t>(part.fixed);
     if (!part.block) continue;
     window.can_barrier = window.can_barrier && told.can_barrier;
     const pid_t process = part.block->process.load(std::memory_order_relaxed);  // written before

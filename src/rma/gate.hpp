@@ -22,42 +22,41 @@ namespace dunlin::rma {
 /// Keeps `target` from forking as long as this lives.
 class Inside {
  public:
-  /// Enters only in this era.  Only where all take part in barriers.
-  Inside(const Window& window, const Part& target, std::uint32_t era) noexcept : mine_(window.own_block()) {
-    is_entered_ = enter(*target.block, true) == era;
+  /// Enters only in the era in which the memory was looked up.  Only where all take part in barriers.
+  [[gnu::always_inline]] explicit Inside(const Part& target) noexcept : target_(target) {
+    is_entered_ = enter(true) == target.era;
   }
   /// Waits while the gate is closed.
-  Inside(const Window& window, const Part& target) noexcept : mine_(window.own_block()) {
-    const RankBlock& theirs = *target.block;
-    while ((era_ = enter(theirs, window.can_barrier)) % 2 != 0) {
+  Inside(const Window& window, const Part& target) noexcept : target_(target) {
+    while ((era_ = enter(window.can_barrier)) % 2 != 0) {
       leave();
       // A fork takes 0.1 to 3 ms (heap/arena_fork.cpp).  Relaxed: `enter` looks again.
-      while (theirs.era.load(std::memory_order_relaxed) % 2 != 0) sched_yield();
+      while (target.block->era.load(std::memory_order_relaxed) % 2 != 0) sched_yield();
     }
   }
-  ~Inside() { leave(); }
+  [[gnu::always_inline]] ~Inside() { leave(); }
   Inside(const Inside&) = delete;
 
   bool is_entered() const noexcept { return is_entered_; }
   std::uint32_t era() const noexcept { return era_; }
 
  private:
-  std::uint32_t enter(const RankBlock& theirs, bool can_barrier) noexcept {
+  [[gnu::always_inline]] std::uint32_t enter(bool can_barrier) noexcept {
     // G5 (pairs with G6 in fork.cpp): either this sees the gate closed, or the owner sees us inside.
-    mine_.is_inside.store(1, std::memory_order_relaxed);
+    target_.is_inside->store(1, std::memory_order_relaxed);
     if (can_barrier)
       std::atomic_signal_fence(std::memory_order_seq_cst);
     else
       std::atomic_thread_fence(std::memory_order_seq_cst);
     // G7 (pairs with G8 in fork.cpp): a gate that was opened again shows the memory of after the fork.
-    return theirs.era.load(std::memory_order_acquire);
+    return target_.block->era.load(std::memory_order_acquire);
   }
-  void leave() noexcept {
+  [[gnu::always_inline]] void leave() noexcept {
     // G4 (pairs with G3 in fork.cpp): what was done to the memory is done before.
-    mine_.is_inside.store(0, std::memory_order_release);
+    target_.is_inside->store(0, std::memory_order_release);
   }
 
-  RankBlock& mine_;
+  const Part& target_;
   std::uint32_t era_ = 0;
   bool is_entered_ = false;
 };

@@ -24,38 +24,39 @@
 
 namespace dunlin::rma {
 
-/// Operations of up to so many bytes take the shortcut.
-inline constexpr std::uint64_t kShortBytesMax = 64;
-
 /// One rank's part of the window, as this process reaches it.
 struct alignas(256) Part {
-  // hot path: one line, all that the shortcut (shortcut.hpp) looks at.  Gathered when an epoch opens and when
-  // memory is looked up.
-  std::byte* at = nullptr;         // where the window's first byte lies here for good; else nullptr
+  // hot path: with `mapping`, all that the shortcut (shortcut.hpp) looks at.  Gathered when an epoch opens
+  // and when memory is looked up.
+  std::uint64_t at = 0;            // the address here at which the window begins, or would begin
   std::uint64_t unit = 1;          // of displacements, bytes
-  std::uint64_t reach = 0;         // bytes that may be used through `at` or `mapping` in this epoch
-  std::uint64_t short_max = 0;     // bytes of a shortcut through `at`; 0: none now
-  std::uint64_t gated_max = 0;     // the same through `mapping`, behind the target's gate (gate.hpp)
-  std::uint64_t mapped_first = 0;  // displacement, in bytes, of the first byte of `mapping`
-  std::uint32_t era = 0;           // the target's, when `mapping` was looked up
-  int under_way = 0;               // operations by message that have not come back
+  std::uint64_t reach = 0;         // bytes from there that a shortcut may use; 0: none now
+  std::uint64_t gated_reach = 0;   // the same behind the target's gate (gate.hpp), from ...
+  std::uint64_t mapped_first = 0;  // ... this displacement on, in bytes: the first byte of `mapping`
   RankBlock* block = nullptr;      // its locks and its gate; nullptr: it is on another node
+  std::atomic<std::uint32_t>* is_inside = nullptr;  // says that this process is behind its gate
+  std::uint32_t era = 0;                            // the target's, when `mapping` was looked up
+  int under_way = 0;                                // operations by message that have not come back
 
-  peer::LastingMapping mapping;  // of the target's window, or of memory that it has attached
+  peer::LastingMapping mapping;    // of the target's window, or of memory that it has attached
+  std::uint64_t mapped_bytes = 0;  // of it
 
   std::uint64_t address = 0;        // of the first byte, in the target
   std::uint64_t bytes = 0;          // of its window
   std::uint64_t cookie = 0;         // its Window, for messages to it
-  std::byte* fixed = nullptr;       // as `at`, also where DUNLIN_RMA_WAY forbids its use
+  std::byte* fixed = nullptr;       // the first byte, where it lies here for good
   Attachments* attached = nullptr;  // to a dynamic window; nullptr: it is on another node
 
   enum class Hold : std::uint8_t { none, shared, exclusive, unchecked };
   Hold hold = Hold::none;              // of its lock, by MPI_Win_lock or lock_all
   bool is_open = false;                // an epoch allows operations
+  bool is_here = false;                // `fixed` may be used
   bool is_known = false;               // `memory` was asked for
   std::uint32_t come_back = 0;         // operations by message that have, so far; wraps
   peer::PeerMemory* memory = nullptr;  // nullptr: it cannot be reached without its help
   peer::Exposure exposure;             // of its window
+
+  std::byte* here(std::uint64_t offset) const noexcept { return reinterpret_cast<std::byte*>(at + offset); }
 };
 static_assert(sizeof(Part) == 256);
 
@@ -92,14 +93,12 @@ class Window final : public Win {
   /// What shortcuts may do towards this rank.  Where several threads call they stay closed: nothing of them
   /// is written then.
   void gather_facts(Part& part) noexcept {
-    const bool is_allowed = part.is_open && !BigLock::is_needed() && (part.at || can_barrier);
-    if (!is_allowed && (part.short_max | part.gated_max) == 0) return;
-    if (part.at) part.reach = part.bytes;
+    const bool is_allowed = part.is_open && !BigLock::is_needed() && (part.is_here || can_barrier);
+    if (!is_allowed && (part.reach | part.gated_reach) == 0) return;
     // Behind an operation by message accumulates go the same way: they stay in order.
     const bool is_allowed_now = is_allowed && part.under_way == 0;
-    const std::uint64_t most = is_allowed_now ? std::min(part.reach, kShortBytesMax) : 0;
-    part.short_max = part.at ? most : 0;
-    part.gated_max = part.at ? 0 : most;
+    part.reach = is_allowed_now && part.is_here ? part.bytes : 0;
+    part.gated_reach = is_allowed_now && !part.is_here ? part.mapped_bytes : 0;
   }
   /// Whether flushes of any target have nothing to do.
   void gather_facts() noexcept {

@@ -64,7 +64,7 @@ extern "C" decltype(PMPI_Bsend_c) MPI_Bsend_c __attribute__((weak, alias("PMPI_B
   return recv_body(call, buf, count, datatype, source, tag, comm, status);
 }
 [[gnu::noinline]] static int recv_general(void* buf, int count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Status* status) noexcept {
+    MPI_Comm comm, MPI_Status* const& status) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return recv_locked("MPI_Recv", buf, count, datatype, source, tag, comm, status);
   return recv_body("MPI_Recv", buf, count, datatype, source, tag, comm, status);
@@ -76,7 +76,7 @@ extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source
   return recv_general(buf, count, datatype, source, tag, comm, status);
 }
 [[gnu::noinline]] static int recv_c_general(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
-    int tag, MPI_Comm comm, MPI_Status* status) noexcept {
+    int tag, MPI_Comm comm, MPI_Status* const& status) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return recv_locked("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);
   return recv_body("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);

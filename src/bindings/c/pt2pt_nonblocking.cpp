@@ -69,7 +69,7 @@ extern "C" decltype(PMPI_Ibsend_c) MPI_Ibsend_c __attribute__((weak, alias("PMPI
   return irecv_body(call, buf, count, datatype, source, tag, comm, request);
 }
 [[gnu::noinline]] static int irecv_general(void* buf, int count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Request* request) noexcept {
+    MPI_Comm comm, MPI_Request* const& request) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return irecv_locked("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
   return irecv_body("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
@@ -81,7 +81,7 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
   return irecv_general(buf, count, datatype, source, tag, comm, request);
 }
 [[gnu::noinline]] static int irecv_c_general(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
-    int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+    int tag, MPI_Comm comm, MPI_Request* const& request) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return irecv_locked("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
   return irecv_body("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
@@ -156,7 +156,7 @@ extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI
   return isend_body(call, buf, count, datatype, dest, tag, comm, request);
 }
 [[gnu::noinline]] static int isend_general(const void* buf, int count, MPI_Datatype datatype, int dest,
-    int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+    int tag, MPI_Comm comm, MPI_Request* const& request) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return isend_locked("MPI_Isend", buf, count, datatype, dest, tag, comm, request);
   return isend_body("MPI_Isend", buf, count, datatype, dest, tag, comm, request);
@@ -168,7 +168,7 @@ extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int
   return isend_general(buf, count, datatype, dest, tag, comm, request);
 }
 [[gnu::noinline]] static int isend_c_general(const void* buf, MPI_Count count, MPI_Datatype datatype,
-    int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+    int dest, int tag, MPI_Comm comm, MPI_Request* const& request) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return isend_locked("MPI_Isend_c", buf, count, datatype, dest, tag, comm, request);
   return isend_body("MPI_Isend_c", buf, count, datatype, dest, tag, comm, request);

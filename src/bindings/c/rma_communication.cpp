@@ -48,9 +48,7 @@ using namespace dunlin::bindings;
 }
 [[gnu::noinline]] static int accumulate_general(const void* origin_addr, int origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
-    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) noexcept {
-  if (rma::try_accumulate_short<rma::Place::behind_gate>(origin_addr, origin_count, origin_datatype,
-      target_rank, target_disp, target_count, target_datatype, op, win)) [[likely]] return MPI_SUCCESS;
+    MPI_Datatype const& target_datatype, MPI_Op const& op, MPI_Win const& win) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return accumulate_locked("MPI_Accumulate", origin_addr, origin_count, origin_datatype, target_rank,
         target_disp, target_count, target_datatype, op, win);
@@ -60,16 +58,14 @@ using namespace dunlin::bindings;
 extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op,
     MPI_Win win) {
-  if (rma::try_accumulate_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, op, win)) [[likely]] return MPI_SUCCESS;
+  if (rma::try_accumulate_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype, op, win)) [[likely]] return MPI_SUCCESS;
   return accumulate_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, op, win);
 }
 [[gnu::noinline]] static int accumulate_c_general(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) noexcept {
-  if (rma::try_accumulate_short<rma::Place::behind_gate>(origin_addr, origin_count, origin_datatype,
-      target_rank, target_disp, target_count, target_datatype, op, win)) [[likely]] return MPI_SUCCESS;
+    MPI_Datatype const& target_datatype, MPI_Op const& op, MPI_Win const& win) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return accumulate_locked("MPI_Accumulate_c", origin_addr, origin_count, origin_datatype, target_rank,
         target_disp, target_count, target_datatype, op, win);
@@ -79,8 +75,8 @@ extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Da
 extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  if (rma::try_accumulate_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, op, win)) [[likely]] return MPI_SUCCESS;
+  if (rma::try_accumulate_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype, op, win)) [[likely]] return MPI_SUCCESS;
   return accumulate_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype, op, win);
 }
@@ -119,9 +115,8 @@ extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, ali
       target_disp, win);
 }
 [[gnu::noinline]] static int compare_and_swap_general(const void* origin_addr, const void* compare_addr,
-    void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) noexcept {
-  if (rma::try_compare_and_swap_short<rma::Place::behind_gate>(origin_addr, compare_addr, result_addr,
-      datatype, target_rank, target_disp, win)) [[likely]] return MPI_SUCCESS;
+    void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
+    MPI_Win const& win) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return compare_and_swap_locked("MPI_Compare_and_swap", origin_addr, compare_addr, result_addr, datatype,
         target_rank, target_disp, win);
@@ -130,8 +125,8 @@ extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, ali
 }
 extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
     MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
-  if (rma::try_compare_and_swap_short<rma::Place::here>(origin_addr, compare_addr, result_addr, datatype,
-      target_rank, target_disp, win)) [[likely]] return MPI_SUCCESS;
+  if (rma::try_compare_and_swap_short(origin_addr, compare_addr, result_addr, datatype, target_rank,
+      target_disp, win)) [[likely]] return MPI_SUCCESS;
   return compare_and_swap_general(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp,
       win);
 }
@@ -168,9 +163,7 @@ extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap
   return fetch_and_op_body(call, origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
 }
 [[gnu::noinline]] static int fetch_and_op_general(const void* origin_addr, void* result_addr,
-    MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) noexcept {
-  if (rma::try_fetch_and_op_short<rma::Place::behind_gate>(origin_addr, result_addr, datatype, target_rank,
-      target_disp, op, win)) [[likely]] return MPI_SUCCESS;
+    MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win const& win) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return fetch_and_op_locked("MPI_Fetch_and_op", origin_addr, result_addr, datatype, target_rank,
         target_disp, op, win);
@@ -179,8 +172,8 @@ extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap
 }
 extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
     int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  if (rma::try_fetch_and_op_short<rma::Place::here>(origin_addr, result_addr, datatype, target_rank,
-      target_disp, op, win)) [[likely]] return MPI_SUCCESS;
+  if (rma::try_fetch_and_op_short(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+      win)) [[likely]] return MPI_SUCCESS;
   return fetch_and_op_general(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
 }
 extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, alias("PMPI_Fetch_and_op")));
@@ -222,10 +215,8 @@ extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, ali
       target_datatype, win);
 }
 [[gnu::noinline]] static int get_general(void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
-    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
-    MPI_Win win) noexcept {
-  if (rma::try_get_short<rma::Place::behind_gate>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
+    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype const& target_datatype,
+    MPI_Win const& win) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return get_locked("MPI_Get", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -234,16 +225,14 @@ extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, ali
 }
 extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  if (rma::try_get_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
+  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return get_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
 }
 [[gnu::noinline]] static int get_c_general(void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-    MPI_Datatype target_datatype, MPI_Win win) noexcept {
-  if (rma::try_get_short<rma::Place::behind_gate>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
+    MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return get_locked("MPI_Get_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -253,8 +242,8 @@ extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin
 extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  if (rma::try_get_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
+  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return get_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
 }
@@ -361,9 +350,7 @@ extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c
 }
 [[gnu::noinline]] static int put_general(const void* origin_addr, int origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
-    MPI_Datatype target_datatype, MPI_Win win) noexcept {
-  if (rma::try_put_short<rma::Place::behind_gate>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
+    MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return put_locked("MPI_Put", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -372,16 +359,14 @@ extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c
 }
 extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  if (rma::try_put_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
+  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return put_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
 }
 [[gnu::noinline]] static int put_c_general(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-    MPI_Datatype target_datatype, MPI_Win win) noexcept {
-  if (rma::try_put_short<rma::Place::behind_gate>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
+    MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
   if (BigLock::is_needed()) [[unlikely]]
     return put_locked("MPI_Put_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -391,8 +376,8 @@ extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype 
 extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  if (rma::try_put_short<rma::Place::here>(origin_addr, origin_count, origin_datatype, target_rank,
-      target_disp, target_count, target_datatype, win)) [[likely]] return MPI_SUCCESS;
+  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return put_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
 }
