@@ -146,6 +146,7 @@ Type scattered(const CFI_cdesc_t& buffer, std::int64_t count, MPI_Datatype datat
 /// The datatype fills the elements of the array one after the other, as it fills a contiguous array.  One
 /// that leaves this array has no description: MPI_ERR_TYPE follows from the null handle.
 void Message::describe(const CFI_cdesc_t& buffer) noexcept {
+  if (!buffer.base_addr) return;  // an array that is not allocated: its extents mean nothing
   check_elements(buffer);
   if (datatype_ == MPI_DATATYPE_NULL || count_ <= 0) return;  // the call itself says what is wrong
   MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
@@ -249,6 +250,7 @@ void write_back(Kept& kept) noexcept {
 }  // namespace
 
 void* Copies::copy(const CFI_cdesc_t& buffer, bool is_written) noexcept {
+  if (!buffer.base_addr) return nullptr;
   check_elements(buffer);
   if (request_) *request_ = to_fortran(MPI_REQUEST_NULL);  // until the call has made one
   first_ = new Copy(buffer, is_written, first_);
