@@ -74,7 +74,7 @@ Supervisor::Supervisor(const Job& job)
 }
 
 Supervisor::~Supervisor() {
-  boot::unmap_launch_page(page_);
+  boot::unmap_launch_page(page_, job_.size());
   for (const int fd : {node_fd_, signal_fd_, life_[0], life_[1]})
     if (fd >= 0) ::close(fd);
 }
@@ -268,8 +268,9 @@ void Supervisor::report_stop(int rank, int signal) {
 /// Decides whether this end is a failure of the job.
 void Supervisor::rank_ended(int rank, int status) {
   const RankState state = page_->state(rank);
-  if (page_->is_aborted())
-    return report_abort(page_->abort_rank.load(std::memory_order_relaxed), page_->abort_code);
+  if (const int who = page_->abort_rank.load(std::memory_order_relaxed);
+      page_->is_aborted() && who >= 0 && who < job_.size())
+    return report_abort(who, page_->abort_code);
   if (is_failed_) return;  // we ended it, or it followed the first
   const int grace_ms = state == RankState::initialized ? 0 : kOutsideGraceMs;
   if (WIFSIGNALED(status)) {
@@ -293,10 +294,11 @@ void Supervisor::rank_ended(int rank, int status) {
 }
 
 void Supervisor::report_abort(int rank, int code) {
-  const bool has_said_why = page_->is_aborted() && *page_->abort_message;
+  const char* const message = page_->abort_message;
+  const std::string why(message,
+                        page_->is_aborted() ? ::strnlen(message, boot::LaunchPage::kMessageBytes) : 0);
   const std::string text =
-      name_of(rank) + ' ' +
-      (has_said_why ? page_->abort_message : "called MPI_Abort with error code " + std::to_string(code));
+      name_of(rank) + ' ' + (why.empty() ? "called MPI_Abort with error code " + std::to_string(code) : why);
   const int exit_code = code & 0xff;
   fail(exit_code ? exit_code : 1, text, 0);
 }

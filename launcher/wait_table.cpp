@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 
 #include "launcher/source_lines.hpp"
 #include "launcher/threads.hpp"
@@ -66,6 +67,21 @@ Row row_of_idle(int rank, pid_t pid, RankState state) {
   return row;
 }
 
+/// A program that writes where it should not can have left anything there.
+void make_safe(WaitRecord& record, int ranks) {
+  const auto make_printable = [](auto& text) {
+    std::replace_if(
+        std::begin(text), std::end(text), [](char c) { return (c > 0 && c < ' ') || c == 127; }, '?');
+    *std::prev(std::end(text)) = 0;
+  };
+  make_printable(record.call), make_printable(record.file), make_printable(record.program);
+  WaitReason& reason = record.reason;
+  make_printable(reason.what), make_printable(reason.comm), make_printable(reason.hint);
+  if (reason.peer < WaitReason::kAny || reason.peer >= ranks) reason.peer = WaitReason::kNone;
+  reason.number = std::max(0, reason.number);
+  reason.started = std::max(0, reason.started);
+}
+
 std::vector<Row> read_rows(boot::LaunchPage& page, const std::vector<pid_t>& pids) {
   std::vector<Row> rows;
   for (int rank = 0; rank < int(pids.size()); ++rank) {
@@ -74,10 +90,12 @@ std::vector<Row> read_rows(boot::LaunchPage& page, const std::vector<pid_t>& pid
     RankWaits::Counts counts;
     WaitRecord records[RankWaits::kRecordsMax];
     int count = 0;
-    if (pid < 0 || state != RankState::initialized || !page.waits(rank).try_read(counts, records, count))
+    if (pid < 0 || state != RankState::initialized ||
+        !page.waits(rank, int(pids.size())).try_read(counts, records, count))
       counts = {}, count = 0;
     const bool has_test = counts.tests > 0, is_loop = counts.tests >= kLoopTests;
     if (has_test && !is_loop) --count;
+    for (int i = 0; i < count; ++i) make_safe(records[i], int(pids.size()));
     if (count == 0) rows.push_back(row_of_idle(rank, pid, state));
     for (int i = 0; i < count; ++i)
       rows.push_back({rank, records[i], "", is_loop && i == count - 1 ? counts.tests : 0, ""});
@@ -218,13 +236,13 @@ bool is_suspicious(const std::vector<Row>& rows, const std::vector<pid_t>& pids)
 }  // namespace
 
 void ask_for_tests(boot::LaunchPage& page, int ranks) {
-  for (int rank = 0; rank < ranks; ++rank) page.waits(rank).ask_for_tests();
+  for (int rank = 0; rank < ranks; ++rank) page.waits(rank, ranks).ask_for_tests();
 }
 
 std::vector<std::string> wait_table(boot::LaunchPage& page, const std::vector<pid_t>& pids,
                                     bool is_deadlock) {
   std::vector<Row> rows = read_rows(page, pids);
-  for (int rank = 0; rank < int(pids.size()); ++rank) page.waits(rank).stop_asking();
+  for (int rank = 0; rank < int(pids.size()); ++rank) page.waits(rank, int(pids.size())).stop_asking();
   add_source_lines(rows);
   std::vector<std::string> lines;
   print_rows(rows, lines);

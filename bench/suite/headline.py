@@ -98,6 +98,10 @@ def conclusion(run, rows, plan):
     if worst and round(worst.ratio(), 2) < 1:
         peer = titles.get(worst.best_peer(), worst.best_peer())
         sentences.append(f"Its worst point is {place_of(worst, plan)}: {worst.ratio():.2f} of the speed of {peer}.")
+    unclear = sum(not is_clear(row) for row in compared)
+    if 2 * unclear > len(compared):
+        what = "the figures are noise, or other processes used the CPUs: a quiet machine says more"
+        sentences.append(f"At {unclear} of {len(compared)} points {what}.")
     if quanta := sum(row.is_quantum for row in compared):
         sentences.append(f"{quanta} points show a scheduler's quantum, not work; no mean counts them.")
     if missing := sorted({text.split(":")[0] for text in run["troubles"] if ": Dunlin:" in text}):

@@ -186,6 +186,12 @@ class Headline(unittest.TestCase):
         for sentence in (first, worst):  # whole, although numbers have points
             self.assertRegex(sentence, r"^[A-Z].*[^.][.]$")
 
+    def test_a_busy_machine_is_named(self):
+        found = [sample("dunlin", 1), sample("mpich", 4)]
+        self.assertEqual(len(self.conclusion(found)), 1)
+        found[1].is_disturbed = True
+        self.assertIn("At 1 of 1 points the figures are noise, or other processes used the CPUs", self.conclusion(found)[-1])
+
     def test_alone_or_missing(self):
         self.assertIn("8 bytes take 1.5 times as long as one raw cache line", self.conclusion([sample("dunlin", 0.06)])[0])
         self.assertIn("not measured", self.conclusion([sample("mpich", 1)])[0])

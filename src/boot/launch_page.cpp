@@ -1,6 +1,7 @@
 // The launch page of a node segment; see launch_page.hpp.
 #include "boot/launch_page.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,24 +25,24 @@ std::size_t waits_at(std::size_t node_size) noexcept {
 }  // namespace
 
 RankState LaunchPage::state(int node_rank) noexcept {
-  DUNLIN_ASSERT(node_rank >= 0 && node_rank < int(node_size));
+  DUNLIN_ASSERT(node_rank >= 0);
   // Relaxed: whoever reads it has seen the rank's end, or only reports it.
   return RankState(states()[node_rank].load(std::memory_order_relaxed));
 }
 
-RankWaits& LaunchPage::waits(int node_rank) noexcept {
-  DUNLIN_ASSERT(node_rank >= 0 && node_rank < int(node_size));
-  std::byte* const first = reinterpret_cast<std::byte*>(this) + waits_at(node_size);
+RankWaits& LaunchPage::waits(int node_rank, int ranks) noexcept {
+  DUNLIN_ASSERT(node_rank >= 0 && node_rank < ranks);
+  std::byte* const first = reinterpret_cast<std::byte*>(this) + waits_at(std::size_t(ranks));
   return reinterpret_cast<RankWaits*>(first)[node_rank];
 }
 
 void LaunchPage::set_state(int node_rank, RankState state) noexcept {
-  DUNLIN_ASSERT(node_rank >= 0 && node_rank < int(node_size));
+  DUNLIN_ASSERT(node_rank >= 0);
   states()[node_rank].store(std::uint8_t(state), std::memory_order_relaxed);
 }
 
 bool LaunchPage::try_begin(int node_rank) noexcept {
-  DUNLIN_ASSERT(node_rank >= 0 && node_rank < int(node_size));
+  DUNLIN_ASSERT(node_rank >= 0);
   std::uint8_t expected = std::uint8_t(RankState::started);
   // Relaxed: one byte that carries no other data; the exchange alone decides between two programs.
   return states()[node_rank].compare_exchange_strong(expected, std::uint8_t(RankState::initialized),
@@ -66,8 +67,9 @@ std::size_t launch_page_bytes(int node_size) noexcept {
 }
 
 int make_node_segment(int node_size, int cpus_usable) noexcept {
-  const int fd = ::memfd_create("dunlin-node", MFD_CLOEXEC);
+  const int fd = ::memfd_create("dunlin-node", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
+  ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);  // who maps what has been cut off dies of SIGBUS
   ::fchmod(fd, S_IRUSR | S_IWUSR);  // a memfd can be opened through /proc, and begins with all permissions
   const std::size_t bytes = launch_page_bytes(node_size);
   void* memory = MAP_FAILED;
@@ -101,8 +103,8 @@ LaunchPage* map_launch_page(int fd, int node_size) noexcept {
   return nullptr;
 }
 
-void unmap_launch_page(LaunchPage* page) noexcept {
-  if (page) ::munmap(page, launch_page_bytes(int(page->node_size)));
+void unmap_launch_page(LaunchPage* page, int node_size) noexcept {
+  if (page) ::munmap(page, launch_page_bytes(node_size));
 }
 
 }  // namespace dunlin::boot

@@ -8,6 +8,7 @@
 //  2. state[i] is written by node rank i only, or by mpirun on its behalf for a rank that speaks PMI; it
 //     goes back only when a process restarts.
 //  3. The abort fields are written once, by the rank that moved abort_rank away from kNobody.
+//  4. mpirun believes nothing in it: a program that writes where it should not can reach all of it.
 #pragma once
 
 #include <atomic>
@@ -43,8 +44,8 @@ struct LaunchPage {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(this + 1);
   }
   RankState state(int node_rank) noexcept;
-  /// Behind the states.
-  RankWaits& waits(int node_rank) noexcept;
+  /// Behind the states of all ranks.
+  RankWaits& waits(int node_rank, int ranks) noexcept;
   void set_state(int node_rank, RankState state) noexcept;
   /// Moves `started` to `initialized`; false when the state was another one (a program that a rank started,
   /// or that runs after it in the same place).
@@ -53,7 +54,7 @@ struct LaunchPage {
   /// Records the first abort of the node; later ones are ignored.
   void record_abort(int world_rank, int code, const char* message) noexcept;
   /// True when an abort is recorded completely.
-  bool is_aborted() const noexcept { return abort_told.load(std::memory_order_acquire) != 0; }  // R1, see W1
+  bool is_aborted() const noexcept { return abort_told.load(std::memory_order_acquire) == 1; }  // R1, see W1
 };
 static_assert(std::atomic<std::int32_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint8_t>::is_always_lock_free && sizeof(std::atomic<std::uint8_t>) == 1);
@@ -67,6 +68,6 @@ int make_node_segment(int node_size, int cpus_usable) noexcept;
 
 /// Maps the launch page of a node segment; null when the descriptor is no segment of `node_size` ranks.
 LaunchPage* map_launch_page(int fd, int node_size) noexcept;
-void unmap_launch_page(LaunchPage* page) noexcept;
+void unmap_launch_page(LaunchPage* page, int node_size) noexcept;
 
 }  // namespace dunlin::boot

@@ -80,7 +80,7 @@ Result<int> lead(Boot& boot) noexcept {
   if (error == Err::ok) error = boot.put(kTicketKey, offer->ticket());
   if (error == Err::ok) error = boot.fence();
   if (error == Err::ok) error = hand_out(*offer, *page, boot.node_size());
-  unmap_launch_page(page);
+  unmap_launch_page(page, boot.node_size());
   if (error == Err::ok) return fd;
   ::close(fd.value());
   return error;
@@ -96,7 +96,7 @@ Result<int> follow(Boot& boot) noexcept {
   if (!page)
     return fail(Err::other, "the shared memory from the first rank of this machine is not that of this job");
   page->attached.fetch_add(1, std::memory_order_relaxed);  // only counted, see hand_out
-  unmap_launch_page(page);
+  unmap_launch_page(page, boot.node_size());
   return fd;
 }
 

@@ -96,7 +96,7 @@ Result<std::unique_ptr<Boot>> OwnLauncherBoot::open() noexcept {
 }
 
 OwnLauncherBoot::~OwnLauncherBoot() {
-  unmap_launch_page(page_);
+  unmap_launch_page(page_, size());
   if (node_fd_ >= 0) ::close(node_fd_);
 }
 

@@ -24,7 +24,7 @@ class OwnLauncherBoot final : public Boot {
   Result<std::string> get(int rank, std::string_view key) noexcept override;
   Err fence() noexcept override;
   int inherited_segment_fd() const noexcept override { return node_fd_; }
-  RankWaits* waits() const noexcept override { return &page_->waits(rank()); }
+  RankWaits* waits() const noexcept override { return &page_->waits(rank(), size()); }
   [[noreturn]] void abort(int code, const char* message) noexcept override;
   Err finalize() noexcept override;
   Err restart() noexcept override;

@@ -150,7 +150,7 @@ Err Instance::start_node() noexcept {
     const int cpus = cpus_of(*page), ranks = int(boot_->machine_peers().size());
     engine_->set_oversubscribed(ranks > cpus);
     engine_->set_has_free_core(ranks < cpus);
-    boot::unmap_launch_page(page);
+    boot::unmap_launch_page(page, node_size);
   }
   const Err error = node_size > 1 ? join_node(fd) : Err::ok;
   ::close(fd);

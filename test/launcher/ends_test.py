@@ -444,6 +444,26 @@ class Mpi(LauncherTest):
             ["ok mpirun rank 0 of 2", "ok mpirun rank 1 of 2"],
         )
 
+    def test_a_rank_that_overwrites_what_it_shares_with_mpirun(self):
+        program = """
+import mmap, os, random, sys, time
+fd = int(os.environ["DUNLIN_LAUNCH_NODE_FD"])
+choose, size = random.Random(sys.argv[1]), os.fstat(fd).st_size
+try:
+    os.ftruncate(fd, 0)
+except PermissionError:
+    fill = {"zeros": b"\\0", "ones": b"\\xff"}.get(sys.argv[1])
+    mmap.mmap(fd, size)[:] = fill * size if fill else choose.randbytes(size)
+    time.sleep(30)
+"""
+        for fill in ("zeros", "ones", *(str(random.randrange(10**9)) for _ in range(4))):
+            job = self.start_job("-n", "2", "--timeout", "1.5", sys.executable, "-c", program, fill)
+            time.sleep(0.4)
+            job.send_signal(signal.SIGQUIT)
+            _, err = job.communicate(timeout=20)
+            self.assertEqual(job.returncode, 124, (fill, err))
+            self.assertNotIn("bug", err, fill)
+
     def test_second_program_of_a_rank_is_refused(self):
         code, out, err = self.run_job("-n", "2", "sh", "-c", "%s place && %s place" % (PROBE, PROBE))
         self.assertEqual(code, 70)

@@ -23,8 +23,8 @@ TEST(LaunchPage, TwoMappingsSeeEachOther) {
   one->set_state(4999, RankState::finalized);
   EXPECT_FALSE(two->try_begin(4999));
   EXPECT_EQ(two->state(4999), RankState::finalized);
-  unmap_launch_page(one);
-  unmap_launch_page(two);
+  unmap_launch_page(one, 5000);
+  unmap_launch_page(two, 5000);
   ::close(fd);
 }
 
@@ -39,7 +39,7 @@ TEST(LaunchPage, FirstAbortStays) {
   EXPECT_EQ(page->abort_rank.load(), 1);
   EXPECT_EQ(page->abort_code, 42);
   EXPECT_STREQ(page->abort_message, "first");
-  unmap_launch_page(page);
+  unmap_launch_page(page, 2);
   ::close(fd);
 }
 
@@ -49,7 +49,7 @@ TEST(LaunchPage, LongMessageIsCut) {
   ASSERT_TRUE(page);
   page->record_abort(0, 1, std::string(5000, 'x').c_str());
   EXPECT_EQ(std::string(page->abort_message).size(), LaunchPage::kMessageBytes - 1);
-  unmap_launch_page(page);
+  unmap_launch_page(page, 1);
   ::close(fd);
 }
 
