@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/variable.hpp"
 #include "launcher/hosts.hpp"
 #include "launcher/start.hpp"
 
@@ -346,6 +347,16 @@ Outcome parse_part(const std::vector<std::string>& words, Job& job, Variables& s
   return Outcome::go_on;
 }
 
+/// Settings of mpirun itself that the command line gives to programs: they hold for it and the whole job.
+void take_own_settings(const Job& job, Variables& set_for_all) {
+  Variables given = set_for_all;
+  for (const App& app : job.apps) given.insert(given.end(), app.environment.begin(), app.environment.end());
+  for (const auto& [name, value] : given)
+    for (const char* own : {"DEADLOCK", "PROFILE", "REMOTE_LAUNCHER"})
+      if (name == std::string("DUNLIN_") + own && Variable::find(own)->try_set(value.c_str()))
+        set_for_all.emplace_back(name, value);
+}
+
 }  // namespace
 
 bool try_parse_command_line(int argc, char** argv, Job& job, int& exit_code) {
@@ -365,6 +376,7 @@ bool try_parse_command_line(int argc, char** argv, Job& job, int& exit_code) {
     if (outcome != Outcome::go_on) return false;
     words.clear();
   }
+  take_own_settings(job, set_for_all);
   for (App& app : job.apps)
     app.environment.insert(app.environment.begin(), set_for_all.begin(), set_for_all.end());
   return true;

@@ -188,7 +188,7 @@ bool is_segment_shared_by_node(Boot& boot) {
   if (boot.fence() != Err::ok || *count != boot.node_size() || boot.fence() != Err::ok) return false;
   LaunchPage* page = map_launch_page(fd.value(), boot.node_size());
   const bool is_filled = page && page->cpus_usable >= 1;
-  unmap_launch_page(page);
+  unmap_launch_page(page, boot.node_size());
   return is_filled;
 }
 

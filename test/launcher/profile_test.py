@@ -41,6 +41,12 @@ class Profile(LauncherTest):
             self.assertEqual((code, out), (0, ""), err)
             self.check(err, ranks)
 
+    def test_setting_of_one_part_counts_for_the_job(self):
+        for words in (["-x", "DUNLIN_PROFILE=1"], ["-genv", "DUNLIN_PROFILE", "1"], ["-env", "DUNLIN_PROFILE", "1"]):
+            code, out, err = self.run_job(*words, "-n", "1", PROFILED, ":", "-n", "1", PROFILED)
+            self.assertEqual((code, out), (0, ""), err)
+            self.check(err, 2)
+
     @unittest.skipUnless(ctypes.util.find_library("fabric"), "no libfabric")
     def test_the_same_where_the_network_matches(self):
         for ranks in (2, 3):

@@ -327,6 +327,7 @@ class CommandLine(LauncherTest):
             for more, words, text in (
                 ({"PATH": "/nowhere"}, hosts, "a:2,b:2 needs a launcher for several machines, and there is none"),
                 ({"DUNLIN_REMOTE_LAUNCHER": "ssh"}, hosts, "DUNLIN_REMOTE_LAUNCHER=ssh is not known; it must be srun"),
+                ({}, ["-x", "DUNLIN_REMOTE_LAUNCHER=rsh", *hosts], "DUNLIN_REMOTE_LAUNCHER=rsh is not known"),
                 ({"SLURM_JOB_ID": "1"}, ["-H", "a:1,b:3"], "srun starts one program"),
             ):
                 code, out, err = self.run_job(*words, "p", env={**bare, **more})
