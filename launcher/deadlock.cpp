@@ -20,7 +20,8 @@ DeadlockWatch::Answer DeadlockWatch::is_waiting(int rank, Seen& seen) const {
   if (page_.state(rank) != boot::RankState::initialized) return Answer::no;
   boot::RankWaits::Counts counts;
   int records = 0;
-  if (!page_.waits(rank, int(pids_.size())).try_read(counts, nullptr, records) || counts.waiting == 0) return Answer::no;
+  if (!page_.waits(rank, int(pids_.size())).try_read(counts, nullptr, records) || counts.waiting == 0)
+    return Answer::no;
   if (counts.unseen > 0) return Answer::no;
   seen.changes = counts.changes;
   seen.rounds = counts.rounds;

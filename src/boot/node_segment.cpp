@@ -34,8 +34,7 @@ Result<int> usable_cpus_of_machine(Boot& boot) noexcept {
     const Result<std::string> text = boot.get(rank, kCpusKey);  // "<quota>;<list>"
     if (!text) return text.error();
     const std::size_t end = text.value().find(';');
-    if (end == std::string::npos)
-      return fail(Err::other, "rank %d did not say which CPUs it has", rank);
+    if (end == std::string::npos) return fail(Err::other, "rank %d did not say which CPUs it has", rank);
     quota = std::min(quota, std::atoi(text.value().c_str()));
     for (const int cpu : os::parse_cpu_list(text.value().substr(end + 1))) cpus.insert(cpu);
   }

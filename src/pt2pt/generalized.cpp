@@ -6,6 +6,12 @@
 namespace dunlin::pt2pt {
 namespace {
 
+/// What a function of the program returned.
+Err answered(int code, const char* function) noexcept {
+  if (code == MPI_SUCCESS) return Err::ok;
+  return fail(Err(code), "the %s function of the generalized request answered %d", function, code);
+}
+
 class GeneralizedRequest final : public Request {
  public:
   GeneralizedRequest(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
@@ -14,9 +20,9 @@ class GeneralizedRequest final : public Request {
     has_own_status = true;
   }
 
-  Err cancel() noexcept override { return Err(cancel_(extra_state_, is_complete)); }
+  Err cancel() noexcept override { return answered(cancel_(extra_state_, is_complete), "cancel"); }
   Err query(void* status) noexcept override {
-    return Err(query_(extra_state_, static_cast<MPI_Status*>(status)));
+    return answered(query_(extra_state_, static_cast<MPI_Status*>(status)), "query");
   }
   Err reported() noexcept override { return free_state(); }
   void explain(WaitReason& reason) const noexcept override;
@@ -27,7 +33,7 @@ class GeneralizedRequest final : public Request {
     if (!free_) return Err::ok;
     auto* const free = free_;
     free_ = nullptr;
-    return Err(free(extra_state_));
+    return answered(free(extra_state_), "free");
   }
 
   MPI_Grequest_query_function* const query_;

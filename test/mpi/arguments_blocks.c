@@ -198,6 +198,31 @@ static int refuse_to_copy(MPI_Comm comm, int keyval, void* extra, void* in, void
   return MPI_ERR_OTHER;
 }
 
+static int refuse_query(void* state, MPI_Status* status) { return (void)state, (void)status, MPI_ERR_OTHER; }
+static int refuse_free(void* state) { return (void)state, MPI_ERR_OTHER; }
+static int agree_to_free(void* state) { return (void)state, MPI_SUCCESS; }
+static int refuse_cancel(void* state, int is_complete) {
+  return (void)state, (void)is_complete, MPI_ERR_OTHER;
+}
+static int answer_query(void* state, MPI_Status* status) {
+  (void)state;
+  MPI_Status_set_cancelled(status, 0);
+  return MPI_Status_set_elements(status, MPI_BYTE, 0);
+}
+
+static void names_of_callbacks(void) {
+  MPI_Comm comm = MPI_COMM_SELF;
+  MPI_Request request;
+  MPI_Grequest_start(refuse_query, agree_to_free, refuse_cancel, NULL, &request);
+  EXPECT(MPI_Cancel(&request), MPI_ERR_OTHER, "the cancel function of the generalized request answered");
+  MPI_Grequest_complete(request);
+  EXPECT(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "the query function of the generalized");
+  MPI_Grequest_start(answer_query, refuse_free, refuse_cancel, NULL, &request);
+  MPI_Grequest_complete(request);
+  EXPECT(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER,
+         "the free function of the generalized request");
+}
+
 static void names(MPI_Comm comm) {
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Count size;
@@ -252,6 +277,7 @@ int main(int argc, char** argv) {
   in_place(comm, check_rank, check_size);
   own_lengths(comm, check_rank);
   names(comm);
+  names_of_callbacks();
   sessions();
   MPI_Comm_free(&comm);
   MPI_Errhandler_free(&listener);
