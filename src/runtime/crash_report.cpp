@@ -96,7 +96,11 @@ void report(int signal, siginfo_t* info, void*) noexcept {
     for (const Name& each : kCrashes)
       if (each.signal == signal) name = each.text;
     if (info->si_code > 0)
-      log::warn("signal %d (%s) at address %p; its calls, the innermost first:", signal, name, info->si_addr);
+      log::warn("signal %d (%s) at address 0x%zx; its calls, the innermost first:", signal, name,
+                reinterpret_cast<std::uintptr_t>(info->si_addr));
+    else if (info->si_pid == ::getpid())
+      log::warn("signal %d (%s), raised by the program itself; its calls, the innermost first:", signal,
+                name);
     else
       log::warn("signal %d (%s), sent by process %d; its calls, the innermost first:", signal, name,
                 info->si_pid);

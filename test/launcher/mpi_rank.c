@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static volatile int* nowhere;
+
 static void abort_in_handler(int number) { MPI_Abort(MPI_COMM_WORLD, number); }
 
 /* Messages of every size and collectives without end. */
@@ -55,6 +57,8 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "exit") && is_chosen) return code;
   if (!strcmp(what, "kill") && is_chosen) raise(SIGKILL);
   if (!strcmp(what, "crash") && is_chosen) raise(SIGSEGV);
+  if (!strcmp(what, "assertion") && is_chosen) abort();
+  if (!strcmp(what, "null") && is_chosen) *nowhere = 1;
   if (!strcmp(what, "wild") && is_chosen) MPI_Send((void*)16, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   if (!strcmp(what, "error") && is_chosen) MPI_Send(&rank, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD);
   if (!strcmp(what, "child") && rank == 0) {

@@ -124,6 +124,11 @@ class Real(LauncherTest):
         calls = err.partition("innermost first:\n")[2].splitlines()
         for file in ("libmpi_abi.so", "mpi_rank"):
             self.assertTrue(any(re.search(file + r"\S*\(\S*\+0x", call) for call in calls), err)
+        for what, words in (
+            ("null", r"signal 11 \(Segmentation fault\) at address 0x0; its"),
+            ("assertion", r"signal 6 \(Aborted\), raised by the program itself; its calls"),
+        ):
+            self.assertRegex(self.run_job("-n", "2", PROGRAM, what)[2], "dunlin: rank 1: " + words)
         code, _, err = self.run_job("-n", "3", "-x", "DUNLIN_CRASH_REPORT=0", PROGRAM, "wild")
         self.assertEqual(code, 139)
         self.assertNotIn("its calls", err)
