@@ -20,7 +20,8 @@
 namespace dunlin::launcher {
 namespace {
 
-constexpr std::size_t kLineBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kLineBytesMax = std::size_t{16} << 20;  // a longer one is not kept whole
+constexpr std::size_t kHeldBytesMax = std::size_t{64} << 20;  // of all ranks
 constexpr long kUnfinishedMs = 100;  // a line without end is shown then
 constexpr long kPatienceMs = 2000;   // other ranks wait so long for the end of a line that is shown
 
@@ -155,7 +156,7 @@ bool Output::read_some(Stream& stream) {
 void Output::take(Stream& stream, std::string_view text) {
   stream.held.append(text);
   const bool is_its_line = stream.sink->unfinished_line_of == &stream;
-  if (is_its_line || stream.held.size() > kLineBytesMax)
+  if (is_its_line || stream.held.size() > std::min(kLineBytesMax, kHeldBytesMax / std::size_t(ranks_)))
     pass_on(stream, stream.held.size());
   else if (is_line_free(stream))
     pass_on(stream, stream.held.rfind('\n') + 1);

@@ -43,6 +43,12 @@ class Output(LauncherTest):
         self.assertEqual(code, 0)
         self.assertEqual(sorted(out.split("\n")), ["", *(r * 3000000 for r in "0123")])
 
+    def test_no_line_ends_of_many_ranks_take_little_memory(self):
+        little = lambda: resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
+        words = ("-n", "100", "head", "-c", "6000000", "/dev/zero")
+        done = subprocess.run([MPIRUN, *words], capture_output=True, timeout=60, preexec_fn=little)
+        self.assertEqual((done.returncode, len(done.stdout), done.stderr), (0, 600000000, b""))
+
     def test_no_line_end_at_the_end(self):
         code, out, _ = self.run_job("-n", "1", "printf", "abc")
         self.assertEqual((code, out), (0, "abc"))
