@@ -154,9 +154,10 @@ Err file_close(File& fh) noexcept {
   if (file.split) return fail(Err::other, "%s has not been followed by its end", file.split_call);
   finish_accesses(file);
   const bool is_open = file.storage.is_open();
-  int reason = sync_storage(file);
+  const bool is_deleted = file.amode & MPI_MODE_DELETE_ON_CLOSE;  // then it need not reach the disk
+  int reason = is_deleted ? 0 : sync_storage(file);
   if (reason == 0) reason = file.storage.close();
-  if (reason == 0 && is_open && file.comm->rank == 0 && file.amode & MPI_MODE_DELETE_ON_CLOSE)
+  if (reason == 0 && is_open && file.comm->rank == 0 && is_deleted)
     reason = ::unlink(file.name.c_str()) == 0 ? 0 : errno;
   if (const Err e = agree(file, reason, "could not close"); e != Err::ok) return e;
   if (file.buffers)

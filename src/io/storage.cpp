@@ -93,6 +93,10 @@ Backing backing_of(int descriptor, const struct stat& status) noexcept {
     case RAMFS_MAGIC:
       return Backing::memory;
     case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
       return Backing::disk;
     default:
       return Backing::other;

@@ -24,7 +24,7 @@ static MPI_Status status;
 /* From this byte on the file system refuses, in calls that begin there; 0: it does not. */
 static off_t bad_from;
 static int bad_reason, reads, interruptions;
-static int is_remote;
+static unsigned claimed; /* of the file system; 0: what it is */
 
 /* What a call may move before it comes to the bad bytes. */
 static ssize_t part(int descriptor, const struct iovec* pieces, int count, off_t at, int is_write) {
@@ -65,7 +65,7 @@ VISIBLE int fstatfs(int descriptor, struct statfs* system) {
   char proc[64];
   snprintf(proc, sizeof proc, "/proc/self/fd/%d", descriptor);
   const int result = statfs(proc, system);
-  if (is_remote) system->f_type = 0x6969; /* NFS */
+  if (claimed) system->f_type = claimed;
   return result;
 }
 
@@ -137,16 +137,25 @@ static void interrupted(void) {
   OK(MPI_File_close(&file));
 }
 
-/* Where one rank sees a file by the network, the locks of nobody reach all: no rank writes by windows. */
-static void remote(void) {
+/* Windows of this rank in an access to short pieces, where it sees this file system. */
+static int windows_on(unsigned magic) {
   static unsigned char data[kBytes];
-  is_remote = check_rank == check_size - 1;
+  claimed = magic;
   open_file("disable");
   reads = 0;
   OK(MPI_File_write_at(file, 0, data, kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
-  CHECK(reads == 0, "%d windows", reads);
-  is_remote = 0;
+  const int found = reads;
+  claimed = 0;
   OK(MPI_File_close(&file));
+  return found;
+}
+
+/* Where one rank sees a file by the network, the locks of nobody reach all: no rank writes by windows. */
+static void file_systems(void) {
+  const unsigned own[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+                          OVERLAYFS_SUPER_MAGIC};
+  for (unsigned i = 0; i < sizeof own / sizeof *own; ++i) CHECK(windows_on(own[i]) > 0, "0x%x", own[i]);
+  CHECK(windows_on(check_rank == check_size - 1 ? NFS_SUPER_MAGIC : 0) == 0, " ");
 }
 
 /* Two bytes far from each other, and a hint to work together. */
@@ -176,7 +185,7 @@ int main(int argc, char** argv) {
       refused(is_write, is_collective, "disable");
     }
   interrupted();
-  remote();
+  file_systems();
   far_apart();
   return check_end();
 }
