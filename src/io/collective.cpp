@@ -15,9 +15,12 @@
 namespace dunlin::io {
 namespace {
 
-IntVariable piece_bytes{
-    "FILE_COLLECTIVE_PIECE_BYTES", 8192, "bytes",
-    "collective accesses go together where the pieces of the file are at most this long on average", 0};
+IntVariable piece_bytes{"FILE_COLLECTIVE_PIECE_BYTES", 8192, "bytes",
+                        "collective accesses go together where the pieces of the file are at most this long "
+                        "on average, in memory "
+                        "a quarter of it",
+                        0};
+constexpr std::int64_t kMemoryShare = 4;
 
 Choice choice_of(const OpenFile& file, Direction direction) noexcept {
   return direction == Direction::read ? file.hints.cb_read : file.hints.cb_write;
@@ -36,14 +39,15 @@ Part part_of(const OpenFile& file, const Access& access) noexcept {
           bytes,
           access.file.is_contiguous() ? bytes : run_bytes_of(access.file.type()),
           access.file.is_monotonic() && !access.is_atomic,
-          file.storage.can_change()};
+          file.storage.can_change(),
+          file.storage.is_in_memory()};
 }
 
 /// Whether the ranks of an access work together; the same on all ranks.
 bool go_together(const OpenFile& file, std::span<const Part> all, Direction direction) noexcept {
   std::int64_t low = INT64_MAX, high = 0, bytes = 0, longest = 0;
   double spans = 0;  // may be more than 2^63
-  bool can_join = true, can_change = true;
+  bool can_join = true, can_change = true, is_in_memory = true;
   for (const Part& part : all) {
     if (part.bytes == 0) continue;
     low = std::min(low, part.low);
@@ -53,19 +57,22 @@ bool go_together(const OpenFile& file, std::span<const Part> all, Direction dire
     longest = std::max(longest, part.run_bytes);
     can_join = can_join && part.can_join;
     can_change = can_change && part.can_change;
+    is_in_memory = is_in_memory && part.is_in_memory;
   }
   if (bytes == 0 || !can_join) return false;
   // Even then not through windows that are almost all empty: they might be 2^63.
   if (choice_of(file, direction) == Choice::enable)
     return bytes >= (high - low) / Roles::of(file).window_bytes;
   constexpr std::int64_t kDensity = 8;  // of what is read, at least an eighth is wanted
-  // Writing alone, every rank changes the windows of all: two are up to twice as fast so, four are not.
+  // Alone, every rank reads, or changes, the windows of all: two are up to twice as fast so, four are not.
   constexpr double kRanksAlone = 3;
   const auto span = double(high - low);
   const bool is_interleaved = spans > span;
   const bool is_dense = bytes >= (high - low) / kDensity;
-  return is_interleaved && is_dense && longest <= piece_bytes.get() &&
-         (direction == Direction::read || !can_change || spans >= kRanksAlone * span);
+  // From the page cache of a disk two read faster together, too (docs/decisions/0023-files.md).
+  const bool can_go_alone = direction == Direction::read ? is_in_memory : can_change;
+  return is_interleaved && is_dense && longest <= piece_bytes.get() / (is_in_memory ? kMemoryShare : 1) &&
+         (!can_go_alone || spans >= kRanksAlone * span);
 }
 
 /// Work of this rank alone: in place in a call that waits, else by the thread.

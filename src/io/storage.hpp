@@ -72,6 +72,7 @@ class Storage {
 
   /// Whether the locks of this machine's kernel are everybody's.
   bool has_locks() const noexcept { return backing_ != Backing::other; }
+  bool is_in_memory() const noexcept { return backing_ == Backing::memory; }
   /// From now on this process locks what it writes, and changes windows where it may; by other opens of the
   /// same file it locks, too.  Before the first window all ranks of the file have done so.
   void begin_windows() noexcept;

@@ -43,6 +43,7 @@ struct Part {
   std::int64_t run_bytes;   // on average
   std::int64_t can_join;    // offsets grow, and nothing has to be atomic
   std::int64_t can_change;  // windows of the file
+  std::int64_t is_in_memory;
 };
 
 /// Which rank reads and writes which windows, and who has the nodes' copies of them: the same on all ranks.
