@@ -4,7 +4,7 @@
 // is woken by messages and by whoever lets it in.  The lock of a rank on another node is taken by that rank
 // for us (messages.hpp).
 // Cost: a lock that is free and its unlock, one atomic instruction each, or to another node a message and its
-// answer; lock_all, that for each rank; a flush, one fence.
+// answer; lock_all, that for each rank, one after the other; a flush, one fence.
 #include <signal.h>
 
 #include <atomic>
@@ -167,8 +167,10 @@ Err win_lock_all(int assertions, Win& win) noexcept {
     return fail(Err::rma_sync, "another epoch is open already");
   window.epoch = Epoch::lock_all;
   const bool is_unchecked = assertions & MPI_MODE_NOCHECK;
-  for (int rank = 0; rank < window.size; ++rank)
+  for (int rank = 0; rank < window.size; ++rank) {
+    window.await_all();  // as between the locks of win_lock
     acquire(window, rank, is_unchecked ? Part::Hold::unchecked : Part::Hold::shared);
+  }
   window.gather_facts();
   return Err::ok;
 }

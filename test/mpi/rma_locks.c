@@ -163,6 +163,28 @@ static void test_order(MPI_Win win, int turns) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Who takes all locks takes those of lower ranks first, too: the last rank must not have its own before that of
+ * rank 0, whose holder waits for it. */
+static void test_all_beside_two(MPI_Win win) {
+  const struct timespec pause = {0, 50000000};
+  const int last = check_size - 1;
+  if (last == 0) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_rank == 0) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Send(NULL, 0, MPI_BYTE, last, 0, MPI_COMM_WORLD);
+    nanosleep(&pause, NULL);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, win);
+    MPI_Win_unlock(last, win);
+    MPI_Win_unlock(0, win);
+  } else if (check_rank == last) {
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Win_lock_all(0, win);
+    MPI_Win_unlock_all(win);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   long* memory;
   MPI_Win win;
@@ -173,6 +195,7 @@ int main(int argc, char** argv) {
   test_many(win, memory);
   test_contention(win, memory, 200);
   test_order(win, 200);
+  test_all_beside_two(win);
   test_waiting(win);
   MPI_Win_free(&win);
   return check_end();
