@@ -36,8 +36,8 @@ def main():
                 run(compiler, *options, "-c", "-I", text, "-I", text / large, text / f"{module}.f90")
             objects = sorted(Path().glob("*.o"))
             for name in CALLS * (not options) + SPECIAL:
-                run(build / "bin/mpifort", *options, "-I", ".", tests / "check.f90", tests / f"{name}.f90", *objects, "-o", name,
-                    MPIFORT_FC=compiler)
+                run(build / "bin/mpifort", *options, "-I", ".", tests / "check.f90", tests / f"{name}.f90",
+                    *objects, "-o", name, MPIFORT_FC=compiler)
                 settings = {"DUNLIN_INITIAL_ERRHANDLER": "mpi_errors_return"} if name in CALLS else {}
                 run(build / "bin/mpirun", "--timeout", 60, "-n", 1 if name in CALLS else 2, f"./{name}", **settings)
     print(f"{compiler}: {', '.join(CALLS + SPECIAL)}")

@@ -163,8 +163,8 @@ static void test_order(MPI_Win win, int turns) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Who takes all locks takes those of lower ranks first, too: the last rank must not have its own before that of
- * rank 0, whose holder waits for it. */
+/* Who takes all locks takes those of lower ranks first, too: the last rank must not have its own before that
+ * of rank 0, whose holder waits for it. */
 static void test_all_beside_two(MPI_Win win) {
   const struct timespec pause = {0, 50000000};
   const int last = check_size - 1;
