@@ -21,6 +21,7 @@ from harness import (
     new_mark,
     processes_with,
     remove_group,
+    shared_files,
     states_of,
 )
 
@@ -50,7 +51,7 @@ class Ends(LauncherTest):
         self.assertRegex(err, r"^mpirun: " + pattern + r"\n$")
         self.assertLess(took, seconds * SECOND)
         self.assertEqual(processes_with(mark), [])
-        self.assertEqual(set(os.listdir("/dev/shm")) - self.shm_before, set())
+        self.assertEqual(shared_files() - self.shm_before, set())
 
     def test_exit_code_of_the_first_failing_rank(self):
         mark = new_mark()
@@ -428,8 +429,7 @@ class Mpi(LauncherTest):
         self.assertTrue(gone, "%s left %s" % (words, processes_with(mark) + launchers_with(mark)))
         self.assertNotEqual(job.returncode, 0, said)
         left = [name for name in os.listdir(folder) if not name.startswith("core")]
-        there = [name for name in os.listdir("/dev/shm") if "dunlin" in name]
-        left += [name for name in there if not name.startswith(("dunlin-files", "dunlin-bench"))]  # of others at work
+        left += shared_files()
         self.assertEqual(left, [])
 
     def test_wrapper_that_closes_descriptors(self):
