@@ -139,7 +139,7 @@ def parse_all(text):
 
 def is_less_better(unit):
     """Times and memory shrink, rates and kept percentages grow; idle CPU is told apart by its series."""
-    return unit not in ("GB/s", "M/s", "%", "x", "steps/s")
+    return not unit.endswith("/s") and unit not in ("%", "x")
 
 
 def size_text(count):

@@ -98,10 +98,11 @@ class Analysis(unittest.TestCase):
         self.assertIsNone(rows[1].ratio())
 
     def test_ratio_knows_what_is_better(self):
-        rate = analysis.rows_of(
-            [sample("dunlin", 30, unit="M/s"), sample("mpich", 20, unit="M/s")], EXPERIMENTS
-        )[0]
-        self.assertAlmostEqual(rate.ratio(), 1.5)
+        for unit in ("M/s", "MB/s", "GB/s", "steps/s"):
+            rate = analysis.rows_of(
+                [sample("dunlin", 30, unit=unit), sample("mpich", 20, unit=unit)], EXPERIMENTS
+            )[0]
+            self.assertAlmostEqual(rate.ratio(), 1.5)
         idle = analysis.rows_of(
             [
                 sample("dunlin", 0.5, unit="%", series="idle_cpu"),
