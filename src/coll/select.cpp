@@ -33,7 +33,11 @@ Choice<Block, Blocks, int, bool> gather{"COLL_GATHER",
                                         {{"binomial", gather_binomial},
                                          {"linear", gather_linear},
                                          {"hierarchical", gather_hierarchical, Needs::domains},
-                                         {"shared", gather_shared, Needs::room},
+                                         {"shared",
+                                          [](Cx cx, Block mine, Blocks all, int root, bool in_place) {
+                                            return gather_shared(cx, mine, all, root, in_place, SIZE_MAX);
+                                          },
+                                          Needs::room},
                                          {"direct", gather_direct, Needs::memory}}};
 Choice<Blocks, Block, int, bool> scatter{"COLL_SCATTER",
                                          "algorithm of MPI_Scatter",
@@ -178,7 +182,9 @@ Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
 
 // Lengths are known to their two ends only, so that whether ranks share memory must decide.
 Task start_gatherv(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
-  return (cx.share_memory() ? gather_varied : gather_linear)(cx, mine, all, root, in_place);
+  if (!cx.share_memory()) return gather_linear(cx, mine, all, root, in_place);
+  return gather_shared(cx, mine, all, root, in_place,
+                       shared_bytes_max(cx.run->engine.does_job_share_cores()));
 }
 Task start_scatterv(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
   return (cx.share_memory() ? scatter_varied : scatter_linear)(cx, all, mine, root, in_place);

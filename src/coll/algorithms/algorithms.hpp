@@ -65,13 +65,14 @@ Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_hierarchical(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place);
-Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place);
+Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::size_t short_bytes_max);
 Task gather_inter(Cx cx, Block mine, Blocks all, int root);
 Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_hierarchical(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_shared(Cx cx, Blocks all, Block mine, int root, bool in_place);
+Task scatter_varied(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_inter(Cx cx, Blocks all, Block mine, int root);
 
 /// Every rank's own block lies in `all` already.
@@ -98,8 +99,6 @@ struct Ends {
 };
 /// Blocks of any lengths, which only their two ends know.
 Task exchange_varied(Cx cx, Ends to, Blocks send, Ends from, Blocks recv);
-Task gather_varied(Cx cx, Block mine, Blocks all, int root, bool in_place);
-Task scatter_varied(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task alltoall_varied(Cx cx, Blocks send, Blocks recv);
 /// Exchange with every rank of the remote group: allgather(v) and alltoall(v, w) of inter-communicators.
 Task exchange_inter(Cx cx, Blocks send, Blocks recv);

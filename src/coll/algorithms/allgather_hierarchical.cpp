@@ -31,7 +31,7 @@ Task allgather_hierarchical(Cx cx, Block mine, Blocks all) {
       Blocks::varied(row, IntArray{counts + first, true}, IntArray{starts + first, true}, nullptr);
   if (!is_in_place) copy(mine, near[domain.rank]);
 
-  co_await gather_varied(domain, near[domain.rank], near, 0, true);
+  co_await start_gatherv(domain, near[domain.rank], near, 0, true);
   if (domain.rank == 0) {
     const Blocks domains = by_domain(cx, row, [starts](int position) { return starts[position]; });
     co_await start_allgather(cx.leaders(0, -1), domains[hierarchy.domain_of(cx.rank)], domains);

@@ -7,6 +7,7 @@
 // Cost, with d domains of m members and l leaders: in shared memory as combine_shared.cpp and
 // combine_direct.cpp; between domains ceil(lg d) alpha + 2 n/l (d-1)/d beta at each leader.
 #include "coll/algorithms/slices.hpp"
+#include "coll/select.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -42,7 +43,7 @@ Task combine_hierarchical(Cx cx, Reduction r, int root) {
   if (root < 0 && slices.leaders == 1) co_await start_bcast(domain_after, r.block(r.result), slices.first);
   if (root < 0 && slices.leaders > 1) co_await start_allgather(domain_after, mine, results);
   if (root >= 0 && is_spread)
-    co_await gather_varied(domain_after, mine, results, cx.hierarchy->place_of(root), false);
+    co_await start_gatherv(domain_after, mine, results, cx.hierarchy->place_of(root), false);
   co_await leave(domain, &before);
   co_await leave(domain, &after);
   co_return Err::ok;

@@ -1,5 +1,5 @@
-// Exchange of blocks whose lengths only their two ends know: gatherv, scatterv, alltoallv, alltoallw, and the
-// neighborhood collectives.
+// Exchange of blocks whose lengths only their two ends know: alltoallv, alltoallw, and the neighborhood
+// collectives.
 //
 // Where the ranks share memory, a member puts a table of what it gives into its room, and its short blocks
 // behind that; who gets one waits for the table and reads.  Long blocks travel as messages, which both ends
@@ -146,26 +146,6 @@ Task exchange_varied(Cx cx, Ends to, Blocks send, Ends from, Blocks recv) {
     if (rank != kNobody && !is_sent[i] && send[i].bytes() > 0) cx.post_send(send[i].source(), rank);
   }
   co_await cx.all();
-  co_return Err::ok;
-}
-
-Task gather_varied(Cx cx, Block mine, Blocks all, int root, bool in_place) {
-  if (cx.rank == root) {
-    if (!in_place) copy(mine, all[root]);
-    co_await exchange_varied(cx, {}, {}, {nullptr, cx.size}, all);
-  } else {
-    co_await exchange_varied(cx, {&root, 1}, Blocks::same(mine), {}, {});
-  }
-  co_return Err::ok;
-}
-
-Task scatter_varied(Cx cx, Blocks all, Block mine, int root, bool in_place) {
-  if (cx.rank == root) {
-    if (!in_place) copy(all[root], mine);
-    co_await exchange_varied(cx, {nullptr, cx.size}, all, {}, {});
-  } else {
-    co_await exchange_varied(cx, {}, {}, {&root, 1}, Blocks::same(mine));
-  }
   co_return Err::ok;
 }
 

@@ -1,27 +1,44 @@
 // Gather of short blocks in shared memory: every member puts its block there, the root reads them.
 //
+// Blocks of any lengths, each of which its two ends know alike (gatherv): longer ones than `short_bytes_max`
+// are messages, which both ends copy.
 // Cost: p n beta at the root; nobody else waits.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {
 
-Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place) {
+Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::size_t short_bytes_max) {
   const Turn turn = cx.turn();
+  bool are_all_short = true;
   if (cx.rank != root) {
     const std::size_t bytes = mine.bytes();
+    are_all_short = bytes <= short_bytes_max;
     co_await cx.until(turn.place_is_free());
-    turn.put(mine, bytes, 0, bytes);
+    if (are_all_short) turn.put(mine, bytes, 0, bytes);
     turn.arrive(bytes);
+    if (!are_all_short) cx.post_send(mine.source(), root);
   } else {
     if (!in_place) copy(mine, all[root]);
     for (int step = 1; step < cx.size; ++step) {
       const int from = cx.wrapped(root + step);
-      co_await cx.until(turn.is_there(from));
       const Block block = all[from];
-      if (cx.agrees(turn, from, block.bytes())) turn.get(from, block, block.bytes(), 0, block.bytes());
+      const std::size_t bytes = block.bytes();
+      if (bytes == 0) continue;
+      co_await cx.until(turn.is_there(from));
+      if (!cx.agrees(turn, from, bytes)) continue;
+      if (bytes <= short_bytes_max)
+        turn.get(from, block, bytes, 0, bytes);
+      else
+        are_all_short = false;
+    }
+    for (int step = 1; step < cx.size && !are_all_short; ++step) {
+      const int from = cx.wrapped(root + step);
+      const Block block = all[from];
+      if (block.bytes() > short_bytes_max) cx.post_recv(block.target(), from);
     }
   }
   turn.leave(false);
+  if (!are_all_short) co_await cx.all();
   co_return Err::ok;
 }
 
