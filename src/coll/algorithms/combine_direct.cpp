@@ -10,9 +10,11 @@
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/rules.hpp"
 #include "coll/select.hpp"
 #include "coll/shared_work.hpp"
 #include "copy/copy.hpp"
+#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -57,9 +59,11 @@ struct Parts {
   const SharedWork& shared;
   const Reduction& r;
   const Goal& goal;
-  const void** list;      // room for one pointer a member
-  std::byte** results;    // the same
-  std::byte* strip;       // for a program's function, which must not write one of its operands; else null
+  const void** list;    // room for one pointer a member
+  std::byte** results;  // the same
+  std::byte* strip;  // for a program's function, which must not write one of its operands, and for what goes
+                     // around the caches to others only; else null
+  copy::Hint hint;   // for others' results
   peer::Mapping* mapped;  // room for two a member
 
   Range share(int member) const noexcept {
@@ -125,7 +129,7 @@ struct Parts {
       r.op->combine3(list[0], list[1], to, count, *r.type);
     else
       r.op->combine_k({list, std::size_t(cx.size)}, to, count, *r.type);
-    for (int i = strip ? 0 : 1; i < receivers; ++i) copy::bytes(results[i], to, bytes);
+    for (int i = strip ? 0 : 1; i < receivers; ++i) copy::bytes(results[i], to, bytes, hint);
   }
   /// The same for a scan: what one member gets is the left operand of the next.
   void combine_prefixes(std::int64_t count, std::size_t bytes) const noexcept {
@@ -175,8 +179,10 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   auto* const mapped = reinterpret_cast<peer::Mapping*>(cx.take(2 * size * sizeof(peer::Mapping)));
   const bool is_function = r.op->operation() == op::Operator::user;
   const std::int64_t strip_count = std::max<std::int64_t>(1, kStripBytes / r.type->size());
+  const bool goes_around = is_streamed(r.bytes(), cx.run->engine.does_job_share_cores());
+  const bool needs_strip = is_function || (goes_around && !goal.has_result_for(cx.rank, cx.rank));
   std::byte* const strip =
-      is_function && !goal.is_prefix() ? cx.take_elements(strip_count, *r.type) : nullptr;
+      needs_strip && !goal.is_prefix() ? cx.take_elements(strip_count, *r.type) : nullptr;
   SharedWork shared(cx, turn, kBuffers);
   co_await cx.until(turn.place_is_free());
   shared.begin();
@@ -192,7 +198,9 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   for (int member = 0; member < cx.size; ++member)  // messages find the words where ranks disagree
     *is_done &= shared.buffer(member, kOperand).bytes == r.bytes();
   if (*is_done) {
-    const Parts work{cx, shared, r, goal, list, results, strip, mapped};
+    const Parts work{cx,    shared,  r,     goal,
+                     list,  results, strip, goes_around ? copy::Hint::off_cache : copy::Hint::cached,
+                     mapped};
     do_all(cx, shared, work);
     for (int member = 0; member < cx.size; ++member) {
       const int pieces = work.pieces(member);

@@ -1,5 +1,5 @@
-// All collectives that move long data, in one text: every member copies what it gets straight from the buffer
-// of its source into its own (or, for a gather, what it gives into the root's).
+// All collectives that move long data, in one text: every member copies what it gives straight from its
+// buffer into that of the target (or, from a root to many, what it gets into its own).
 //
 // A share is the p-1 transfers of one member, beginning with its neighbour, so that no two members read the
 // same source at the same time; long transfers are cut into pieces, so that idle members help.  Each byte
@@ -7,9 +7,11 @@
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/rules.hpp"
 #include "coll/select.hpp"
 #include "coll/shared_work.hpp"
 #include "copy/copy.hpp"
+#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -18,9 +20,10 @@ using protocol::MappedBuffer;
 using protocol::RemoteBuffer;
 
 /// Pieces are not longer than 256 KiB, up to 64 of them.  Where not every member has a share, two members may
-/// divide a transfer from 64 KiB on.
-int cut(std::size_t bytes, bool has_everybody_a_share) noexcept {
-  if (bytes < 64 << 10) return bytes > 0 ? 1 : 0;
+/// divide a transfer from 64 KiB on; not one that its giver stores around the caches: what is read from the
+/// giver's cache is slow to be written there again.
+int cut(std::size_t bytes, bool has_everybody_a_share, bool is_streamed) noexcept {
+  if (bytes < 64 << 10 || is_streamed) return bytes > 0 ? 1 : 0;
   return int(std::clamp(bytes >> 18, std::size_t{has_everybody_a_share ? 1u : 2u}, std::size_t{64}));
 }
 
@@ -32,7 +35,8 @@ struct Exchange {
   bool gives(int from, int to) const noexcept {
     return shape == Shape::all || (shape == Shape::from_root ? from : to) == root;
   }
-  bool is_pushed() const noexcept { return shape == Shape::to_root; }
+  /// Whether a share is what a member gives.  A root has no time to give to many.
+  bool is_pushed(int ranks) const noexcept { return shape != Shape::from_root || ranks == 2; }
 };
 
 struct Transfers {
@@ -62,7 +66,13 @@ struct Transfers {
         is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
     return is_so;
   }
-  int pieces_of(Ends both) const noexcept { return cut(given(both).bytes, has_everybody_a_share); }
+  bool is_streamed(std::size_t bytes) const noexcept {
+    return coll::is_streamed(bytes, cx.run->engine.does_job_share_cores());
+  }
+  int pieces_of(Ends both) const noexcept {
+    const std::size_t bytes = given(both).bytes;
+    return cut(bytes, has_everybody_a_share, is_pushed && is_streamed(bytes));
+  }
   int pieces(int member) const noexcept {
     int count = 0;
     for (int step = 1; step < cx.size; ++step) count += pieces_of(ends(member, step));
@@ -98,8 +108,10 @@ struct Transfers {
       if (to.is_contiguous()) copy::load_before_stores(to.address + begin, end - begin);
     }
     DUNLIN_ASSERT(to.bytes >= bytes);
+    const bool goes_around = both.to != cx.rank && is_streamed(bytes);
     if (from.is_contiguous() && to.is_contiguous())
-      copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes));
+      copy::bytes(to.address + begin, from.address + begin, end - begin,
+                  goes_around ? copy::Hint::off_cache : copy::hint_for(bytes));
     else
       copy_range(from, to, begin, end - begin);
     return (!theirs || shared.is_still_valid(both.from, theirs.mapping)) &&
@@ -121,8 +133,12 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
   }
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
-  const Transfers transfers{
-      cx, shared, exchange.send, exchange.recv, exchange.is_pushed(), exchange.shape == Exchange::Shape::all};
+  const Transfers transfers{cx,
+                            shared,
+                            exchange.send,
+                            exchange.recv,
+                            exchange.is_pushed(cx.size),
+                            exchange.shape == Exchange::Shape::all};
   *is_done = shared.are_all_reachable() && transfers.do_agree();
   if (*is_done) {
     do_all(cx, shared, transfers);
