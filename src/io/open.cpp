@@ -46,9 +46,15 @@ Err check_mode(int amode) noexcept {
   return Err::ok;
 }
 
+/// Whether the file must not be there before.  MPI_MODE_EXCL alone says nothing: no file is created.
+bool must_be_new(int amode) noexcept {
+  constexpr int kBoth = MPI_MODE_CREATE | MPI_MODE_EXCL;
+  return (amode & kBoth) == kBoth;
+}
+
 int flags_of(int amode, bool creates) noexcept {
   const int access = amode & MPI_MODE_RDONLY ? O_RDONLY : amode & MPI_MODE_RDWR ? O_RDWR : O_WRONLY;
-  const int create = amode & MPI_MODE_CREATE ? O_CREAT : 0, exclusive = amode & MPI_MODE_EXCL ? O_EXCL : 0;
+  const int create = amode & MPI_MODE_CREATE ? O_CREAT : 0, exclusive = must_be_new(amode) ? O_EXCL : 0;
   return creates ? access | create | exclusive : access;
 }
 
@@ -70,13 +76,13 @@ Err error_of_all(const OpenFile& file, const Comm& comm, const std::vector<Said>
 
 /// All ranks at once.  Only where it must not be there before, rank 0 creates the file first.
 Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
-  const bool is_first = comm.rank == 0, is_exclusive = file.amode & MPI_MODE_EXCL;
+  const bool is_first = comm.rank == 0, is_new = must_be_new(file.amode);
   const auto open_mine = [&] {
     if (mine.error != Err::ok) return;
-    mine.reason = file.storage.open(file.name.c_str(), flags_of(file.amode, is_first || !is_exclusive),
-                                    file.hints.file_perm);
+    mine.reason =
+        file.storage.open(file.name.c_str(), flags_of(file.amode, is_first || !is_new), file.hints.file_perm);
   };
-  if (is_exclusive) {
+  if (is_new) {
     if (is_first) open_mine();
     if (const Err e = error_of_all(file, comm, coll::gather_all(comm, mine)); e != Err::ok) return e;
   }
@@ -88,10 +94,7 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
   file.all_have_locks = std::all_of(all.begin(), all.end(), [](const Said& s) { return s.has_locks; });
   mine.common = all[0].common;
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
-  const Err error = error_of_all(file, comm, all);
-  // Else it could not be tried again.
-  if (error != Err::ok && is_exclusive && is_first) (void)::unlink(file.name.c_str());
-  return error;
+  return error_of_all(file, comm, all);
 }
 
 std::unique_ptr<const coll::Hierarchy> nodes_of(const Comm& comm) noexcept {
@@ -140,6 +143,8 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
   if (comm.rank == 0) mine.common = find_common(comm);
   if (mine.common >= 0) file->common = take_common(comm, mine.common);
   if (const Err e = open_storage(*file, comm, mine); e != Err::ok) {
+    // What has just been created goes: else it could not be tried again.
+    if (comm.rank == 0 && must_be_new(amode) && file->storage.is_open()) (void)::unlink(filename);
     if (file->common) file->common->is_in_use = false;
     return e;
   }
