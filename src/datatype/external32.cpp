@@ -3,6 +3,7 @@
 //
 // Elements are packed natively in chunks that stay in the first-level cache, then converted; the signature
 // tells their kinds.  This is for files and other machines, not a fast path.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <cwchar>
@@ -87,13 +88,14 @@ void convert(Way way, Basic basic, std::byte* to, const std::byte* from, std::in
 /// Walks the signature and the packed native bytes together.
 class Converter {
  public:
-  Converter(Way way, const Cursor& native, std::byte* external) noexcept
-      : way_(way), native_(native), external_(external) {}
+  /// As many `elements` as MPI_Get_elements counts.
+  Converter(Way way, const Cursor& native, std::byte* external, std::int64_t elements) noexcept
+      : way_(way), native_(native), external_(external), left_(elements) {}
 
   void elements(const Signature& signature, std::int64_t count) noexcept {
     if (signature.entries.size() == 1 && signature.entries[0].type)
       return run(*signature.entries[0].type, signature.entries[0].count * count);
-    for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t i = 0; i < count && left_ > 0; ++i)
       for (const SignatureEntry& entry : signature.entries)
         entry.type ? run(*entry.type, entry.count) : elements(*entry.inner, entry.count);
   }
@@ -101,6 +103,9 @@ class Converter {
  private:
   void run(const Datatype& type, std::int64_t count) noexcept {
     const Parts parts = parts_of(type.basic());
+    const int each = parts.second == Basic::none ? 1 : 2;
+    count = std::min(count, left_ / each);
+    left_ -= count * each;
     const std::int64_t per_chunk = kChunkBytes / type.size();
     while (count > 0) {
       const std::int64_t n = std::min(count, per_chunk);
@@ -137,6 +142,7 @@ class Converter {
   Way way_;
   Cursor native_;
   std::byte* external_;
+  std::int64_t left_;
 };
 
 Err check_representation(const char* representation) noexcept {
@@ -167,7 +173,8 @@ Err pack_external(const char* representation, const void* in, std::int64_t in_co
   std::int64_t bytes;
   if (Err e = pack_external_size(representation, in_count, type, &bytes); e != Err::ok) return e;
   if (Err e = check_room(bytes, out_bytes, *position); e != Err::ok) return e;
-  Converter converter(Way::encode, Cursor(type, in_count, in), static_cast<std::byte*>(out) + *position);
+  Converter converter(Way::encode, Cursor(type, in_count, in), static_cast<std::byte*>(out) + *position,
+                      in_count * type.signature().elements);
   converter.elements(type.signature(), in_count);
   *position += bytes;
   return Err::ok;
@@ -178,11 +185,20 @@ Err unpack_external(const char* representation, const void* in, std::int64_t in_
   std::int64_t bytes;
   if (Err e = pack_external_size(representation, out_count, type, &bytes); e != Err::ok) return e;
   if (Err e = check_room(bytes, in_bytes, *position); e != Err::ok) return e;
-  auto* from = static_cast<std::byte*>(const_cast<void*>(in)) + *position;  // decoding only reads it
-  Converter converter(Way::decode, Cursor(target_of(type, out, out_count)), from);
-  converter.elements(type.signature(), out_count);
+  unpack_external_elements(static_cast<const std::byte*>(in) + *position,
+                           out_count * type.signature().elements, out, type);
   *position += bytes;
   return Err::ok;
+}
+
+void unpack_external_elements(const std::byte* in, std::int64_t elements, void* out,
+                              const Datatype& type) noexcept {
+  const Signature& signature = type.signature();
+  if (elements == 0) return;
+  const std::int64_t count = elements / signature.elements + (elements % signature.elements != 0);
+  auto* const from = const_cast<std::byte*>(in);  // decoding only reads it
+  Converter converter(Way::decode, Cursor(target_of(type, out, count)), from, elements);
+  converter.elements(signature, count);
 }
 
 }  // namespace dunlin::datatype

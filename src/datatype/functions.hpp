@@ -91,6 +91,9 @@ Err pack_external(const char* representation, const void* in, std::int64_t in_co
                   void* out, std::int64_t out_bytes, std::int64_t* position) noexcept;
 Err unpack_external(const char* representation, const void* in, std::int64_t in_bytes, std::int64_t* position,
                     void* out, std::int64_t out_count, const Datatype& type) noexcept;
+/// So many elements as MPI_Get_elements counts, of many of `type`: the last need not be a whole one.
+void unpack_external_elements(const std::byte* in, std::int64_t elements, void* out,
+                              const Datatype& type) noexcept;
 Err pack_external_size(const char* representation, std::int64_t in_count, const Datatype& type,
                        std::int64_t* bytes) noexcept;
 

@@ -28,10 +28,11 @@ class Native final : public Representation {
     cursor.pack(in_file, cursor.bytes());
     return Err::ok;
   }
-  Err read(void* buffer, std::int64_t count, const Datatype& type,
+  Err read(void* buffer, std::int64_t elements, const Datatype& type,
            const std::byte* in_file) const noexcept override {
-    Cursor cursor(target_of(type, buffer, count));
-    cursor.unpack(in_file, cursor.bytes());
+    const std::int64_t bytes = datatype::bytes_of_elements(type.signature(), elements);
+    const std::int64_t size = std::max(type.size(), std::int64_t{1});
+    Cursor(target_of(type, buffer, (bytes + size - 1) / size)).unpack(in_file, std::size_t(bytes));
     return Err::ok;
   }
 };
@@ -48,10 +49,10 @@ class External32 final : public Representation {
     std::int64_t position = 0;
     return datatype::pack_external("external32", buffer, count, type, in_file, INT64_MAX, &position);
   }
-  Err read(void* buffer, std::int64_t count, const Datatype& type,
+  Err read(void* buffer, std::int64_t elements, const Datatype& type,
            const std::byte* in_file) const noexcept override {
-    std::int64_t position = 0;
-    return datatype::unpack_external("external32", in_file, INT64_MAX, &position, buffer, count, type);
+    datatype::unpack_external_elements(in_file, elements, buffer, type);
+    return Err::ok;
   }
 };
 
@@ -79,27 +80,29 @@ class Registered final : public Representation {
   Err write(const void* buffer, std::int64_t count, const Datatype& type,
             std::byte* in_file) const noexcept override {
     if (!write_) return as_memory_.write(buffer, count, type, in_file);
-    return convert(write_, const_cast<void*>(buffer), count, type, in_file);
+    const std::int64_t elements = count * type.signature().elements;
+    return convert(write_, const_cast<void*>(buffer), elements, type, in_file);
   }
-  Err read(void* buffer, std::int64_t count, const Datatype& type,
+  Err read(void* buffer, std::int64_t elements, const Datatype& type,
            const std::byte* in_file) const noexcept override {
-    if (!read_) return as_memory_.read(buffer, count, type, in_file);
-    return convert(read_, buffer, count, type, const_cast<std::byte*>(in_file));
+    if (!read_) return as_memory_.read(buffer, elements, type, in_file);
+    return convert(read_, buffer, elements, type, const_cast<std::byte*>(in_file));
   }
 
  private:
-  /// In as many calls as the width of their count wants.
-  Err convert(Function* function, void* buffer, std::int64_t count, const Datatype& type,
+  /// In as many calls as the width of their count wants.  That counts elements, whatever the type, and so
+  /// does the position (MPI 5.0, 14.5.3).
+  Err convert(Function* function, void* buffer, std::int64_t elements, const Datatype& type,
               std::byte* in_file) const noexcept {
     constexpr bool kIsLarge = std::is_same_v<Function, MPI_Datarep_conversion_function_c>;
     constexpr std::int64_t kCountMax = kIsLarge ? INT64_MAX : INT_MAX;
-    std::int64_t bytes = 0;
-    if (const Err e = size_in_file(type, &bytes); e != Err::ok) return e;
-    for (std::int64_t done = 0; done < count;) {
-      const std::int64_t n = std::min(count - done, kCountMax);
+    for (std::int64_t done = 0; done < elements;) {
+      const std::int64_t n = std::min(elements - done, kCountMax);
       using Count = std::conditional_t<kIsLarge, MPI_Count, int>;
+      Length before;
+      if (const Err e = find_length(type, {done, INT64_MAX}, &before); e != Err::ok) return e;
       const int code =
-          function(buffer, to_handle<MPI_Datatype>(type), Count(n), in_file + done * bytes, done, state_);
+          function(buffer, to_handle<MPI_Datatype>(type), Count(n), in_file + before.bytes, done, state_);
       if (code != MPI_SUCCESS)
         return fail(Err::conversion, "a conversion function of the data representation \"%s\" failed",
                     name().c_str());
@@ -114,6 +117,13 @@ class Registered final : public Representation {
   void* const state_;
   const Native as_memory_{"native"};
 };
+
+/// How often `one` fits, at most `most` times; never where it is nothing.
+std::int64_t repeats_within(const Length& one, const Length& limit, std::int64_t most) noexcept {
+  if (one.elements == 0) return 0;
+  const std::int64_t by_elements = std::min(most, limit.elements / one.elements);
+  return one.bytes == 0 ? by_elements : std::min(by_elements, limit.bytes / one.bytes);
+}
 
 /// They stay until the process ends (MPI 5.0, 14.5.3).
 std::vector<std::unique_ptr<Representation>>& all() noexcept {
@@ -221,22 +231,45 @@ const Representation* Representation::find(const char* name) noexcept {
 }
 
 Err Representation::size_in_file(const Datatype& type, std::int64_t* bytes) const noexcept {
+  if (!is_native()) return bytes_in_file(type.signature(), bytes);
+  *bytes = type.size();
+  return Err::ok;
+}
+
+Err Representation::bytes_in_file(const datatype::Signature& signature, std::int64_t* bytes) const noexcept {
   *bytes = 0;
-  if (is_native()) {
-    *bytes = type.size();
-    return Err::ok;
+  for (const datatype::SignatureEntry& entry : signature.entries) {
+    std::int64_t one = 0;
+    const Err error = entry.type ? bytes_of(*entry.type, &one) : bytes_in_file(*entry.inner, &one);
+    if (error != Err::ok) return error;
+    *bytes += entry.count * one;
   }
-  const auto add = [this](const auto& self, const datatype::Signature& signature, std::int64_t times,
-                          std::int64_t* sum) noexcept -> Err {
-    for (const datatype::SignatureEntry& entry : signature.entries) {
-      std::int64_t one = 0;
-      const Err error = entry.type ? bytes_of(*entry.type, &one) : self(self, *entry.inner, 1, &one);
-      if (error != Err::ok) return error;
-      *sum += times * entry.count * one;
-    }
-    return Err::ok;
-  };
-  return add(add, type.signature(), 1, bytes);
+  return Err::ok;
+}
+
+Err Representation::find_length(const Datatype& type, const Length& limit, Length* length) const noexcept {
+  Length one{type.signature().elements, 0};
+  if (const Err e = size_in_file(type, &one.bytes); e != Err::ok) return e;
+  const std::int64_t whole = repeats_within(one, limit, INT64_MAX);
+  *length = {whole * one.elements, whole * one.bytes};
+  return add_length(type.signature(), limit, length);
+}
+
+/// What of one signature is within the limit.
+Err Representation::add_length(const datatype::Signature& signature, const Length& limit,
+                               Length* sum) const noexcept {
+  for (const datatype::SignatureEntry& entry : signature.entries) {
+    Length one{entry.type ? entry.type->signature().elements : entry.inner->elements, 0};
+    const Err error =
+        entry.type ? bytes_of(*entry.type, &one.bytes) : bytes_in_file(*entry.inner, &one.bytes);
+    if (error != Err::ok) return error;
+    const Length left{limit.elements - sum->elements, limit.bytes - sum->bytes};
+    const std::int64_t n = repeats_within(one, left, entry.count);
+    sum->elements += n * one.elements;
+    sum->bytes += n * one.bytes;
+    if (n < entry.count) return entry.type ? Err::ok : add_length(*entry.inner, limit, sum);
+  }
+  return Err::ok;
 }
 
 Err Representation::type_in_file(const Datatype& type, Ref<Datatype>* result) const noexcept {

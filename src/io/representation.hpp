@@ -15,8 +15,14 @@
 
 #include "base/err.hpp"
 #include "datatype/datatype.hpp"
+#include "datatype/signature.hpp"
 
 namespace dunlin::io {
+
+/// Of a part of a buffer: elements as MPI_Get_elements counts them, and their bytes in the file.
+struct Length {
+  std::int64_t elements = 0, bytes = 0;
+};
 
 class Representation {
  public:
@@ -27,14 +33,17 @@ class Representation {
   virtual bool is_native() const noexcept { return false; }
   /// Bytes of one element of a predefined type.
   virtual Err bytes_of(const Datatype& predefined, std::int64_t* bytes) const noexcept = 0;
-  /// `count` elements of `type` between `buffer` and `in_file`, where they lie one behind the other.
+  /// `count` times `type` from `buffer` to `in_file`, where the elements lie one behind the other.
   virtual Err write(const void* buffer, std::int64_t count, const Datatype& type,
                     std::byte* in_file) const noexcept = 0;
-  virtual Err read(void* buffer, std::int64_t count, const Datatype& type,
+  /// Back; so many elements, of which the last need not end a `type`.
+  virtual Err read(void* buffer, std::int64_t elements, const Datatype& type,
                    const std::byte* in_file) const noexcept = 0;
 
   /// Bytes of one element of any type.
   Err size_in_file(const Datatype& type, std::int64_t* bytes) const noexcept;
+  /// The longest part of many of `type` that is within both numbers of `limit`.
+  Err find_length(const Datatype& type, const Length& limit, Length* length) const noexcept;
   /// The type with the lengths of the file; itself where they are those of memory.
   Err type_in_file(const Datatype& type, Ref<Datatype>* result) const noexcept;
 
@@ -45,6 +54,9 @@ class Representation {
   explicit Representation(std::string name) : name_(std::move(name)) {}
 
  private:
+  Err bytes_in_file(const datatype::Signature& signature, std::int64_t* bytes) const noexcept;
+  Err add_length(const datatype::Signature& signature, const Length& limit, Length* sum) const noexcept;
+
   const std::string name_;
 };
 

@@ -8,6 +8,7 @@
 #include "base/assert.hpp"
 #include "base/variable.hpp"
 #include "coll/agree.hpp"
+#include "datatype/signature.hpp"
 #include "io/collective.hpp"
 #include "io/worker.hpp"
 #include "object/error_origin.hpp"
@@ -142,12 +143,14 @@ Err Transfer::prepare(OpenFile& file, const Call& call) noexcept {
 }
 
 Err Transfer::finish(const Outcome& outcome, Completion& completion) noexcept {
-  std::int64_t elements = element_bytes_ > 0 ? outcome.bytes / element_bytes_ : 0;
   completion.bytes = std::uint64_t(outcome.bytes);
-  if (!representation_->is_native()) {
-    completion.bytes = std::uint64_t(elements * program_.type->size());
-    if (access_.direction == Direction::read && elements > 0)
-      if (const Err e = representation_->read(program_.at, elements, *program_.type, converted_.get());
+  if (!representation_->is_native() && outcome.bytes > 0) {
+    Length moved;
+    const Length limit{INT64_MAX, outcome.bytes};
+    if (const Err e = representation_->find_length(*type_, limit, &moved); e != Err::ok) return e;
+    completion.bytes = std::uint64_t(datatype::bytes_of_elements(type_->signature(), moved.elements));
+    if (access_.direction == Direction::read)
+      if (const Err e = representation_->read(program_.at, moved.elements, *type_, converted_.get());
           e != Err::ok)
         return e;
   }

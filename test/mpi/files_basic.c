@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -23,6 +24,31 @@ static int class_of(int error) {
 }
 
 #define FAILS(call, expected) CHECK(class_of(call) == (expected), "class %d", class_of(call))
+
+/* Where opening fails, a file goes again that has just been created, and no other. */
+static void exclusive(void) {
+  MPI_File other = MPI_FILE_NULL;
+  struct rlimit limit;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const struct rlimit none = {0, limit.rlim_max};
+  const int new = MPI_MODE_CREATE | MPI_MODE_EXCL;
+  FAILS(MPI_File_open(MPI_COMM_WORLD, path, new | (check_rank ? MPI_MODE_WRONLY : MPI_MODE_RDWR),
+                      MPI_INFO_NULL, &other),
+        MPI_ERR_NOT_SAME);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(access(path, F_OK) != 0, "the file has stayed");
+  MPI_Barrier(MPI_COMM_WORLD);
+  open_file(MPI_MODE_RDWR | new);
+  MPI_File_close(&file);
+  if (check_rank == 1) setrlimit(RLIMIT_NOFILE, &none);
+  FAILS(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_EXCL, MPI_INFO_NULL, &other),
+        MPI_ERR_IO);
+  if (check_rank == 1) setrlimit(RLIMIT_NOFILE, &limit);
+  CHECK(access(path, F_OK) == 0, "the file has gone");
+  open_file(MPI_MODE_RDWR | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE);
+  MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
 
 static void opening(void) {
   MPI_File other = MPI_FILE_NULL;
@@ -72,6 +98,7 @@ static void opening(void) {
     MPI_Barrier(MPI_COMM_WORLD);
     unlink(path);
     MPI_Barrier(MPI_COMM_WORLD);
+    exclusive();
   }
 }
 
@@ -313,6 +340,74 @@ static void representations(void) {
   MPI_File_close(&file);
 }
 
+/* Of a type that the file ends in, what is there; the program's functions count elements. */
+static void parts_of_types(const char* representation) {
+  struct {
+    int32_t before[3];
+    double value;
+    int32_t after;
+  } out[3], in[3];
+  MPI_Datatype type;
+  MPI_Status status;
+  int elements;
+  const int lengths[] = {3, 1, 1};
+  const MPI_Aint places[] = {0, 16, 24};
+  const MPI_Datatype types[] = {MPI_INT32_T, MPI_DOUBLE, MPI_INT32_T};
+  MPI_Type_create_struct(3, lengths, places, types, &type);
+  MPI_Type_commit(&type);
+  for (int i = 0; i < 3; ++i) memset(&out[i], i + 1, sizeof out[i]);
+  open_file(MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE);
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, representation, MPI_INFO_NULL);
+  const int surplus = strcmp(representation, "native") == 0 ? 0 : 3; /* bytes of the next element */
+  const int whole[] = {0, 1, 2, 3, 4, 5}, bytes[] = {0, 4, 8, 12, 20, 24};
+  for (int part = 0; part < 6; ++part) {
+    if (check_rank == 0) MPI_File_write_at(file, 0, out, 2, type, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_set_size(file, 24 + bytes[part] + surplus);
+    memset(in, 0, sizeof in);
+    CHECK(MPI_File_read_at(file, 0, in, 3, type, &status) == MPI_SUCCESS, " ");
+    MPI_Get_elements(&status, type, &elements);
+    CHECK(elements == 5 + whole[part], "%s, part %d: %d", representation, part, elements);
+    CHECK(in[0].value == out[0].value && in[0].after == out[0].after, "%s", representation);
+    for (int i = 0; i < 3; ++i) CHECK(in[1].before[i] == (i < whole[part] ? out[1].before[i] : 0), "%d", i);
+    CHECK(in[1].value == (whole[part] > 3 ? out[1].value : 0), "%s, part %d", representation, part);
+    CHECK(in[1].after == (whole[part] > 4 ? out[1].after : 0), "%s, part %d", representation, part);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_File_close(&file);
+  MPI_Type_free(&type);
+}
+
+static int counted, counted_from;
+static int count_extent(MPI_Datatype type, MPI_Aint* extent, void* state) {
+  MPI_Aint lower;
+  (void)state;
+  return MPI_Type_get_extent(type, &lower, extent);
+}
+static int count_elements(void* user, MPI_Datatype type, int count, void* in_file, MPI_Offset position,
+                          void* state) {
+  (void)user, (void)type, (void)in_file, (void)state;
+  counted = count;
+  counted_from = (int)position;
+  return MPI_SUCCESS;
+}
+
+static void counts_of_conversions(void) {
+  int out[30] = {0};
+  MPI_Datatype ten;
+  MPI_Type_contiguous(10, MPI_INT, &ten);
+  MPI_Type_commit(&ten);
+  MPI_Register_datarep("counted", count_elements, count_elements, count_extent, NULL);
+  open_file(MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE);
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "counted", MPI_INFO_NULL);
+  MPI_File_write_at_all(file, 0, out, 2, ten, MPI_STATUS_IGNORE);
+  CHECK(counted == 20 && counted_from == 0, "%d from %d", counted, counted_from);
+  MPI_File_read_at_all(file, 5, out, 3, ten, MPI_STATUS_IGNORE);
+  CHECK(counted == 15 && counted_from == 0, "%d from %d", counted, counted_from);
+  MPI_File_close(&file);
+  MPI_Type_free(&ten);
+}
+
 static void hints_and_handlers(void) {
   MPI_Info info, used;
   MPI_Errhandler handler;
@@ -358,6 +453,9 @@ int main(int argc, char** argv) {
   pointers();
   nonblocking();
   representations();
+  parts_of_types("native");
+  parts_of_types("external32");
+  counts_of_conversions();
   hints_and_handlers();
   return check_end();
 }
