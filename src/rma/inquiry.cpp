@@ -10,16 +10,20 @@
 namespace dunlin::rma {
 
 void set_hints(Window& window, const Info* info) noexcept {
-  static const char* const kKnown[] = {"no_locks",
-                                       "accumulate_ordering",
-                                       "accumulate_ops",
-                                       "same_size",
-                                       "same_disp_unit",
-                                       "alloc_shared_noncontig",
-                                       "mpi_accumulate_granularity"};
+  static constexpr struct {
+    const char *key, *preset;
+  } kKnown[] = {{"no_locks", "false"},
+                {"accumulate_ordering", "rar,raw,war,waw"},
+                {"accumulate_ops", "same_op_no_op"},
+                {"same_size", "false"},
+                {"same_disp_unit", "false"},
+                {"alloc_shared_noncontig", "false"},
+                {"mpi_accumulate_granularity", "0"}};
   auto hints = window.info ? window.info->copy() : Ref<Info>::adopt(new Info);
-  for (const char* key : kKnown)
-    if (const std::string* value = info ? info->find(key) : nullptr) hints->set(key, *value);
+  for (const auto& [key, preset] : kKnown) {
+    const std::string* const value = info ? info->find(key) : nullptr;
+    if (value || !window.info) hints->set(key, value ? *value : preset);
+  }
   window.info = std::move(hints);
 }
 
