@@ -13,6 +13,7 @@
 #include <climits>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "base/variable.hpp"
 #include "datatype/copy.hpp"
 #include "datatype/cursor.hpp"
+#include "os/time_slice.hpp"
 
 namespace dunlin::io {
 namespace {
@@ -146,11 +148,13 @@ class OpenStorages {
   }
   void add(Storage& storage) noexcept {
     const std::lock_guard guard(mutex_);
+    if (all_.empty()) turns_.emplace();
     all_.push_back(&storage);
   }
   void remove(Storage& storage) noexcept {
     const std::lock_guard guard(mutex_);
     std::erase(all_, &storage);
+    if (all_.empty()) turns_.reset();
   }
   /// Those that have opened the same file.
   void end_without_locks(const Storage& storage) noexcept {
@@ -172,6 +176,10 @@ class OpenStorages {
 
   std::mutex mutex_;
   std::vector<Storage*> all_;
+  // Writing, the kernel has one process at a time in a file.  A rank whose turn ends there has all others
+  // wait, and where turns are short, each that is woken to write ends the turn of another
+  // (docs/decisions/0023-files.md).
+  std::optional<os::UsualTurns> turns_;
 };
 
 Storage::~Storage() { close(); }

@@ -11,6 +11,18 @@ namespace dunlin::os {
 /// changes.
 bool try_shorten_time_slice(std::int64_t ns) noexcept;
 
+/// As long as it lives, the thread that makes it, and what it starts, have turns as the system gives them,
+/// where this process has shortened its own.
+class UsualTurns {
+ public:
+  UsualTurns() noexcept;
+  ~UsualTurns();
+  UsualTurns(const UsualTurns&) = delete;
+
+ private:
+  std::int64_t short_ns_ = 0;  // 0: they were not shortened
+};
+
 /// The length of its turns in ns; 0 where the kernel does not tell.
 std::int64_t time_slice() noexcept;
 

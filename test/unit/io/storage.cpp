@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "datatype/functions.hpp"
+#include "os/time_slice.hpp"
 
 namespace dunlin::io {
 namespace {
@@ -259,6 +260,22 @@ TEST_F(StorageTest, AFileIsNotCutInTheMiddleOfAWindow) {
   }));
   thread.join();
   EXPECT_EQ(storage_.size(), 100);
+}
+
+TEST_F(StorageTest, TurnsAreTheUsualOnesWhileAFileIsOpen) {
+  storage_.close();
+  std::thread([this] {
+    const std::int64_t usual = os::time_slice();
+    if (!os::try_shorten_time_slice(100'000)) GTEST_SKIP() << "the kernel has one length for all";
+    Storage first, second;
+    ASSERT_EQ(first.open(name_.c_str(), O_RDWR, 0666), 0);
+    ASSERT_EQ(second.open(name_.c_str(), O_RDWR, 0666), 0);
+    EXPECT_EQ(os::time_slice(), usual);
+    first.close();
+    EXPECT_EQ(os::time_slice(), usual);
+    second.close();
+    EXPECT_EQ(os::time_slice(), 100'000);
+  }).join();
 }
 
 TEST_F(StorageTest, PlacesAreFoundFromOffsets) {

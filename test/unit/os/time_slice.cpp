@@ -22,5 +22,18 @@ TEST(TimeSlice, IsShortenedAndNeverLengthened) {
   }).join();
 }
 
+TEST(TimeSlice, IsTheUsualOneMeanwhile) {
+  std::thread([] {
+    const std::int64_t before = time_slice();
+    if (!try_shorten_time_slice(100'000)) return;  // a kernel that does not tell
+    {
+      const UsualTurns turns;
+      EXPECT_EQ(time_slice(), before);
+      std::thread([before] { EXPECT_EQ(time_slice(), before) << "inherited"; }).join();
+    }
+    EXPECT_EQ(time_slice(), 100'000);
+  }).join();
+}
+
 }  // namespace
 }  // namespace dunlin::os
