@@ -1,4 +1,4 @@
-"""The results as a Markdown page with plots beside it, to be kept in a repository (`compare --publish`)."""
+"""The results as a Markdown page with plots beside it, to be kept in a repository (`compare --publish`, `--page`)."""
 
 import re
 
@@ -111,6 +111,31 @@ def fill(path, parts):
     path.write_text(text)
 
 
+def measured_text(rows, plan, titles, pictures):
+    """Tables and plots of the experiments that were measured."""
+    lines = []
+    for name, experiment in plan.items():
+        chosen = [row for row in rows if row.experiment == name]
+        if chosen:
+            lines += experiment_text(experiment, chosen, titles, name in pictures)
+    return lines
+
+
+def marks_text():
+    return f"Marks in the tables: {analysis.MARKS}.".replace("*", "\\*")
+
+
+def write_page(page, run, rows, plan, pictures):
+    """The experiments of `plan` into the place of `results` in a page, their plots beside it."""
+    for name in plan:
+        if name in pictures:
+            (page.parent / f"{name}.svg").write_text(pictures[name])
+    troubles = [text for text in run["troubles"] if text.split(":")[0] in plan]
+    lines = [*machine_text(run), "", marks_text(), *measured_text(rows, plan, run["titles"], pictures)]
+    lines += ["What did not run:", "", *(f"- {text}" for text in troubles), ""] if troubles else []
+    fill(page, {"results": lines})
+
+
 def write(folder, run, rows, plan, pictures):
     """results.md and one SVG per experiment with curves in `folder`; fills benchmarks.md beside it."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,15 +155,12 @@ def write(folder, run, rows, plan, pictures):
         "\n## Summary",
         "",
         "How many times better Dunlin is than the best other MPI; below 1 it is behind.",
-        f"Marks in the tables: {analysis.MARKS}.".replace("*", "\\*"),
+        marks_text(),
         "",
         *summary_text(rows, plan, titles),
         "\n## Figures",
+        *measured_text(rows, plan, titles, pictures),
     ]
-    for name, experiment in plan.items():
-        chosen = [row for row in rows if row.experiment == name]
-        if chosen:
-            lines += experiment_text(experiment, chosen, titles, name in pictures)
     if run["troubles"]:
         lines += ["\n## What did not run", "", *(f"- {text}" for text in run["troubles"])]
     lines += ["\n## Time per program", "", *times_text(run["times"])]

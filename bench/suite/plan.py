@@ -416,11 +416,12 @@ def windows():
 
 
 def files():
+    disk = "--file=/var/tmp/dunlin-bench-file"
     for name, where, ranks, options in (
         ("files2", "in memory", 2, ()),
         ("files4", "in memory", 4, ()),
         ("files8", "in memory", 8, ("--mb=2",)),
-        ("files_disk2", "on a disk", 2, ("--file=/var/tmp/dunlin-bench-file",)),
+        ("files_disk2", "on a disk", 2, (disk,)),
     ):
         yield Experiment(
             name,
@@ -428,9 +429,24 @@ def files():
             "files",
             ("--sizes=8,64,4096", "--ms=60", *options),
             ranks=ranks,
-            is_curve=False,
-            timeout_s=60,
+            x_label="bytes of a piece",
         )
+    for name, where, options in (("file_calls2", "in memory", ()), ("file_calls_disk2", "on a disk", (disk,))):
+        yield Experiment(
+            name,
+            f"Files {where}, written and read by a call for each piece, 2 ranks",
+            "file_calls",
+            ("--sizes=4096,65536,1048576", "--ms=40", *options),
+            x_label="bytes of a piece",
+        )
+    yield Experiment(
+        "file_overlap1",
+        "Computing while a nonblocking collective write of 8 MB goes on: time saved, 1 rank",
+        "file_overlap",
+        ("--sizes=64,512,4096",),
+        ranks=1,
+        x_label="bytes of a piece",
+    )
 
 
 def programs():

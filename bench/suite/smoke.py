@@ -22,6 +22,8 @@ RUNS = [
     (2, "strided", []),
     (2, "window", ["--sizes=8,70000"]),
     (2, "files", ["--sizes=8,4096", "--mb=1"]),
+    (3, "file_calls", ["--sizes=4096", "--mb=1"]),
+    (2, "file_overlap", ["--sizes=64", "--mb=1"]),
     (2, "window", ["--sizes=8,70000", "--flavor=create"]),
     (2, "window", ["--sizes=8", "--flavor=dynamic"]),
     (2, "strided", ["--mode=fresh", "--layouts=column,structs"]),

@@ -446,6 +446,19 @@ class Commands(unittest.TestCase):
             self.assertTrue((folder / "report.html").exists())
             self.assertIn("14.00x", (folder / "pages/results.md").read_text())
 
+    def test_page(self):
+        """The experiments chosen, and only those, stand between the marks of a page; the rest of it stays."""
+        with tempfile.TemporaryDirectory() as name:
+            page = Path(name) / "page.md"
+            for only, is_there in (("latency", True), ("files2", False)):
+                self.stored_run(Path(name))
+                page.write_text("before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n")
+                self.run_command("compare", "--report", "--out", name, "--only", only, "--page", page)
+                text = page.read_text()
+                self.assertEqual("| 0.0500 | 0.700 |" in text, is_there, text)
+                self.assertNotIn("old", text)
+                self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
+
     def test_reproduce(self):
         with tempfile.TemporaryDirectory() as name:
             self.stored_run(Path(name))
