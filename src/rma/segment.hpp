@@ -19,8 +19,9 @@
 namespace dunlin::rma {
 
 /// Locks for the elements of a rank's memory, one for all that begin in one of these stripes of the window.
+/// In stripes of 4 KiB a long accumulate of doubles spent 6 % of its time on their locks.
 struct ElementLocks {
-  static constexpr std::uint64_t kStripeBytes = 4096;
+  static constexpr std::uint64_t kStripeBytes = 16384;
   static constexpr std::size_t kLocks = 32;
   ShortLock locks[kLocks];
 
