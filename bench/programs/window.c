@@ -5,7 +5,8 @@
 // shared
 // --ops=put,get,...    put, get, accumulate (MPI_DOUBLE), counter (fetch-and-op, MPI_LONG), cas, each with
 // its flush under
-//                      lock_all; lock: lock, put, unlock; fence: of both ranks, nothing between
+//                      lock_all; lock: lock, put, unlock; fence: of both ranks, nothing between; barrier: the
+//                      MPI_Barrier that a fence cannot do without
 //                      memcpy, loop: where loads reach the memory (shared): a plain copy into it, and a plain
 //                      loop that adds to it; column, face: a put of blocks of one or of 16 doubles with gaps
 // --sizes=8,65536      bytes of put, get and accumulate
@@ -53,6 +54,10 @@ static void lock(const Context* c) {
   MPI_Win_unlock(1, c->win);
 }
 static void fence(const Context* c) { MPI_Win_fence(0, c->win); }
+static void barrier(const Context* c) {
+  (void)c;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
 
 static void copy(const Context* c) { memcpy(c->there, c->own, (size_t)c->bytes); }
 static void loop(const Context* c) {
@@ -81,10 +86,18 @@ typedef struct {
 } Operation;
 
 static const Operation operations[] = {
-    {"put", put, 1, 0, 1, 0},         {"get", get, 1, 0, 1, 0},     {"accumulate", accumulate, 1, 0, 1, 0},
-    {"counter", counter, 0, 0, 1, 0}, {"cas", cas, 0, 0, 1, 0},     {"lock", lock, 0, 0, 0, 0},
-    {"fence", fence, 0, 1, 0, 0},     {"memcpy", copy, 1, 0, 0, 1}, {"loop", loop, 1, 0, 0, 1},
-    {"column", column, 1, 0, 1, 0},   {"face", face, 1, 0, 1, 0},
+    {"put", put, 1, 0, 1, 0},
+    {"get", get, 1, 0, 1, 0},
+    {"accumulate", accumulate, 1, 0, 1, 0},
+    {"counter", counter, 0, 0, 1, 0},
+    {"cas", cas, 0, 0, 1, 0},
+    {"lock", lock, 0, 0, 0, 0},
+    {"fence", fence, 0, 1, 0, 0},
+    {"barrier", barrier, 0, 1, 0, 0},
+    {"memcpy", copy, 1, 0, 0, 1},
+    {"loop", loop, 1, 0, 0, 1},
+    {"column", column, 1, 0, 1, 0},
+    {"face", face, 1, 0, 1, 0},
 };
 enum { kOperations = sizeof operations / sizeof operations[0] };
 

@@ -64,6 +64,7 @@ class Experiment:
     quick: tuple = None  # arguments of --quick; None: left out there
     x_label: str = "bytes"
     is_curve: bool = True  # drawn as a plot
+    family: str = ""  # not "": experiments of this name differ by their ranks, and one plot shows them over the ranks
     repeats: int = 3  # samples per point and run
     timeout_s: float = 60.0
     ways: tuple = ()  # of plain processes that do the same without an MPI (bench/limits/mpi.h)
@@ -390,8 +391,7 @@ def windows():
             f"window_{flavor}",
             f"One-sided operations, {memory}",
             "window",
-            (f"--flavor={flavor}", "--sizes=8,4096,65536,262144,1048576,4194304"),
-            is_curve=False,
+            (f"--flavor={flavor}", "--sizes=8,256,1024,4096,16384,65536,262144,1048576,4194304"),
             timeout_s=30,
         )
     for ranks in (2, 4, 8, 16):
@@ -402,6 +402,7 @@ def windows():
             ("--cases=counter,lock,hash,steal,halo,transpose",),
             ranks=ranks,
             is_curve=False,
+            family="window_programs",
             timeout_s=30,
         )
     for flavor, memory in (("shared", "memory of MPI_Win_allocate_shared"), ("create", "a block of malloc")):

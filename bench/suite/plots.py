@@ -10,7 +10,7 @@ without it there are tables only.
 import io
 import math
 import site
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suite import analysis, headline, tables
 from suite.samples import size_text
@@ -153,6 +153,19 @@ def draw(rows: list[analysis.Row], titles: dict, x_label: str):
             if curves := curves_of(chosen):
                 panels.append((title, chosen[0].unit, curves))
     return draw_panels(panels, x_label, titles) if panels else ""
+
+
+def draw_over_ranks(rows: list[analysis.Row], plan, titles: dict):
+    """One SVG of experiments that differ by their ranks: a panel per series and x, over the ranks; "" without a curve."""
+    panels = {}
+    for row in sorted(rows, key=lambda row: analysis.STATE_ORDER[row.state]):
+        ranks = plan[row.experiment].ranks
+        is_count_of_ranks = row.x in (ranks - 1, ranks)
+        title = row.series if is_count_of_ranks else f"{row.series}, {size_text(row.x)}"
+        panels.setdefault(title, {}).setdefault(ranks, replace(row, x=ranks))
+    drawn = [(title, next(iter(found.values())).unit, curves_of(found.values())) for title, found in panels.items()]
+    drawn = [panel for panel in drawn if panel[2]]
+    return draw_panels(drawn, "ranks", titles) if drawn else ""
 
 
 def draw_headline(curves: dict):

@@ -417,7 +417,21 @@ class Plots(unittest.TestCase):
         for word in ("0", "1M", "Dunlin", "clean, CPUs near", "a<b, CPUs far"):
             self.assertIn(word, words)
 
+    @unittest.skipUnless(plots.is_available(BUILD), "matplotlib is not there; `bench/compare --install` fetches it")
+    def test_a_family_stands_over_its_ranks(self):
+        found = []
+        for ranks in (2, 4, 16):
+            name = f"window_programs{ranks}"
+            found.append(sample("dunlin", ranks, x=ranks - 1, series="counter", experiment=name))
+            found.append(sample("dunlin", ranks, x=2048, series="halo", experiment=name))
+        picture = plots.draw_over_ranks(analysis.rows_of(found, EXPERIMENTS), EXPERIMENTS, TITLES)
+        root = xml.etree.ElementTree.fromstring(picture)
+        words = [element.text for element in root.iter() if element.tag.endswith("text")]
+        for word in ("2", "4", "16", "ranks", "counter", "halo, 2K"):
+            self.assertIn(word, words)
+
     def test_nothing_to_draw(self):
+        self.assertEqual(plots.draw_over_ranks([], EXPERIMENTS, TITLES), "")
         self.assertEqual(plots.draw(analysis.rows_of([sample("dunlin", 1)], EXPERIMENTS), TITLES, "bytes"), "")
 
 
