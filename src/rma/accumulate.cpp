@@ -12,26 +12,6 @@ namespace {
 
 using op::Operator;
 
-/// Bytes of the word by which the processor changes elements of this kind alone; 0: it does not.
-std::size_t word_bytes(Basic basic) noexcept {
-  switch (basic) {
-    case Basic::i32:
-    case Basic::u32:
-      return 4;
-    case Basic::i64:
-    case Basic::u64:
-    case Basic::long_int:
-    case Basic::unsigned_long_int:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-bool is_aligned(const std::byte* at, std::size_t bytes) noexcept {
-  return reinterpret_cast<std::uintptr_t>(at) % bytes == 0;
-}
-
 template <class Word>
 Word load(const std::byte* from) noexcept {
   Word value;
@@ -98,8 +78,8 @@ void combine_words(const Op& op, const Datatype& type, const Piece& run, const s
 /// Whether the processor does it; then it is done.
 bool try_combine_words(const Op& op, const Datatype& type, const Piece& run, const std::byte* operand,
                        std::byte* before) noexcept {
-  const std::size_t bytes = word_bytes(type.basic());
-  if (bytes == 0 || !is_aligned(run.address, bytes)) return false;
+  const std::size_t bytes = word_bytes_at(run.address, type.basic());
+  if (bytes == 0) return false;
   if (bytes == 4)
     combine_words<std::uint32_t>(op, type, run, operand, before);
   else
@@ -211,12 +191,7 @@ void Elements::combine(const Op& op, const std::byte* operand, std::byte* before
       continue;
     }
     for_each_stripe(*this, run, [&](const Piece& part) noexcept {
-      const std::lock_guard hold(lock_of(part.address));
-      if (before) std::memcpy(before, part.address, part.bytes);
-      if (op.operation() == Operator::replace)
-        std::memcpy(part.address, operand, part.bytes);
-      else if (op.operation() != Operator::no_op)
-        op.combine(operand, part.address, std::int64_t(part.bytes >> std::countr_zero(size)), type);
+      combine_under_lock(op, part, operand, before);
       if (operand) operand += part.bytes;
       if (before) before += part.bytes;
     });
@@ -227,45 +202,11 @@ void Elements::compare_and_swap(const std::byte* expected, const std::byte* valu
                                 std::byte* before) const noexcept {
   DUNLIN_ASSERT(runs.size() == 1);
   const Piece& run = runs.front();
-  const std::size_t bytes = word_bytes(type.basic());
-  if (bytes != 0 && is_aligned(run.address, bytes)) {
-    const auto swap = [&]<class Word>(Word old) noexcept {
-      __atomic_compare_exchange_n(reinterpret_cast<Word*>(run.address), &old, load<Word>(value), false,
-                                  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-      std::memcpy(before, &old, sizeof old);
-    };
-    return bytes == 4 ? swap(load<std::uint32_t>(expected)) : swap(load<std::uint64_t>(expected));
-  }
+  if (try_swap_word(type.basic(), run.address, expected, value, before)) return;
   const std::lock_guard hold(lock_of(run.address));
   const bool is_equal = std::memcmp(run.address, expected, run.bytes) == 0;
   std::memcpy(before, run.address, run.bytes);
   if (is_equal) std::memcpy(run.address, value, run.bytes);
-}
-
-bool can_compare_and_swap(const Datatype& type) noexcept {
-  switch (type.basic()) {
-    case Basic::byte:
-    case Basic::i8:
-    case Basic::i16:
-    case Basic::i32:
-    case Basic::i64:
-    case Basic::i128:
-    case Basic::u8:
-    case Basic::u16:
-    case Basic::u32:
-    case Basic::u64:
-    case Basic::long_int:
-    case Basic::unsigned_long_int:
-    case Basic::logical8:
-    case Basic::logical16:
-    case Basic::logical32:
-    case Basic::logical64:
-    case Basic::logical128:
-    case Basic::c_bool:
-      return true;
-    default:
-      return false;
-  }
 }
 
 std::size_t next_runs(Cursor& cursor, std::span<Piece> runs, std::size_t element_bytes,

@@ -9,8 +9,11 @@
 // Thread safety: any process and thread; `locks` are shared by all that work on the same memory.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <mutex>
 #include <span>
 
 #include "datatype/cursor.hpp"
@@ -19,6 +22,63 @@
 #include "rma/segment.hpp"
 
 namespace dunlin::rma {
+
+/// Bytes of the word by which the processor changes an element of this kind at this address; 0: it does not.
+[[gnu::always_inline]] inline std::size_t word_bytes_at(const std::byte* at, Basic basic) noexcept {
+  const auto aligned = [at](std::size_t bytes) noexcept {
+    return reinterpret_cast<std::uintptr_t>(at) % bytes == 0 ? bytes : 0;
+  };
+  switch (basic) {
+    case Basic::i32:
+    case Basic::u32:
+      return aligned(4);
+    case Basic::i64:
+    case Basic::u64:
+    case Basic::long_int:
+    case Basic::unsigned_long_int:
+      return aligned(8);
+    default:
+      return 0;
+  }
+}
+
+/// One element becomes what one instruction of the processor can make of it; what it was goes to `before`,
+/// where that is not null.  False: it takes more, and Elements has it.
+[[gnu::always_inline]] inline bool try_combine_word(op::Operator operation, Basic basic, std::byte* at,
+                                                    const void* operand, void* before) noexcept {
+  const auto combine = [=]<class Word>(Word old) noexcept __attribute__((always_inline)) {
+    auto* const word = reinterpret_cast<Word*>(at);
+    if (operation == op::Operator::no_op) {
+      old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    } else if (operation == op::Operator::sum || operation == op::Operator::replace) {
+      std::memcpy(&old, operand, sizeof old);
+      old = operation == op::Operator::sum ? __atomic_fetch_add(word, old, __ATOMIC_SEQ_CST)
+                                           : __atomic_exchange_n(word, old, __ATOMIC_SEQ_CST);
+    } else {
+      return false;
+    }
+    if (before) std::memcpy(before, &old, sizeof old);
+    return true;
+  };
+  const std::size_t bytes = word_bytes_at(at, basic);
+  return bytes == 8 ? combine(std::uint64_t{}) : bytes == 4 && combine(std::uint32_t{});
+}
+
+/// The same for compare-and-swap.
+[[gnu::always_inline]] inline bool try_swap_word(Basic basic, std::byte* at, const void* expected,
+                                                 const void* value, void* before) noexcept {
+  const auto swap = [=]<class Word>(Word made) noexcept __attribute__((always_inline)) {
+    Word old;
+    std::memcpy(&old, expected, sizeof old);
+    std::memcpy(&made, value, sizeof made);
+    __atomic_compare_exchange_n(reinterpret_cast<Word*>(at), &old, made, false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    std::memcpy(before, &old, sizeof old);
+    return true;
+  };
+  const std::size_t bytes = word_bytes_at(at, basic);
+  return bytes == 8 ? swap(std::uint64_t{}) : bytes == 4 && swap(std::uint32_t{});
+}
 
 /// Elements of one predefined type at `runs`, which together hold them packed (a pair with a gap is two
 /// runs).
@@ -34,6 +94,19 @@ struct Elements {
   /// The one element becomes `value` if it equals `expected`; what it was goes to `before`.
   void compare_and_swap(const std::byte* expected, const std::byte* value, std::byte* before) const noexcept;
 
+  /// The same of elements without gaps that begin in one stripe and that the processor does not change alone.
+  [[gnu::always_inline]] void combine_under_lock(const Op& op, const Piece& part, const std::byte* operand,
+                                                 std::byte* before) const noexcept {
+    const std::lock_guard hold(lock_of(part.address));
+    if (before) std::memcpy(before, part.address, part.bytes);
+    if (op.operation() == op::Operator::replace)
+      std::memcpy(part.address, operand, part.bytes);
+    else if (op.operation() != op::Operator::no_op)
+      // Types without gaps have a power of two of bytes: a division would cost more than the operation.
+      op.combine(operand, part.address,
+                 std::int64_t(part.bytes >> std::countr_zero(std::size_t(type.size()))), type);
+  }
+
   ShortLock& lock_of(const std::byte* element) const noexcept { return locks.of(offset_of(element)); }
   std::uint64_t offset_of(const std::byte* element) const noexcept {
     return reinterpret_cast<std::uintptr_t>(element) - first;
@@ -41,7 +114,31 @@ struct Elements {
 };
 
 /// The integers and logicals of the standard, and bytes: what MPI_Compare_and_swap takes (MPI 5.0, 12.3.4).
-bool can_compare_and_swap(const Datatype& type) noexcept;
+[[gnu::always_inline]] inline bool can_compare_and_swap(Basic basic) noexcept {
+  switch (basic) {
+    case Basic::byte:
+    case Basic::i8:
+    case Basic::i16:
+    case Basic::i32:
+    case Basic::i64:
+    case Basic::i128:
+    case Basic::u8:
+    case Basic::u16:
+    case Basic::u32:
+    case Basic::u64:
+    case Basic::long_int:
+    case Basic::unsigned_long_int:
+    case Basic::logical8:
+    case Basic::logical16:
+    case Basic::logical32:
+    case Basic::logical64:
+    case Basic::logical128:
+    case Basic::c_bool:
+      return true;
+    default:
+      return false;
+  }
+}
 
 /// The next runs of `cursor`, whole elements of `element_bytes` together, at most `bytes_max` bytes.
 std::size_t next_runs(Cursor& cursor, std::span<Piece> runs, std::size_t element_bytes,

@@ -204,7 +204,7 @@ Err fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& dat
 Err compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
                      const Datatype& datatype, int target_rank, MPI_Aint target_disp, Win& win) noexcept {
   if (is_to_nobody(target_rank, nullptr)) return Err::ok;
-  if (!can_compare_and_swap(datatype))
+  if (!can_compare_and_swap(datatype.basic()))
     return fail(Err::type, "argument datatype is %s; it must be a predefined integer, logical or byte type",
                 datatype.basic() == Basic::none ? "a derived type" : datatype.name());
   Operation operation{.kind = OperationKind::compare_and_swap, .target = target_rank};

@@ -127,6 +127,8 @@ void tell_each_other(Window& window) noexcept {
     part.address = told.exposure.at;
     part.bytes = told.exposure.bytes;
     part.unit = told.unit;
+    part.words =
+        part.bytes < sizeof(std::uint64_t) ? 0 : (part.bytes - sizeof(std::uint64_t)) / part.unit + 1;
     part.cookie = told.cookie;
     part.is_inside = &window.own_block().is_inside;
     part.is_here = part.fixed && (may_use_mappings() || rank == window.comm->rank);

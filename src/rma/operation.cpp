@@ -10,6 +10,7 @@
 #include "protocol/messaging.hpp"
 #include "rma/accumulate.hpp"
 #include "rma/gate.hpp"
+#include "rma/shortcut.hpp"
 
 namespace dunlin::rma {
 namespace {
@@ -22,11 +23,10 @@ WordVariable way{
 
 constexpr std::size_t kRunsMax = 64;           // at a time
 constexpr std::size_t kChunkBytes = 16 << 10;  // of buffers with gaps, packed
-constexpr std::size_t kLargeBytes = 64 << 10;  // from here on the kernels for large copies
 
 void copy_all(const Source& from, const Target& to, std::size_t bytes) noexcept {
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, 0, bytes);
-  if (bytes < kLargeBytes) {
+  if (bytes < kShortBytesEnd) {
     std::memcpy(to.address, from.address, bytes);
     return;
   }
@@ -242,6 +242,7 @@ bool may_use_mappings() noexcept { return way.index() == kAuto; }
 void apply(const Operation& operation, std::byte* buffer, ElementLocks& locks,
            std::uint64_t window_address) noexcept {
   DUNLIN_ASSERT(operation.bytes > 0);
+  stores_are_pending = true;
   const std::uint64_t first = reinterpret_cast<std::uintptr_t>(buffer) - (operation.address - window_address);
   switch (operation.kind) {
     case OperationKind::put:

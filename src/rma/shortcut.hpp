@@ -5,8 +5,8 @@
 // (Part in window.hpp) that say how many bytes may be done here, the displacement lies within reach; then it
 // is done.  A shortcut has no opinion on errors, layouts or threads: whatever it does not recognise at once
 // it declines, and the call goes the general way (operation.cpp).
-// hot path: MPI_Put or MPI_Get of 8 bytes takes 39 instructions, behind a gate 60, MPI_Win_flush 11
-// (callgrind, GCC 12).
+// hot path: MPI_Put of 8 bytes takes 37 instructions, MPI_Get 36, behind a gate 63 and 62, MPI_Win_flush 13
+// after a put, else 11 (GCC 12).
 // Thread safety: the facts allow nothing where base/big_lock.hpp is needed.
 #pragma once
 
@@ -17,7 +17,9 @@
 #include <cstring>
 
 #include "base/copy_short.hpp"
+#include "op/kernels.hpp"
 #include "op/op.hpp"
+#include "os/cpu.hpp"
 #include "rma/accumulate.hpp"
 #include "rma/gate.hpp"
 #include "rma/window.hpp"
@@ -28,8 +30,8 @@ namespace dunlin::rma {
 inline constexpr std::size_t kTypeHandlesEnd = 1024;
 [[gnu::visibility("hidden")]] extern std::uint8_t bytes_of_handle[kTypeHandlesEnd];
 
-/// Operations of up to so many bytes take the shortcut.
-inline constexpr std::uint64_t kShortBytesMax = 64;
+/// Operations of fewer bytes take the shortcut; longer ones are copied with more care (operation.cpp).
+inline constexpr std::uint64_t kShortBytesEnd = 64 << 10;
 
 /// Elements of one predefined type, the same number and type at both sides.
 struct ShortData {
@@ -53,19 +55,26 @@ struct ShortData {
 }
 /// Neither none nor negative.
 [[gnu::always_inline]] inline bool is_short(std::int64_t bytes) noexcept {
-  return std::uint64_t(bytes) - 1 < kShortBytesMax;
+  return std::uint64_t(bytes) - 1 < kShortBytesEnd - 1;
+}
+
+[[gnu::always_inline]] inline bool has_rank(const Window* window, int rank) noexcept {
+  return window && unsigned(rank) < unsigned(window->size);
+}
+/// Not null, nor MPI_IN_PLACE.
+[[gnu::always_inline]] inline bool is_buffer(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) > 1;
 }
 
 /// Does `use(place, part)` where these bytes of the target's memory are.  False: declined.
 template <class Use>
 [[gnu::always_inline]] inline bool try_bytes(const void* buffer, std::uint64_t bytes, int target_rank,
-                                             MPI_Aint target_disp, MPI_Win handle, const Use& use) noexcept {
-  Window* const window = window_behind(handle);
-  if (!window || unsigned(target_rank) >= unsigned(window->size)) return false;
+                                             MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
+  const Window* const window = window_behind(win);
+  if (!has_rank(window, target_rank) || !is_buffer(buffer)) return false;
   const Part& part = window->part(target_rank);
   std::int64_t displacement;
   if (__builtin_mul_overflow(target_disp, std::int64_t(part.unit), &displacement)) return false;
-  if (reinterpret_cast<std::uintptr_t>(buffer) <= 1) return false;  // null or MPI_IN_PLACE
   // What is negative is too much here.
   std::uint64_t end;
   if (__builtin_add_overflow(std::uint64_t(displacement), bytes, &end)) return false;
@@ -81,25 +90,37 @@ template <class Use>
   if (is_still_there) use(Piece{part.here(end - bytes), bytes}, part);
   return is_still_there;
 }
+/// The same of a word.  Where one may begin is known as a displacement: nothing overflows on the way there.
+template <class Use>
+[[gnu::always_inline]] inline bool try_word(const void* buffer, int target_rank, MPI_Aint target_disp,
+                                            MPI_Win win, const Use& use) noexcept {
+  const Window* const window = window_behind(win);
+  if (!has_rank(window, target_rank) || !is_buffer(buffer)) return false;
+  const Part& part = window->part(target_rank);
+  if (std::uint64_t(target_disp) >= part.words_reach) [[unlikely]]
+    return try_bytes(buffer, sizeof(std::uint64_t), target_rank, target_disp, win, use);
+  use(Piece{part.here(std::uint64_t(target_disp) * part.unit), sizeof(std::uint64_t)}, part);
+  return true;
+}
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,
                                               std::size_t bytes) noexcept {
-  if (bytes == sizeof(std::uint64_t)) [[likely]] {
+  if (bytes == sizeof(std::uint64_t)) [[likely]]
     std::memcpy(to, from, sizeof(std::uint64_t));
-    return;
-  }
-  copy_short(to, from, bytes);
+  else if (bytes <= 64)
+    copy_short(to, from, bytes);
+  else
+    std::memcpy(to, from, bytes);
 }
 
-/// The same for puts and gets, with a copy.
+/// The same for puts and gets.
 template <class Use>
 [[gnu::always_inline]] inline bool try_move(const void* buffer, const ShortData& data, int target_rank,
                                             MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
   std::int64_t bytes;
   if (!try_count_bytes(data, bytes)) return false;
-  // A constant in what follows: ten instructions less.
   if (bytes == sizeof(std::uint64_t)) [[likely]]
-    return try_bytes(buffer, sizeof(std::uint64_t), target_rank, target_disp, win, use);
+    return try_word(buffer, target_rank, target_disp, win, use);
   return is_short(bytes) && try_bytes(buffer, std::uint64_t(bytes), target_rank, target_disp, win, use);
 }
 
@@ -112,6 +133,7 @@ template <class Use>
   return try_move(
       origin, {type, count}, target_rank, target_disp,
       win, [origin](const Piece& place, const Part&) noexcept __attribute__((always_inline)) {
+        stores_are_pending = true;
         move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
       });
 }
@@ -128,35 +150,41 @@ template <class Use>
       });
 }
 
-/// `combine(elements)` at the place; the locks that they may need are those of the target.
-template <class Combine>
-[[gnu::always_inline]] inline bool try_on_elements(const void* origin, const ShortData& data,
-                                                   const Datatype& type, int target_rank,
-                                                   MPI_Aint target_disp, MPI_Win win,
-                                                   const Combine& combine) noexcept {
-  std::int64_t bytes;
-  return try_count_bytes(data, bytes) && is_short(bytes) &&
-         try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win,
-                   [&](const Piece& place, const Part& part) noexcept {
-                     combine(Elements{{&place, 1}, type, part.block->elements, part.at});
-                   });
+/// The kind of a type that has bytes (try_count_bytes).
+[[gnu::always_inline]] inline Basic kind_of(MPI_Datatype type) noexcept {
+  return op::kind_of_handle[reinterpret_cast<std::uintptr_t>(type) -
+                            reinterpret_cast<std::uintptr_t>(MPI_DATATYPE_NULL)];
 }
 
+/// Where these elements lie; the locks that they may need are those of the target.
+inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& part) noexcept {
+  return {{&place, 1}, *from_handle<Datatype>(type), part.block->elements, part.at};
+}
 /// An operator that is defined for the type; with MPI_NO_OP the origin's buffer means nothing.
 [[gnu::always_inline]] inline bool try_combine_short(const void* origin, void* result, std::int64_t count,
-                                                     MPI_Datatype type_handle, int target_rank,
-                                                     MPI_Aint target_disp, MPI_Op op_handle,
-                                                     MPI_Win win) noexcept {
-  const Op* const op = from_handle<Op>(op_handle);
-  const Datatype* const type = from_handle<Datatype>(type_handle);
-  if (!op || !type) return false;
-  const bool is_no_op = op->operation() == op::Operator::no_op;
-  if (!op->kernel(*type).two && op->operation() != op::Operator::replace && !is_no_op) return false;
-  return try_on_elements(is_no_op ? result : origin, {type_handle, count}, *type, target_rank, target_disp,
-                         win, [&](const Elements& elements) noexcept {
-                           elements.combine(*op, static_cast<const std::byte*>(origin),
-                                            static_cast<std::byte*>(result));
-                         });
+                                                     MPI_Datatype type, int target_rank, MPI_Aint target_disp,
+                                                     MPI_Op op_handle, MPI_Win win) noexcept {
+  const std::uintptr_t number =
+      reinterpret_cast<std::uintptr_t>(op_handle) - reinterpret_cast<std::uintptr_t>(MPI_OP_NULL);
+  std::int64_t bytes;
+  if (number >= op::kOperators || !try_count_bytes({type, count}, bytes) || !is_short(bytes)) return false;
+  const auto operation = static_cast<op::Operator>(number);
+  const Basic kind = kind_of(type);
+  const bool is_no_op = operation == op::Operator::no_op;
+  if (!op::kernels.at(operation, kind).two && operation != op::Operator::replace && !is_no_op) return false;
+  return try_bytes(
+      is_no_op ? result : origin, std::uint64_t(bytes), target_rank, target_disp,
+      win, [&](const Piece& place, const Part& part) noexcept __attribute__((always_inline)) {
+        if (count == 1 && try_combine_word(operation, kind, place.address, origin, result)) return;
+        const Elements elements = elements_at(place, type, part);
+        const Op& op = *from_handle<Op>(op_handle);
+        const auto* const operand = static_cast<const std::byte*>(origin);
+        auto* const before = static_cast<std::byte*>(result);
+        if (count == 1 && word_bytes_at(place.address, kind) == 0)
+          return elements.combine_under_lock(op, place, operand, before);  // the lock orders what is stored
+        stores_are_pending = true;
+        elements.combine(op, operand, before);
+      });
 }
 
 [[gnu::always_inline]] inline bool try_accumulate_short(const void* origin, std::int64_t count,
@@ -171,30 +199,35 @@ template <class Combine>
 [[gnu::always_inline]] inline bool try_fetch_and_op_short(const void* origin, void* result, MPI_Datatype type,
                                                           int target_rank, MPI_Aint target_disp, MPI_Op op,
                                                           MPI_Win win) noexcept {
-  return reinterpret_cast<std::uintptr_t>(result) > 1 &&
-         try_combine_short(origin, result, 1, type, target_rank, target_disp, op, win);
+  return is_buffer(result) && try_combine_short(origin, result, 1, type, target_rank, target_disp, op, win);
 }
 
 [[gnu::always_inline]] inline bool try_compare_and_swap_short(const void* origin, const void* compare,
-                                                              void* result, MPI_Datatype type_handle,
+                                                              void* result, MPI_Datatype type,
                                                               int target_rank, MPI_Aint target_disp,
                                                               MPI_Win win) noexcept {
-  const Datatype* const type = from_handle<Datatype>(type_handle);
-  if (!type || !can_compare_and_swap(*type) || reinterpret_cast<std::uintptr_t>(compare) <= 1 ||
-      reinterpret_cast<std::uintptr_t>(result) <= 1)
+  std::int64_t bytes;
+  if (!try_count_bytes({type, 1}, bytes) || !is_short(bytes) || !can_compare_and_swap(kind_of(type)) ||
+      !is_buffer(compare) || !is_buffer(result))
     return false;
-  return try_on_elements(
-      origin, {type_handle, 1}, *type, target_rank, target_disp, win, [&](const Elements& elements) noexcept {
-        elements.compare_and_swap(static_cast<const std::byte*>(compare),
-                                  static_cast<const std::byte*>(origin), static_cast<std::byte*>(result));
+  return try_bytes(
+      origin, std::uint64_t(bytes), target_rank, target_disp,
+      win, [&](const Piece& place, const Part& part) noexcept __attribute__((always_inline)) {
+        if (!try_swap_word(kind_of(type), place.address, compare, origin, result))
+          elements_at(place, type, part)
+              .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
+                                static_cast<std::byte*>(result));
       });
 }
 
-/// Nothing by message is under way, and all targets are locked: only the order is left.
+/// Nothing by message is under way, and all targets are locked: only the order is left, of what was stored
+/// since the last fence of the processor.
 [[gnu::always_inline]] inline bool try_flush_short(int rank, MPI_Win handle) noexcept {
   Window* const window = window_behind(handle);
   if (!window || unsigned(rank) >= window->flushable || --window->calls_until_poll < 0) return false;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (stores_are_pending) [[likely]]
+    order_stores();
+  if (!os::kIsTotalStoreOrder) std::atomic_thread_fence(std::memory_order_seq_cst);
   return true;
 }
 

@@ -31,6 +31,7 @@ struct alignas(256) Part {
   std::uint64_t at = 0;            // the address here at which the window begins, or would begin
   std::uint64_t unit = 1;          // of displacements, bytes
   std::uint64_t reach = 0;         // bytes from there that a shortcut may use; 0: none now
+  std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin and are within `reach`
   std::uint64_t gated_reach = 0;   // the same behind the target's gate (gate.hpp), from ...
   std::uint64_t mapped_first = 0;  // ... this displacement on, in bytes: the first byte of `mapping`
   RankBlock* block = nullptr;      // its locks and its gate; nullptr: it is on another node
@@ -43,6 +44,7 @@ struct alignas(256) Part {
 
   std::uint64_t address = 0;        // of the first byte, in the target
   std::uint64_t bytes = 0;          // of its window
+  std::uint64_t words = 0;          // displacements at which 8 bytes begin in it
   std::uint64_t cookie = 0;         // its Window, for messages to it
   std::byte* fixed = nullptr;       // the first byte, where it lies here for good
   Attachments* attached = nullptr;  // to a dynamic window; nullptr: it is on another node
@@ -59,6 +61,14 @@ struct alignas(256) Part {
   std::byte* here(std::uint64_t offset) const noexcept { return reinterpret_cast<std::byte*>(at + offset); }
 };
 static_assert(sizeof(Part) == 256);
+
+/// 1: a load may still overtake a plain store into some window, which is what a flush is about; else 0.
+/// Atomic instructions wait for earlier stores by themselves.
+[[gnu::visibility("hidden")]] inline std::uint8_t stores_are_pending = 0;
+/// For where they are.
+[[gnu::always_inline]] inline void order_stores() noexcept {
+  __atomic_fetch_sub(&stores_are_pending, 1, __ATOMIC_SEQ_CST);  // a fence as well, in one instruction
+}
 
 /// The epoch in which this process may be an origin.
 enum class Epoch : std::uint8_t { none, fence, start, lock, lock_all };
@@ -98,6 +108,7 @@ class Window final : public Win {
     // Behind an operation by message accumulates go the same way: they stay in order.
     const bool is_allowed_now = is_allowed && part.under_way == 0;
     part.reach = is_allowed_now && part.is_here ? part.bytes : 0;
+    part.words_reach = is_allowed_now && part.is_here ? part.words : 0;
     part.gated_reach = is_allowed_now && !part.is_here ? part.mapped_bytes : 0;
   }
   /// Whether flushes of any target have nothing to do.

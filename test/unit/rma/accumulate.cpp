@@ -52,6 +52,35 @@ TEST_F(AccumulateTest, EveryOperatorOfAnInteger) {
   }
 }
 
+TEST_F(AccumulateTest, OneInstructionDoesAWord) {
+  alignas(8) std::byte memory[16] = {};
+  std::int64_t ten = 10, three = 3, before = 0, value = 0;
+  const auto element = [&](std::size_t at) {
+    std::memcpy(&value, memory + at, sizeof value);
+    return value;
+  };
+  EXPECT_TRUE(try_combine_word(op::Operator::replace, Basic::i64, memory, &ten, nullptr));
+  EXPECT_TRUE(try_combine_word(op::Operator::sum, Basic::i64, memory, &three, &before));
+  EXPECT_EQ(before, 10);
+  EXPECT_TRUE(try_combine_word(op::Operator::no_op, Basic::u64, memory, nullptr, &before));
+  EXPECT_EQ(before, 13);
+  EXPECT_TRUE(try_swap_word(Basic::i64, memory, &three, &ten, &before));
+  EXPECT_EQ(before, 13);
+  EXPECT_EQ(element(0), 13);
+  EXPECT_TRUE(try_swap_word(Basic::i64, memory, &before, &ten, &before));
+  EXPECT_EQ(element(0), 10);
+  // Of four bytes, the others stay.
+  const std::int32_t all = -1;
+  EXPECT_TRUE(try_combine_word(op::Operator::replace, Basic::i32, memory + 4, &all, nullptr));
+  EXPECT_EQ(element(0), 10 - (std::int64_t{1} << 32));
+  // What the processor does not do with one instruction, or not there, is left alone.
+  EXPECT_FALSE(try_combine_word(op::Operator::max, Basic::i64, memory, &ten, nullptr));
+  EXPECT_FALSE(try_combine_word(op::Operator::sum, Basic::f64, memory, &ten, nullptr));
+  EXPECT_FALSE(try_combine_word(op::Operator::sum, Basic::i64, memory + 4, &ten, nullptr));
+  EXPECT_FALSE(try_swap_word(Basic::i64, memory + 4, &ten, &three, &before));
+  EXPECT_EQ(element(8), 0);
+}
+
 TEST_F(AccumulateTest, FloatingPointAndUnalignedElements) {
   double number = 1.5, before = 0;
   const double half = 0.5;
