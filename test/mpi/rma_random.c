@@ -215,7 +215,7 @@ static int try_plan(struct operation* o, int origin) {
   struct block* const b = &w->blocks[o->target][o->block];
   o->b = b->b;
   o->nap_us = draw(60) ? 0 : 1 + (int)draw(300);
-  o->forks = threads == 1 && draw(400) == 0;
+  o->forks = draw(400) == 0;
   const int room = (block_bytes - b->shift) / b->b->extent;
   if ((w->how == kPost && !w->may_access[origin][o->target]) || (b->use == kOwned && b->owner != origin))
     return 0;
