@@ -16,14 +16,6 @@ inline void pause() noexcept {
 #endif
 }
 
-/// Whether loads stay in order, and stores, and atomic instructions with all of them: only a load may come
-/// before an earlier store.
-#if defined(__x86_64__)
-inline constexpr bool kIsTotalStoreOrder = true;
-#else
-inline constexpr bool kIsTotalStoreOrder = false;
-#endif
-
 /// A hint that another core reads this line next: where the processor can, it moves to a cache that both
 /// share. Elsewhere the instruction does nothing.
 inline void hand_over([[maybe_unused]] const void* line) noexcept {

@@ -19,7 +19,7 @@
 #include "base/copy_short.hpp"
 #include "op/kernels.hpp"
 #include "op/op.hpp"
-#include "os/cpu.hpp"
+#include "os/memory_order.hpp"
 #include "rma/accumulate.hpp"
 #include "rma/gate.hpp"
 #include "rma/window.hpp"
