@@ -2,6 +2,8 @@
 
 #include <mpi.h>
 
+#include "base/callback.hpp"
+
 namespace dunlin {
 
 PredefinedAttributes predefined_attributes{
@@ -14,6 +16,7 @@ template <class Handle>
 Err call_copy(const Keyval& key, int number, Object& owner, void* in, void** out, int* flag) noexcept {
   using Function = int (*)(Handle, int, void*, void*, void*, int*);
   auto* function = reinterpret_cast<Function>(key.copy);
+  const Callback callback;
   const int code = function(to_handle<Handle>(owner), number, key.extra_state, in, out, flag);
   return code == MPI_SUCCESS ? Err::ok
                              : fail(Err(code), "the copy function of keyval %d answered %d", number, code);
@@ -23,6 +26,7 @@ template <class Handle>
 Err call_erase(const Keyval& key, int number, Object& owner, void* value) noexcept {
   using Function = int (*)(Handle, int, void*, void*);
   auto* function = reinterpret_cast<Function>(key.erase);
+  const Callback callback;
   const int code = function(to_handle<Handle>(owner), number, value, key.extra_state);
   return code == MPI_SUCCESS ? Err::ok
                              : fail(Err(code), "the delete function of keyval %d answered %d", number, code);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/big_lock.hpp"
+#include "base/callback.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "os/cpu.hpp"
@@ -82,6 +83,7 @@ void Helper::want(Engine& engine, For whom) noexcept {
   const bool has_core = whom == For::others ? !engine.is_oversubscribed() : engine.has_free_core();
   if (mode.index() == kNever || (mode.index() == kAuto && !has_core)) return;
   if (running) return running->bell.ring();
+  if (Callback::is_under_way() && !BigLock::is_needed()) return;  // a later call makes it
   running = new Running(engine, engine.bell());
   BigLock::set_helped(true);
   const int error = os::start_thread(&running->thread, run, running);

@@ -1,6 +1,7 @@
 // Generalized requests: operations that the program defines and completes itself (MPI 5.0, 13.2).
 #include <cstdio>
 
+#include "base/callback.hpp"
 #include "pt2pt/internal.hpp"
 
 namespace dunlin::pt2pt {
@@ -20,8 +21,12 @@ class GeneralizedRequest final : public Request {
     has_own_status = true;
   }
 
-  Err cancel() noexcept override { return answered(cancel_(extra_state_, is_complete), "cancel"); }
+  Err cancel() noexcept override {
+    const Callback callback;
+    return answered(cancel_(extra_state_, is_complete), "cancel");
+  }
   Err query(void* status) noexcept override {
+    const Callback callback;
     return answered(query_(extra_state_, static_cast<MPI_Status*>(status)), "query");
   }
   Err reported() noexcept override { return free_state(); }
@@ -33,6 +38,7 @@ class GeneralizedRequest final : public Request {
     if (!free_) return Err::ok;
     auto* const free = free_;
     free_ = nullptr;
+    const Callback callback;
     return answered(free(extra_state_), "free");
   }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/callback.hpp"
 #include "base/log.hpp"
 #include "bindings/c/error_names.hpp"
 #include "object/comm.hpp"
@@ -128,8 +129,10 @@ int call_handler(Errhandler* errhandler, void* handle, Err error, const char* ca
     case Errhandler::Type::abort:
       return end_job(error, call);
     // All signatures of error handlers are (handle*, int*, ...) with handles of pointer size.
-    default:
+    default: {
+      const Callback callback;
       reinterpret_cast<void (*)(void**, int*, ...)>(errhandler->function)(&handle, &code, call);
+    }
   }
   return code;
 }
