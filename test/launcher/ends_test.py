@@ -407,7 +407,7 @@ class Mpi(LauncherTest):
     def kill_some_of_a_job(self, choose, folder):
         mark, shell = new_mark(), ["sh", "-c", '"$@"; true', "sh"]
         is_behind_shells = choose.random() < 0.3
-        ranks, program, what = str(choose.randint(1, 4)), choose.choice((PROBE, PROGRAM)), "hang"
+        ranks, program, what = str(choose.choice((1, 2, 3, 4, 9))), choose.choice((PROBE, PROGRAM)), "hang"
         if program == PROGRAM and choose.random() < 0.6:
             what = "traffic"
         words = ["-n", ranks, *(shell if is_behind_shells else []), program, what, mark]

@@ -11,7 +11,7 @@ static volatile int* nowhere;
 
 static void abort_in_handler(int number) { MPI_Abort(MPI_COMM_WORLD, number); }
 
-/* Messages of every size and collectives without end. */
+/* Messages and collectives of every size without end. */
 static void traffic(int rank, int size) {
   enum { kBytesMax = 2 << 20 };
   char* const out = malloc(kBytesMax);
@@ -23,6 +23,11 @@ static void traffic(int rank, int size) {
     MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + 1) % size, 1, in, bytes, MPI_BYTE, (rank + size - 1) % size, 1,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Allreduce(&bytes, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Bcast(in, bytes, MPI_BYTE, bytes % size, MPI_COMM_WORLD);
+    MPI_Alltoall(out, bytes / size, MPI_BYTE, in, bytes / size, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Iallreduce(out, in, bytes, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 }
 
