@@ -42,8 +42,10 @@ inline constexpr int kByDomains = -1;
 
 // 2 ranks on 2 CPUs of an AMD EPYC (Zen 4), shared and direct, us: allreduce of 4 KiB .81 and .51, alltoall
 // .57 and .75.  8 ranks there: bcast of 64 KiB, which only the root puts, 26 and 35; allreduce of 16 KiB,
-// which all read, 31 and 23; alltoall 59 and 41.
-inline constexpr ShortHalves kShortBcast{2, 8}, kShortAlltoall{2, 1}, kShortAllreduce{1, 1};
+// which all read, 31 and 23; alltoall 59 and 41; reduce, where the root reads all, 26 and 21 (4 ranks: 11 and
+// 8), scan 28 and 25 (13 and 9).
+inline constexpr ShortHalves kShortBcast{2, 8}, kShortAlltoall{2, 1}, kShortAllreduce{1, 1},
+    kShortReduce{2, 1};
 
 int by_domains_rule(const Facts& facts) noexcept;  // or the first
 int bcast_rule(const Facts& facts) noexcept;

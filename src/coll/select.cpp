@@ -76,7 +76,8 @@ Choice<Reduction, int> reduce{"COLL_REDUCE",
                               {{"binomial", reduce_binomial},
                                {"hierarchical", reduce_hierarchical, Needs::domains},
                                {"shared", reduce_shared, Needs::room},
-                               {"direct", reduce_direct, Needs::memory}}};
+                               {"direct", reduce_direct, Needs::memory}},
+                              kShortReduce};
 
 Choice<Reduction> allreduce{"COLL_ALLREDUCE",
                             "algorithm of MPI_Allreduce",
@@ -98,7 +99,8 @@ Choice<Reduction, bool> scan{"COLL_SCAN",
                              {{"recursive_doubling", scan_by_doubling},
                               {"hierarchical", scan_hierarchical, Needs::domains},
                               {"shared", scan_shared, Needs::room},
-                              {"direct", scan_direct, Needs::memory}}};
+                              {"direct", scan_direct, Needs::memory}},
+                             kShortReduce};
 
 Choice<Reduction, Blocks> reduce_scatter{"COLL_REDUCE_SCATTER",
                                          "algorithm of MPI_Reduce_scatter and MPI_Reduce_scatter_block",
