@@ -98,6 +98,11 @@ bool SharedWork::is_still_valid(int member, const peer::Mapping& mapping) const 
   return peers.memory_of(peers.of(cx_.peer(member)))->is_still_valid(mapping);
 }
 
+bool SharedWork::is_far(int member) const noexcept {
+  const transport::shm::Channel* const channel = cx_.comm->messaging->peers.of(cx_.peer(member)).shm;
+  return channel && channel->is_far();
+}
+
 int SharedWork::try_take(int member, int pieces) const noexcept {
   transport::shm::Number& taken = turn_.share(member).taken;
   const std::uint64_t end = (turn_.number() << 32) + std::uint64_t(pieces);

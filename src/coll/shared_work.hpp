@@ -65,6 +65,8 @@ class SharedWork {
   /// A buffer by plain loads and stores; one of this process only where it is in the room.
   protocol::MappedBuffer map(int member, const protocol::RemoteBuffer& buffer) const noexcept;
   bool is_still_valid(int member, const peer::Mapping& mapping) const noexcept;
+  /// Whether a member's cache is about as far as memory, as far as messages to it have shown.
+  bool is_far(int member) const noexcept;
 
   /// A piece of `member`'s share that nobody else does, or -1.
   int try_take(int member, int pieces) const noexcept;

@@ -45,7 +45,7 @@ struct Transfers {
   const Blocks& send;
   const Blocks& recv;
   bool is_pushed;  // a share is what a member gives
-  bool has_everybody_a_share;
+  Exchange::Shape shape;
 
   struct Ends {
     int from, to;
@@ -66,12 +66,19 @@ struct Transfers {
         is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
     return is_so;
   }
-  bool is_streamed(std::size_t bytes) const noexcept {
-    return coll::is_streamed(bytes, cx.run->engine.does_job_share_cores());
+  /// Whether a root stores what it gives around the caches; all members answer alike.
+  bool does_root_stream(std::size_t bytes) const noexcept {
+    return shape == Exchange::Shape::from_root && is_streamed(bytes, cx.run->engine.does_job_share_cores());
+  }
+  /// Where all give, that pays where caches lie far apart only.
+  bool goes_around(std::size_t bytes, int to) const noexcept {
+    if (to == cx.rank) return false;
+    if (shape != Exchange::Shape::all) return does_root_stream(bytes);
+    return is_streamed(bytes, cx.run->engine.does_job_share_cores()) && shared.is_far(to);
   }
   int pieces_of(Ends both) const noexcept {
     const std::size_t bytes = given(both).bytes;
-    return cut(bytes, has_everybody_a_share, is_pushed && is_streamed(bytes));
+    return cut(bytes, shape == Exchange::Shape::all, is_pushed && does_root_stream(bytes));
   }
   int pieces(int member) const noexcept {
     int count = 0;
@@ -108,10 +115,9 @@ struct Transfers {
       if (to.is_contiguous()) copy::load_before_stores(to.address + begin, end - begin);
     }
     DUNLIN_ASSERT(to.bytes >= bytes);
-    const bool goes_around = both.to != cx.rank && is_streamed(bytes);
     if (from.is_contiguous() && to.is_contiguous())
       copy::bytes(to.address + begin, from.address + begin, end - begin,
-                  goes_around ? copy::Hint::off_cache : copy::hint_for(bytes));
+                  goes_around(bytes, both.to) ? copy::Hint::off_cache : copy::hint_for(bytes));
     else
       copy_range(from, to, begin, end - begin);
     return (!theirs || shared.is_still_valid(both.from, theirs.mapping)) &&
@@ -133,12 +139,8 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
   }
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
-  const Transfers transfers{cx,
-                            shared,
-                            exchange.send,
-                            exchange.recv,
-                            exchange.is_pushed(cx.size),
-                            exchange.shape == Exchange::Shape::all};
+  const Transfers transfers{
+      cx, shared, exchange.send, exchange.recv, exchange.is_pushed(cx.size), exchange.shape};
   *is_done = shared.are_all_reachable() && transfers.do_agree();
   if (*is_done) {
     do_all(cx, shared, transfers);
