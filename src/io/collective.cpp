@@ -232,10 +232,13 @@ Err prepare_together(OpenFile& file, bool wants) noexcept {
   const Roles roles = Roles::of(file);
   const int slots = roles.slots(file.nodes->domain_of(file.comm->rank));
   const std::size_t bytes = std::size_t(2 * slots) * Window::memory_bytes(roles.window_bytes);
-  bool has_memory = bool(file.buffers) && file.buffer_bytes >= bytes;
+  // Where windows of another length lay, the words for their bits hold data.
+  bool has_memory =
+      bool(file.buffers) && file.buffer_bytes >= bytes && file.buffer_window_bytes == roles.window_bytes;
   if (!has_memory && file.buffers)
     if (const Err e = rma::win_free(*file.buffers.detach()); e != Err::ok) return e;
   if (!has_memory) has_memory = make_buffers(file, bytes) == Err::ok;
+  file.buffer_window_bytes = roles.window_bytes;
   // Without memory that they share, each rank goes alone.
   file.may_go_together =
       coll::agree(*file.comm, has_memory ? Err::ok : Err::no_mem, "sharing memory") == Err::ok;

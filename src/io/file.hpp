@@ -62,6 +62,7 @@ class OpenFile final : public File {
   std::unique_ptr<const coll::Hierarchy> nodes;
   Ref<Win> buffers;  // of this node's ranks, this much of each; empty until a view needs them
   std::size_t buffer_bytes = 0;
+  std::int64_t buffer_window_bytes = 0;  // the length of the windows in them
   // Those that are under way at once use the same buffers: they take turns, in the order of calls.
   std::uint64_t turns_taken = 0;
   transport::shm::Number turns_ended{0};

@@ -435,6 +435,38 @@ static void syncs_for_others(void) {
   MPI_Info_free(&info);
 }
 
+/* Windows of another length than before, in memory in which data was: what nobody wrote stays a hole. */
+static void windows_change(void) {
+  enum { kBytes = 1 << 18, kPiece = 64 };
+  static unsigned char data[kBytes];
+  MPI_Datatype piece, filetype;
+  MPI_Info info;
+  int i, round;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_cb_write", "enable");
+  open_file(info);
+  memset(data, 0xff, sizeof data);
+  for (round = 0; round < 2; ++round) {
+    MPI_Info_set(info, "cb_buffer_size", round == 0 ? "65536" : "8192");
+    OK(MPI_File_set_size(file, 0));
+    MPI_Type_contiguous(kPiece, MPI_BYTE, &piece);
+    MPI_Type_create_resized(piece, 0, (round == 0 ? 1 : 2) * kPiece * check_size, &filetype);
+    MPI_Type_commit(&filetype);
+    OK(MPI_File_set_view(file, kPiece * check_rank, MPI_BYTE, filetype, "native", info));
+    OK(MPI_File_write_at_all(file, 0, data, kBytes / (2 * check_size) / kPiece * kPiece, MPI_BYTE, &status));
+    OK(MPI_File_sync(file));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Type_free(&piece);
+    MPI_Type_free(&filetype);
+  }
+  OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", info));
+  OK(MPI_File_read_at(file, 0, data, kBytes, MPI_BYTE, &status));
+  for (i = 0; i < count_of(MPI_BYTE); ++i)
+    CHECK(data[i] == (i / (kPiece * check_size) % 2 ? 0 : 0xff), "byte %d is %d", i, data[i]);
+  MPI_Info_free(&info);
+  OK(MPI_File_close(&file));
+}
+
 int main(int argc, char** argv) {
   int level = MPI_THREAD_SINGLE, job = (int)getpid();
   check_start_threads(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -455,5 +487,6 @@ int main(int argc, char** argv) {
   exclusive();
   syncs_for_others();
   read_ahead();
+  windows_change();
   return check_end();
 }

@@ -1,6 +1,7 @@
 /* Random accesses against an array that holds what the file has to hold: views of random blocks, of which
- * every rank has some, memory with gaps, a file that grows and is cut, every way to name a place, to work
- * together and to wait.  Prints its seed where it fails. files_random [seed [rounds [folder]]] variants: none
+ * every rank has some, memory with gaps, a file that grows and is cut, hints, every way to name a place, to
+ * work together and to wait.  Prints its seed where it fails. files_random [seed [rounds [folder]]] variants:
+ * none
  */
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 #include "check.h"
 
-enum { kBytes = 1 << 18, kBlocksMax = 600 };
+enum { kBytes = 1 << 18, kBlocksMax = 600, kOrdered = 8, kShared, kWays }; /* ways: see access_file */
 
 static unsigned long long state; /* the same on all ranks */
 
@@ -100,7 +101,7 @@ static void access_file(int is_write, int way, int skip, int n, void* data, int 
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
   int got = -1;
-  if (way % 2) MPI_File_seek(file, skip, MPI_SEEK_SET);
+  if (way % 2 && way < kOrdered) MPI_File_seek(file, skip, MPI_SEEK_SET);
   switch (way + (is_write ? 100 : 0)) {
     case 0:
       MPI_File_read_at(file, skip, data, count, type, &status);
@@ -127,6 +128,12 @@ static void access_file(int is_write, int way, int skip, int n, void* data, int 
       MPI_File_read_all_begin(file, data, count, type);
       MPI_File_read_all_end(file, data, &status);
       break;
+    case kOrdered:
+      MPI_File_read_ordered(file, data, count, type, &status);
+      break;
+    case kShared:
+      MPI_File_read_shared(file, data, count, type, &status);
+      break;
     case 100:
       MPI_File_write_at(file, skip, data, count, type, &status);
       break;
@@ -152,31 +159,63 @@ static void access_file(int is_write, int way, int skip, int n, void* data, int 
       MPI_File_write_all_begin(file, data, count, type);
       MPI_File_write_all_end(file, data, &status);
       break;
+    case 100 + kOrdered:
+      MPI_File_write_ordered(file, data, count, type, &status);
+      break;
+    case 100 + kShared:
+      MPI_File_write_shared(file, data, count, type, &status);
+      break;
   }
   if (way >= 4 && way < 7) MPI_Wait(&request, &status);
   MPI_Get_count(&status, MPI_BYTE, &got);
   CHECK(got == n, "%d bytes, not %d; seed %lu, round %d, way %d", got, n, seed, round_number, way);
 }
 
+/* The same on all ranks; the next ones take the place of those before. */
+static MPI_Info random_hints(void) {
+  static const char* const choices[] = {"enable", "disable", "automatic"};
+  static const char* const keys[] = {"romio_cb_read", "romio_cb_write", "romio_ds_read", "romio_ds_write"};
+  static const char* const units[] = {"4096", "5000", "65536"};
+  char number[16];
+  MPI_Info hints;
+  MPI_Info_create(&hints);
+  for (int i = 0; i < 4; ++i) MPI_Info_set(hints, keys[i], choices[random_below(3)]);
+  snprintf(number, sizeof number, "%u", 1 + random_below((unsigned)check_size));
+  MPI_Info_set(hints, "cb_nodes", number);
+  snprintf(number, sizeof number, "%u", 1u << (12 + random_below(8)));
+  MPI_Info_set(hints, "cb_buffer_size", number);
+  MPI_Info_set(hints, "striping_unit", units[random_below(3)]);
+  return hints;
+}
+
 /* Some of each rank's view, in memory with gaps or without. */
 static void one_round(void) {
-  const int is_write = (int)random_below(2), way = (int)random_below(8), gap = (int)random_below(2);
+  const int is_write = (int)random_below(2), way = (int)random_below(kWays), gap = (int)random_below(2);
+  const int has_hints = random_below(3) == 0 && !getenv("DUNLIN_FILE_COLLECTIVE"); /* that is the way to go */
+  const int is_shared = way >= kOrdered;
   const Cut cut = cut_file();
+  MPI_Info hints = MPI_INFO_NULL;
   MPI_Datatype filetype, memory = MPI_BYTE;
   int bytes, rank, i, all[64], skip[64];
   MPI_File_set_atomicity(file, random_below(8) == 0);
   if (random_below(5) == 0) set_size(random_below(2) ? 0 : (int)random_below(kBytes));
   MPI_Barrier(MPI_COMM_WORLD);
   for (rank = 0; rank < check_size; ++rank) {
-    const int owned = (filetype = filetype_of(&cut, rank, &bytes), MPI_Type_free(&filetype), bytes);
-    skip[rank] = owned > 0 ? (int)random_below((unsigned)owned) : 0;
-    all[rank] = owned > 0 ? (int)random_below((unsigned)(owned - skip[rank]) + 1) : 0;
+    const int owner =
+        is_shared ? 0 : rank; /* with the shared pointer all have one view, and lie behind each other in it */
+    const int owned = (filetype = filetype_of(&cut, owner, &bytes), MPI_Type_free(&filetype), bytes);
+    const int from = is_shared && rank > 0 ? skip[rank - 1] + all[rank - 1] : 0;
+    const unsigned left = (unsigned)(owned - from);
+    skip[rank] = from + (left > 0 && !(is_shared && rank > 0) ? (int)random_below(left) : 0);
+    all[rank] = (int)random_below((unsigned)(owned - skip[rank]) + 1);
   }
-  filetype = filetype_of(&cut, check_rank, &bytes);
+  filetype = filetype_of(&cut, is_shared ? 0 : check_rank, &bytes);
+  if (has_hints) hints = random_hints();
   if (bytes > 0)
-    MPI_File_set_view(file, cut.disp, MPI_BYTE, filetype, "native", MPI_INFO_NULL);
+    MPI_File_set_view(file, cut.disp, MPI_BYTE, filetype, "native", hints);
   else
-    MPI_File_set_view(file, cut.disp, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    MPI_File_set_view(file, cut.disp, MPI_BYTE, MPI_BYTE, "native", hints);
+  if (has_hints) MPI_Info_free(&hints);
   const int n = all[check_rank], step = gap ? 2 : 1;
   if (gap) {
     MPI_Type_vector(n, 1, 2, MPI_BYTE, &memory);
@@ -184,12 +223,18 @@ static void one_round(void) {
   }
   memset(buffer, 0xcd, sizeof buffer);
   for (i = 0; is_write && i < n; ++i) buffer[i * step] = byte_of(check_rank, i);
-  const int there = is_write ? n : in_model(&cut, check_rank, skip[check_rank], n, wanted, 0);
-  access_file(is_write, way, skip[check_rank], there, buffer, gap ? 1 : n, memory);
+  const int view = is_shared ? 0 : check_rank;
+  const int there = is_write ? n : in_model(&cut, view, skip[check_rank], n, wanted, 0);
+  if (is_shared) MPI_File_seek_shared(file, skip[0], MPI_SEEK_SET);
+  for (rank = 0; rank < check_size; ++rank) { /* one after the other, where the order is that of coming */
+    if (way != kShared ? rank == 0 : rank == check_rank)
+      access_file(is_write, way, skip[check_rank], there, buffer, gap ? 1 : n, memory);
+    if (way == kShared) MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (is_write) {
     for (rank = 0; rank < check_size; ++rank) {
       for (i = 0; i < all[rank]; ++i) wanted[i] = byte_of(rank, i);
-      in_model(&cut, rank, skip[rank], all[rank], wanted, 1);
+      in_model(&cut, is_shared ? 0 : rank, skip[rank], all[rank], wanted, 1);
     }
   } else {
     for (i = 0; i < there; ++i)
