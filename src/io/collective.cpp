@@ -230,7 +230,8 @@ Err prepare_together(OpenFile& file, bool wants) noexcept {
   file.may_go_together = false;
   if (!wants) return Err::ok;
   const Roles roles = Roles::of(file);
-  const int slots = roles.slots(file.nodes->domain_of(file.comm->rank));
+  int slots = 0;  // the same on all nodes: new buffers are made by all ranks
+  for (int node = 0; node < file.nodes->domains(); ++node) slots = std::max(slots, roles.slots(node));
   const std::size_t bytes = std::size_t(2 * slots) * Window::memory_bytes(roles.window_bytes);
   // Where windows of another length lay, the words for their bits hold data.
   bool has_memory =
@@ -242,6 +243,7 @@ Err prepare_together(OpenFile& file, bool wants) noexcept {
   // Without memory that they share, each rank goes alone.
   file.may_go_together =
       coll::agree(*file.comm, has_memory ? Err::ok : Err::no_mem, "sharing memory") == Err::ok;
+  if (!file.may_go_together) file.buffer_bytes = 0;  // then all nodes try it again
   return Err::ok;
 }
 

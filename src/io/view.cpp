@@ -102,6 +102,35 @@ struct Said {
   std::size_t representation;
 };
 
+/// A view that is refused leaves the hints as they were: the shared memory is made for those.
+class HintsBefore {
+ public:
+  explicit HintsBefore(const OpenFile& file) noexcept : hints_(file.hints), given_(file.given->copy()) {}
+  void give_back(OpenFile& file) noexcept {
+    file.hints = hints_;
+    file.given = std::move(given_);
+    file.storage.set_sieving(hints_.ds_read, hints_.ds_write);
+  }
+
+ private:
+  const Hints hints_;
+  Ref<Info> given_;
+};
+
+/// This rank's error, or another's.
+Err error_of_all(const OpenFile& file, const std::vector<Said>& all) noexcept {
+  const int me = file.comm->rank;
+  const Said& mine = all[std::size_t(me)];
+  if (mine.error != Err::ok) return mine.error;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].error != Err::ok)
+      return fail(all[rank].error, "rank %zu could not set its view of \"%s\"", rank, file.name.c_str());
+    if (all[rank].etype_bytes != mine.etype_bytes || all[rank].representation != mine.representation)
+      return fail(Err::not_same, "rank %zu gave another etype or data representation than rank %d", rank, me);
+  }
+  return Err::ok;
+}
+
 Datatype& dup_for_program(const Ref<Datatype>& type) noexcept { return *Ref<Datatype>(type).detach(); }
 
 }  // namespace
@@ -132,6 +161,7 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   Comm& comm = *file.comm;
   View view;
   finish_accesses(file);
+  HintsBefore before(file);
   take_hints(file, info);
   const Err error = make_view(file, disp, etype, filetype, datarep, &view);
   const bool wants = error == Err::ok && may_be_worth_it(file, view);
@@ -139,15 +169,11 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   const Said mine{
       error, wants, changes, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep)};
   const std::vector<Said> all = coll::gather_all(comm, mine);
-  static_cast<CollectiveHints&>(file.hints) = all[0].hints;
-  if (error != Err::ok) return error;
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].error != Err::ok)
-      return fail(all[rank].error, "rank %zu could not set its view of \"%s\"", rank, file.name.c_str());
-    if (all[rank].etype_bytes != mine.etype_bytes || all[rank].representation != mine.representation)
-      return fail(Err::not_same, "rank %zu gave another etype or data representation than rank %d", rank,
-                  comm.rank);
+  if (const Err e = error_of_all(file, all); e != Err::ok) {
+    before.give_back(file);
+    return e;
   }
+  static_cast<CollectiveHints&>(file.hints) = all[0].hints;
   file.view = std::move(view);
   file.pointer = 0;
   Err reset = Err::ok;

@@ -228,6 +228,41 @@ static void hints(void) {
   free(data);
 }
 
+/* The shared memory of collective accesses follows the hints: more aggregators and larger windows than
+ * before, but not those of a view that is refused. */
+static void changed_hints(void) {
+  enum { kInts = 100000 };
+  int *out = malloc(kInts * sizeof *out), *in = calloc(kInts, sizeof *in);
+  MPI_Info info;
+  MPI_Datatype every;
+  for (int i = 0; i < kInts; ++i) out[i] = i * check_size + check_rank;
+  MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)sizeof(int) * check_size, &every);
+  MPI_Type_commit(&every);
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_cb_write", "enable");
+  MPI_Info_set(info, "romio_cb_read", "enable");
+  open_file(MPI_INFO_NULL);
+  for (int aggregators = 1; aggregators <= 4; ++aggregators) {
+    char number[8];
+    snprintf(number, sizeof number, "%d", aggregators);
+    MPI_Info_set(info, "cb_nodes", number);
+    MPI_Info_set(info, "cb_buffer_size", "4096");
+    OK(MPI_File_set_view(file, 4 * check_rank, MPI_INT, every, "native", info));
+    MPI_Info_set(info, "cb_buffer_size", "16777216");
+    FAILS(MPI_File_set_view(file, 4 * check_rank, MPI_INT, every, "babylonian", info),
+          MPI_ERR_UNSUPPORTED_DATAREP);
+    out[0] += aggregators;
+    OK(MPI_File_write_at_all(file, 0, out, kInts, MPI_INT, &status));
+    OK(MPI_File_read_at_all(file, 0, in, kInts, MPI_INT, &status));
+    CHECK(memcmp(in, out, kInts * sizeof *in) == 0, "%d aggregators", aggregators);
+  }
+  OK(MPI_File_close(&file));
+  MPI_Info_free(&info);
+  MPI_Type_free(&every);
+  free(in);
+  free(out);
+}
+
 static void* share(void* argument) {
   int value = 1, i;
   for (i = 0; i < 50; ++i) OK(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
@@ -479,6 +514,7 @@ int main(int argc, char** argv) {
   split_calls();
   errors_of_one();
   hints();
+  changed_hints();
   shared_pointer(level == MPI_THREAD_MULTIPLE);
   shortened();
   crossed();
