@@ -77,17 +77,20 @@ Err find_displacement(OpenFile& file, std::int64_t wanted, std::int64_t* displac
 Err make_view(OpenFile& file, std::int64_t disp, Datatype& etype, Datatype& filetype, const char* datarep,
               View* view) noexcept {
   if (const Err e = find_displacement(file, disp, &view->displacement); e != Err::ok) return e;
-  bool overlaps = false;
-  if (const Err e = check_types(file, etype, filetype, &overlaps); e != Err::ok) return e;
   view->representation = Representation::find(datarep);
   if (!view->representation)
     return fail(Err::unsupported_datarep, "there is no data representation \"%.60s\"", datarep);
   view->etype = Ref<Datatype>(&etype);
   view->filetype = Ref<Datatype>(&filetype);
+  Ref<Datatype> etype_in_file;
+  if (const Err e = view->representation->type_in_file(etype, &etype_in_file); e != Err::ok) return e;
   if (const Err e = view->representation->type_in_file(filetype, &view->filetype_in_file); e != Err::ok)
     return e;
-  if (const Err e = view->representation->size_in_file(etype, &view->etype_bytes); e != Err::ok) return e;
-  if (view->etype_bytes == 0) view->etype_bytes = 1;
+  // With the lengths of the file: what overlaps in memory need not do so there, and the other way round.
+  bool overlaps = false;
+  if (const Err e = check_types(file, *etype_in_file, *view->filetype_in_file, &overlaps); e != Err::ok)
+    return e;
+  view->etype_bytes = std::max<std::int64_t>(etype_in_file->size(), 1);
   view->tiling = Tiling(view->displacement, *view->filetype_in_file, overlaps);
   return Err::ok;
 }

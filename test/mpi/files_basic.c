@@ -408,6 +408,28 @@ static void counts_of_conversions(void) {
   MPI_Type_free(&ten);
 }
 
+/* What overlaps in memory but not in the file is a view, what overlaps in the file alone is none. */
+static void lengths_of_views(void) {
+  long out[9], in[9] = {0};
+  MPI_Datatype longs, ints;
+  MPI_Type_create_hvector(3, 1, 4, MPI_LONG, &longs);
+  MPI_Type_create_hvector(3, 1, 4, MPI_INT, &ints);
+  MPI_Type_commit(&longs);
+  MPI_Type_commit(&ints);
+  for (int i = 0; i < 9; ++i) out[i] = i - 5;
+  open_file(MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE);
+  CHECK(MPI_File_set_view(file, 36 * check_rank, MPI_LONG, longs, "external32", MPI_INFO_NULL) == MPI_SUCCESS,
+        " ");
+  MPI_File_write_at(file, 0, out, 9, MPI_LONG, MPI_STATUS_IGNORE);
+  MPI_File_read_at(file, 0, in, 9, MPI_LONG, MPI_STATUS_IGNORE);
+  CHECK(memcmp(in, out, sizeof in) == 0, " ");
+  FAILS(MPI_File_set_view(file, 0, MPI_LONG, longs, "native", MPI_INFO_NULL), MPI_ERR_IO);
+  FAILS(MPI_File_set_view(file, 0, MPI_INT, ints, "twofold", MPI_INFO_NULL), MPI_ERR_IO);
+  MPI_File_close(&file);
+  MPI_Type_free(&longs);
+  MPI_Type_free(&ints);
+}
+
 static void hints_and_handlers(void) {
   MPI_Info info, used;
   MPI_Errhandler handler;
@@ -456,6 +478,7 @@ int main(int argc, char** argv) {
   parts_of_types("native");
   parts_of_types("external32");
   counts_of_conversions();
+  lengths_of_views();
   hints_and_handlers();
   return check_end();
 }
