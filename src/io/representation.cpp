@@ -64,6 +64,7 @@ class Registered final : public Representation {
              void* state)
       : Representation(name), read_(read), write_(write), extent_(extent), state_(state) {}
 
+  bool calls_program() const noexcept override { return true; }
   Err bytes_of(const Datatype& predefined, std::int64_t* bytes) const noexcept override {
     MPI_Aint extent = 0;
     const int code = extent_(to_handle<MPI_Datatype>(predefined), &extent, state_);
@@ -79,17 +80,33 @@ class Registered final : public Representation {
   }
   Err write(const void* buffer, std::int64_t count, const Datatype& type,
             std::byte* in_file) const noexcept override {
-    if (!write_) return as_memory_.write(buffer, count, type, in_file);
+    if (!write_) {
+      const Err error = check_as_memory(type);
+      return error == Err::ok ? as_memory_.write(buffer, count, type, in_file) : error;
+    }
     const std::int64_t elements = count * type.signature().elements;
     return convert(write_, const_cast<void*>(buffer), elements, type, in_file);
   }
   Err read(void* buffer, std::int64_t elements, const Datatype& type,
            const std::byte* in_file) const noexcept override {
-    if (!read_) return as_memory_.read(buffer, elements, type, in_file);
+    if (!read_) {
+      const Err error = check_as_memory(type);
+      return error == Err::ok ? as_memory_.read(buffer, elements, type, in_file) : error;
+    }
     return convert(read_, buffer, elements, type, const_cast<std::byte*>(in_file));
   }
 
  private:
+  /// MPI_CONVERSION_FN_NULL says that the file has what memory has.
+  Err check_as_memory(const Datatype& type) const noexcept {
+    std::int64_t bytes = 0;
+    if (const Err e = size_in_file(type, &bytes); e != Err::ok) return e;
+    if (bytes == type.size()) return Err::ok;
+    return fail(
+        Err::conversion,
+        "the data representation \"%s\" has MPI_CONVERSION_FN_NULL, but %lld bytes for %lld in memory",
+        name().c_str(), (long long)bytes, (long long)type.size());
+  }
   /// In as many calls as the width of their count wants.  That counts elements, whatever the type, and so
   /// does the position (MPI 5.0, 14.5.3).
   Err convert(Function* function, void* buffer, std::int64_t elements, const Datatype& type,

@@ -31,6 +31,8 @@ class Representation {
 
   /// The file holds what memory holds.
   virtual bool is_native() const noexcept { return false; }
+  /// What follows may call functions of the program.
+  virtual bool calls_program() const noexcept { return false; }
   /// Bytes of one element of a predefined type.
   virtual Err bytes_of(const Datatype& predefined, std::int64_t* bytes) const noexcept = 0;
   /// `count` times `type` from `buffer` to `in_file`, where the elements lie one behind the other.

@@ -30,6 +30,8 @@ class Transfer {
   Err prepare(OpenFile& file, const Call& call) noexcept;
   const Access& access() const noexcept { return access_; }
   OpenFile& file() const noexcept { return *file_; }
+  /// `finish` may do so.
+  bool calls_program() const noexcept { return representation_->calls_program(); }
   /// What the program hears of it.
   Err finish(const Outcome& outcome, Completion& completion) noexcept;
 
@@ -190,6 +192,8 @@ class FileRequest final : public Request, public progress::Pollable {
     // W2 (pairs with W1)
     const bool is_done = together_ ? together_->is_complete : job_.done.load(std::memory_order_acquire) == 1;
     if (!is_done) return Pollable::Outcome::idle;
+    // It calls no function of the program's (progress/helper.hpp): one of its threads comes.
+    if (transfer_.calls_program() && progress::Helper::is_this_thread()) return Pollable::Outcome::idle;
     end();
     return Pollable::Outcome::finished;
   }

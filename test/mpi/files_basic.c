@@ -2,6 +2,7 @@
  * representations. Every rank finds what every rank has written.
  * variants: none */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -378,7 +379,8 @@ static void parts_of_types(const char* representation) {
   MPI_Type_free(&type);
 }
 
-static int counted, counted_from;
+static int counted, counted_from, counted_elsewhere;
+static pthread_t program;
 static int count_extent(MPI_Datatype type, MPI_Aint* extent, void* state) {
   MPI_Aint lower;
   (void)state;
@@ -388,6 +390,7 @@ static int count_elements(void* user, MPI_Datatype type, int count, void* in_fil
                           void* state) {
   (void)user, (void)type, (void)in_file, (void)state;
   counted = count;
+  counted_elsewhere += !pthread_equal(program, pthread_self());
   counted_from = (int)position;
   return MPI_SUCCESS;
 }
@@ -397,6 +400,7 @@ static void counts_of_conversions(void) {
   MPI_Datatype ten;
   MPI_Type_contiguous(10, MPI_INT, &ten);
   MPI_Type_commit(&ten);
+  program = pthread_self();
   MPI_Register_datarep("counted", count_elements, count_elements, count_extent, NULL);
   open_file(MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE);
   MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "counted", MPI_INFO_NULL);
@@ -404,6 +408,19 @@ static void counts_of_conversions(void) {
   CHECK(counted == 20 && counted_from == 0, "%d from %d", counted, counted_from);
   MPI_File_read_at_all(file, 5, out, 3, ten, MPI_STATUS_IGNORE);
   CHECK(counted == 15 && counted_from == 0, "%d from %d", counted, counted_from);
+  /* The library's own thread goes on while the program sleeps, but calls no function of it. */
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_cb_read", "enable");
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "counted", info);
+  MPI_Info_free(&info);
+  for (int i = 0; i < 5; ++i) {
+    MPI_Request request;
+    MPI_File_iread_at_all(file, 0, out, 2, ten, &request);
+    usleep(20000);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  CHECK(counted_elsewhere == 0, "%d calls", counted_elsewhere);
   MPI_File_close(&file);
   MPI_Type_free(&ten);
 }
@@ -425,6 +442,10 @@ static void lengths_of_views(void) {
   CHECK(memcmp(in, out, sizeof in) == 0, " ");
   FAILS(MPI_File_set_view(file, 0, MPI_LONG, longs, "native", MPI_INFO_NULL), MPI_ERR_IO);
   FAILS(MPI_File_set_view(file, 0, MPI_INT, ints, "twofold", MPI_INFO_NULL), MPI_ERR_IO);
+  MPI_Register_datarep("unconverted", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, file_extent,
+                       &conversions);
+  CHECK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "unconverted", MPI_INFO_NULL) == MPI_SUCCESS, " ");
+  FAILS(MPI_File_write_at(file, 0, out, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_CONVERSION);
   MPI_File_close(&file);
   MPI_Type_free(&longs);
   MPI_Type_free(&ints);
