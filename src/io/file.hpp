@@ -45,7 +45,8 @@ class OpenFile final : public File {
   OpenFile() noexcept;
 
   std::string name;
-  int amode = 0;  // MPI_MODE_...
+  std::string path;  // absolute: by which it is deleted on close
+  int amode = 0;     // MPI_MODE_...
   Storage storage;
   View view;
   std::int64_t pointer = 0;  // the individual one, etypes of the view

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "coll/agree.hpp"
@@ -56,6 +57,13 @@ int flags_of(int amode, bool creates) noexcept {
   const int access = amode & MPI_MODE_RDONLY ? O_RDONLY : amode & MPI_MODE_RDWR ? O_RDWR : O_WRONLY;
   const int create = amode & MPI_MODE_CREATE ? O_CREAT : 0, exclusive = must_be_new(amode) ? O_EXCL : 0;
   return creates ? access | create | exclusive : access;
+}
+
+/// The same file wherever this process works later.
+std::string absolute(const char* name) noexcept {
+  char folder[PATH_MAX];
+  if (*name == '/' || !getcwd(folder, sizeof folder)) return name;
+  return std::string(folder) + '/' + name;
 }
 
 /// The first rank's error, for all of them.
@@ -136,6 +144,7 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
     return fail(Err::comm, "argument comm is an inter-communicator, which cannot open files together");
   auto file = Ref<OpenFile>::adopt(new OpenFile);
   file->name = filename;
+  file->path = absolute(filename);
   file->amode = amode;
   file->given = Ref<Info>::adopt(new Info);
   take_hints(*file, info);
@@ -163,7 +172,7 @@ Err file_close(File& fh) noexcept {
   int reason = is_deleted ? 0 : sync_storage(file);
   if (reason == 0) reason = file.storage.close();
   if (reason == 0 && is_open && file.comm->rank == 0 && is_deleted)
-    reason = ::unlink(file.name.c_str()) == 0 ? 0 : errno;
+    reason = ::unlink(file.path.c_str()) == 0 ? 0 : errno;
   if (const Err e = agree(file, reason, "could not close"); e != Err::ok) return e;
   if (file.buffers)
     if (const Err e = rma::win_free(*file.buffers.detach()); e != Err::ok) return e;

@@ -93,6 +93,12 @@ static void opening(void) {
   MPI_File_close(&file);
   CHECK(access(path, F_OK) != 0, "the file is still there");
   MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(chdir("/dev/shm") == 0, " ");
+  MPI_File_open(MPI_COMM_WORLD, strrchr(path, '/') + 1,
+                MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+  CHECK(chdir("/") == 0, " ");
+  CHECK(MPI_File_close(&file) == MPI_SUCCESS && access(path, F_OK) != 0, "deleted from another folder");
+  MPI_Barrier(MPI_COMM_WORLD);
   if (check_size > 1) {
     const int mode = MPI_MODE_RDWR | MPI_MODE_CREATE | (check_rank ? MPI_MODE_UNIQUE_OPEN : 0);
     FAILS(MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &other), MPI_ERR_NOT_SAME);
