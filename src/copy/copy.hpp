@@ -29,6 +29,15 @@ std::size_t stream_bytes_min() noexcept;
 /// Name of the kernels in use ("avx512", "avx2", "baseline", "portable").
 const char* kernels_in_use() noexcept;
 
+/// Whether the reader of a transfer of `bytes` had better take over the lines that it has read and that their
+/// owner will write again: where the processor gains by it and source and target fit the second-level cache.
+/// DUNLIN_TAKE_LINES; docs/memory.md, "Taking lines over".
+bool takes_over(std::size_t bytes) noexcept;
+
+/// Makes the lines of a range this core's own: a byte of each is stored back as it is.  Nobody may write the
+/// range meanwhile.
+void take_over(const std::byte* lines, std::size_t bytes) noexcept;
+
 /// To be called before a chunk is stored through a mapping of a peer's memory.  Where that lies in small
 /// pages that were never met here, a fault by a load maps 16 of them, writable, and a fault by a store only
 /// one: 1 MiB takes 70 us by one load in each 64 KiB and 250 without (AMD Zen 5, virtual machine).  Where

@@ -61,6 +61,10 @@ inline void flush_line(const void* line) noexcept {
 #endif
 }
 
+/// Whether stores to many lines that this core has written, and another has read since, wait for each other
+/// (AMD, whose caches keep such lines as "owned"); to lines that another core wrote last they overlap.
+bool stores_slowly_to_owned_lines() noexcept;
+
 /// Bytes of this processor's cache of level 2 or 3, as /sys tells them (the C library's figures are those of
 /// all sockets on some processors); 0 where it does not.
 std::size_t cache_bytes(int level) noexcept;

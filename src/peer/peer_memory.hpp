@@ -39,6 +39,7 @@ struct RemotePiece {
 struct Mapping {
   std::byte* at = nullptr;
   std::uint64_t generation = 0;
+  bool is_writable = true;  // even where the owner itself may only read
   explicit operator bool() const noexcept { return at != nullptr; }
 };
 

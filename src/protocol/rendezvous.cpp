@@ -45,10 +45,8 @@ transport::Sent Rendezvous::try_offer(SendRequest& request, Way way) noexcept {
     if (data.is_contiguous()) offer.handle = request.exposed = peer::expose({&piece, 1}, false);
   }
   if (way == Way::shared_copy) {
-    offer.is_sender_owner = peer.shm->is_far();
     offer.chunking = Chunks::cut(data.bytes);
-    request.copy =
-        copies_.open(request, peer, data, offer.chunking, transfers_of(peers_.me()), offer.is_sender_owner);
+    request.copy = copies_.open(request, peer, data, offer.chunking, transfers_of(peers_.me()));
     if (request.copy) {
       offer.is_readable = peers_.is_mappable(data);
       offer.handle = std::uint64_t{request.copy->use()} << 32 | request.copy->index();
@@ -135,7 +133,7 @@ bool Rendezvous::try_join(ReceiveRequest& request, Peer& peer, const Offer& offe
   if (!theirs && !is_writable) return false;
   SharedCopy& copy =
       copies_.join(request, peer, data, bytes, offer.bytes, offer.chunking, transfers_of(peer.index),
-                   offer.handle, std::move(theirs), own, is_writable, !offer.is_sender_owner);
+                   offer.handle, std::move(theirs), own, is_writable);
   copy.cookie = offer.cookie;
   request.copy = &copy;
   return true;

@@ -101,10 +101,9 @@ void SharedCopy::copy(const ClaimedChunks& chunks) noexcept {
   const Target to = side_ == CopySide::sender ? theirs_.target() : to_;
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, begin, end - begin);
   if (side_ == CopySide::sender) copy::load_before_stores(to.address + begin, end - begin);
-  // A sender that owns is far: by way of the memory, which is nearer to it than the other one's cache.
-  const bool stores_far = is_owned_ && side_ == CopySide::sender;
-  const copy::Hint hint = stores_far ? copy::Hint::off_cache : copy::hint_for(bytes_);
-  copy::bytes(to.address + begin, from.address + begin, end - begin, hint);
+  copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes_));
+  if (side_ == CopySide::receiver && theirs_.mapping.is_writable && copy::takes_over(bytes_))
+    copy::take_over(from.address + begin, end - begin);
 }
 
 void SharedCopy::count(std::uint32_t chunks) noexcept {
@@ -127,12 +126,11 @@ bool SharedCopy::is_done() const noexcept {
   return peer.chunks + copied_ == chunks_.count;
 }
 
-/// Far from each other, a receiver that copies some of the data spoils the rest: the lines it has loaded are
-/// slow to write for the sender, the next time.
-bool SharedCopy::is_left_to_sender() const noexcept {
-  if (is_owned_ || side_ == CopySide::sender) return false;
-  const CopyProgress sender = transfer_->progress(CopySide::sender);
-  return sender.use == use_ && transfer_->claimed_by_sender(use_) > sender.chunks;
+/// A receiver's, that has all its data: it will read what the sender has copied, which will store there
+/// again.
+void SharedCopy::take_over_rest() noexcept {
+  const std::size_t begin = std::min(copied_ * chunks_.bytes, bytes_);
+  if (to_.is_contiguous() && copy::takes_over(bytes_)) copy::take_over(to_.address + begin, bytes_ - begin);
 }
 
 /// Whether one of the sides copied to or from memory that had changed its backing.
@@ -155,21 +153,20 @@ SharedCopies::~SharedCopies() {
   for (SharedCopy* each : unused_) delete each;
 }
 
-SharedCopy& SharedCopies::make(Request& request, Peer& peer, bool is_owned) noexcept {
+SharedCopy& SharedCopies::make(Request& request, Peer& peer) noexcept {
   if (unused_.empty()) unused_.push_back(new SharedCopy);
   SharedCopy& copy = *unused_.back();
   unused_.pop_back();
   copy = SharedCopy{};
   copy.request_ = &request;
   copy.peer_ = &peer;
-  copy.is_owned_ = is_owned;
   ++count_;
   idle_rounds_ = 0;
   return copy;
 }
 
 SharedCopies::List& SharedCopies::list_of(const SharedCopy& copy) noexcept {
-  return !copy.is_met_ ? offers_ : copy.is_owned_ ? owned_ : helped_;
+  return !copy.is_met_ ? offers_ : copy.side_ == CopySide::receiver ? receives_ : sends_;
 }
 
 void SharedCopies::append(SharedCopy& copy) noexcept {
@@ -188,13 +185,13 @@ void SharedCopies::remove(SharedCopy& copy) noexcept {
 }
 
 SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data, unsigned chunking,
-                               std::byte* transfers, bool is_owned) noexcept {
+                               std::byte* transfers) noexcept {
   if (uses_.empty()) {
     uses_.resize(kTransfers);
     for (std::uint32_t i = kTransfers; i > 0; --i) free_transfers_.push_back(i - 1);
   }
   if (free_transfers_.empty()) return nullptr;
-  SharedCopy& copy = make(request, peer, is_owned);
+  SharedCopy& copy = make(request, peer);
   copy.side_ = CopySide::sender;
   copy.index_ = free_transfers_.back();
   free_transfers_.pop_back();
@@ -212,8 +209,8 @@ SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data,
 SharedCopy& SharedCopies::join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted,
                                std::size_t bytes_offered, unsigned chunking, std::byte* transfers,
                                std::uint64_t handle, MappedBuffer theirs, const TransferBuffer& own,
-                               bool is_writable, bool is_owned) noexcept {
-  SharedCopy& copy = make(request, peer, is_owned);
+                               bool is_writable) noexcept {
+  SharedCopy& copy = make(request, peer);
   copy.side_ = CopySide::receiver;
   copy.index_ = std::uint32_t(handle);
   copy.use_ = std::uint32_t(handle >> 32);
@@ -265,12 +262,12 @@ void SharedCopies::look_at_offers() noexcept {
 
 SharedCopies::Round SharedCopies::advance(bool has_receives) noexcept {
   look_at_offers();
-  Round round = walk(owned_, true);
+  Round round = walk(receives_, true);
   if (round.has_moved) {
     idle_rounds_ = 0;
     return round;
   }
-  round = walk(helped_, !has_receives || idle_rounds_ >= int(help_polls.get()));
+  round = walk(sends_, !has_receives || idle_rounds_ >= int(help_polls.get()));
   if (!round.has_moved) ++idle_rounds_;  // what has begun to help goes on
   return round;
 }
@@ -286,12 +283,12 @@ void SharedCopies::lose_patience() noexcept {
 SharedCopies::Round SharedCopies::walk(List& list, bool may_copy) noexcept {
   for (SharedCopy* each = list.first; each; each = each->next_) {
     // In an exchange the peer is as busy as this rank: then each takes the whole of what it receives.
-    const bool takes_all = each->is_owned_ && each->chunks_.count <= 2 && has_sends_to_copy();
-    const bool is_left = each->is_left_to_sender();
-    if (is_left) idle_rounds_ = 0;
-    const bool has_copied = ((may_copy && !is_left) || each->is_alone_) && each->try_copy(takes_all);
+    const bool takes_all =
+        each->side_ == CopySide::receiver && each->chunks_.count <= 2 && has_sends_to_copy();
+    const bool has_copied = (may_copy || each->is_alone_) && each->try_copy(takes_all);
     if (each->is_done()) {
       const bool is_spoilt = each->is_spoilt();
+      if (each->side_ == CopySide::receiver && !is_spoilt) each->take_over_rest();
       if (!is_spoilt || each->side_ == CopySide::receiver) return {true, each, is_spoilt};
       // A sender whose copy is spoilt keeps the transfer until the receiver asks for the data.
     }

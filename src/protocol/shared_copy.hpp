@@ -2,13 +2,13 @@
 //
 // An offer names a transfer (transport/shm/transfer.hpp).  Once the message has met its receive, each side
 // that maps the other's buffer may copy: it claims chunks of the packed bytes, the receiver from the front,
-// the sender from the back, and counts them.  Contiguous data and any layout take the same steps.  Of the two
-// one is the *owner*: the receiver where the ranks are near, the sender where they are far
-// (transport/shm/distance.hpp).  A thread inside any wait first copies what this rank owns, oldest first, and
-// then helps its peers: at once where the wait has no receives of its own, after some polls without news
-// where it has.  So a ping-pong becomes halves, an exchange one copy a side, a window goes in order, and a
-// late side costs nothing.  Where the ranks are far the sender stores around the caches, and while it copies
-// a chunk nobody helps.
+// the sender from the back, and counts them.  Contiguous data and any layout take the same steps.  A thread
+// inside any wait first copies what this rank receives, oldest first, and then helps with what it sends: at
+// once where the wait has no receives of its own, after some polls without news where it has.  So a ping-pong
+// becomes halves, an exchange one copy a side, a window goes in order, and a late side costs nothing.
+//
+// The receiver takes over the lines that it has read, and in the end those that the sender has stored, where
+// that makes their next writer faster (copy/copy.hpp).
 //
 // Nobody waits here: a copy is a state of its request, and `advance` copies one chunk, outside
 // base/big_lock.hpp. Memory that changed its backing meanwhile (a fork) spoils the copy; the receiver then
@@ -67,11 +67,10 @@ class SharedCopy {
   transport::shm::CopyProgress progress() const noexcept;
   bool is_done() const noexcept;
   bool is_spoilt() const noexcept;
-  bool is_left_to_sender() const noexcept;
+  void take_over_rest() noexcept;
   bool has_free_chunks() const noexcept { return transfer_->has_free(use_, chunks_.count); }
 
   CopySide side_ = CopySide::sender;
-  bool is_owned_ = false;     // this side copies first
   bool is_met_ = false;       // the receive is known: chunks may be claimed
   bool is_spoilt_ = false;    // what this side copied is not to be trusted
   bool is_alone_ = false;     // the other side cannot copy
@@ -99,17 +98,16 @@ class SharedCopies {
 
   /// The sender's side, with a transfer for it; nullptr when all are in use.  The offer has to leave next, or
   /// `close` follows.
-  SharedCopy* open(Request& request, Peer& peer, const Source& data, unsigned chunking, std::byte* transfers,
-                   bool is_owned) noexcept;
+  SharedCopy* open(Request& request, Peer& peer, const Source& data, unsigned chunking,
+                   std::byte* transfers) noexcept;
   /// The receiver's side of an offer.  `theirs`: the sender's data, where it can be mapped.
   SharedCopy& join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted,
                    std::size_t bytes_offered, unsigned chunking, std::byte* transfers, std::uint64_t handle,
-                   MappedBuffer theirs, const transport::shm::TransferBuffer& own, bool is_writable,
-                   bool is_owned) noexcept;
+                   MappedBuffer theirs, const transport::shm::TransferBuffer& own, bool is_writable) noexcept;
   /// The copy is over: its transfer, where it is the sender's, may be used again.
   void close(SharedCopy& copy) noexcept;
 
-  bool is_empty() const noexcept { return !offers_.first && !owned_.first && !helped_.first; }
+  bool is_empty() const noexcept { return !offers_.first && !receives_.first && !sends_.first; }
   /// How many this rank has taken part in.
   std::uint64_t count() const noexcept { return count_; }
 
@@ -135,12 +133,12 @@ class SharedCopies {
   void look_at(SharedCopy& offer) noexcept;
   void look_at_offers() noexcept;
   Round walk(List& list, bool may_copy) noexcept;
-  SharedCopy& make(Request& request, Peer& peer, bool is_owned) noexcept;
+  SharedCopy& make(Request& request, Peer& peer) noexcept;
   bool has_sends_to_copy() const noexcept;
 
   List offers_;                      // this rank's sends whose receive is not known; oldest first
   SharedCopy* next_look_ = nullptr;  // of the offers, in turn
-  List owned_, helped_;              // whose receive is known
+  List receives_, sends_;            // whose receive is known
   std::uint64_t count_ = 0;
   int idle_rounds_ = 0;
   SharedCopy* last_sent_ = nullptr;  // the newest of this rank's sends, while it is under way

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "copy/copy.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
 #include "os/membarrier.hpp"
@@ -25,6 +26,7 @@ struct Hardware {
   static constexpr int kPollsForRest = 100;
   static void pause() noexcept { os::pause(); }
   static void hand_over(const void* line) noexcept { os::hand_over(line); }
+  static bool takes_over(std::size_t bytes) noexcept { return copy::takes_over(bytes); }
   /// Orders an earlier store before a later load in this thread.
   static void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
   /// Keeps the compiler from moving a later load before an earlier store; the processor may still do so.

@@ -499,6 +499,8 @@ class BasicRingReader {
 
  private:
   [[gnu::noinline]] void return_credits() noexcept {
+    if (takes_over_)
+      for (; returned_ != position_; ++returned_) take_over(lines_[returned_ & mask_]);
     returned_ = position_;
     bulk_returned_ = bulk_position_;
     // W4 (pairs with R4 in has_bulk) and W3 (pairs with R3 in try_reserve_lines): our reads of
@@ -506,6 +508,12 @@ class BasicRingReader {
     place_.credits->bulk.store(bulk_position_, std::memory_order_release);
     place_.credits->lines.store(position_, std::memory_order_release);
     place_.writer->room_returned(must_fence_);
+  }
+
+  /// A line that was read is the writer's again, and this core's: so the writer's next store to it is fast
+  /// where the processor has trouble with lines that others have read (copy.hpp).
+  static void take_over(Line& line) noexcept {
+    line.word.store(line.word.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
 
   Line* lines_;
@@ -517,6 +525,7 @@ class BasicRingReader {
   std::uint64_t bulk_returned_ = 0;  // what Credits::bulk says
   Place place_;
   bool must_fence_;
+  bool takes_over_ = M::takes_over(quarter_ * sizeof(Line));
 };
 
 using Line = BasicLine<Hardware>;

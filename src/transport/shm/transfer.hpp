@@ -80,12 +80,6 @@ class BasicTransfer {
     return std::uint32_t(word >> 32) == use && (word >> 16 & 0xffff) + (word & 0xffff) < chunks;
   }
 
-  /// Chunks that the sender has claimed.  Relaxed: as `has_free`.
-  std::uint32_t claimed_by_sender(std::uint32_t use) const noexcept {
-    const std::uint64_t word = claims_.load(std::memory_order_relaxed);
-    return std::uint32_t(word >> 32) == use ? std::uint32_t(word & 0xffff) : 0;
-  }
-
   /// Up to `wanted` of `chunks` chunks for one side.  Relaxed: claims say who copies, not what is there; the
   /// source is published by the offer, the destination by `meet`, the copied bytes by `count`.
   ClaimedChunks try_claim(CopySide side, std::uint32_t use, std::uint32_t chunks,

@@ -97,5 +97,37 @@ TEST(Copy, StoresIntoAFreshMappingTakeOneFaultAWindow) {
   munmap(ours, kBytes);
 }
 
+/// Its lines are stored to, the bytes stay, and nothing beside the range is touched.
+TEST(Copy, TakingOverStoresWhatIsThere) {
+  constexpr std::size_t kPage = 4096, kPages = 6;
+  const int file = memfd_create("peer", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kPages * kPage), 0);
+  const auto data = noise(kPages * kPage, 11);
+  ASSERT_EQ(pwrite(file, data.data(), data.size(), 0), long(data.size()));
+  // Private, so that the first store to a page gives it a copy of its own, at another place.
+  void* const mapped = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  close(file);
+  auto* const at = static_cast<std::byte*>(mapped);
+  ASSERT_EQ(mprotect(at, kPage, PROT_READ), 0);
+  ASSERT_EQ(mprotect(at + 5 * kPage, kPage, PROT_READ), 0);
+  EXPECT_EQ(std::memcmp(at, data.data(), data.size()), 0);
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt;
+  };
+  const long before = faults();
+  take_over(at + kPage, 0);
+  take_over(at + kPage, 1);
+  take_over(at + kPage, kPage);
+  take_over(at + 3 * kPage - 1, 2);    // the last byte of a page and the first of the next one
+  take_over(at + 5 * kPage - 65, 65);  // the last lines
+  EXPECT_EQ(faults() - before, 4);     // pages 1 to 4, a copy each
+  EXPECT_EQ(std::memcmp(at, data.data(), data.size()), 0);
+  EXPECT_FALSE(takes_over(SIZE_MAX));
+  munmap(mapped, kPages * kPage);
+}
+
 }  // namespace
 }  // namespace dunlin::copy

@@ -118,6 +118,7 @@ struct Model {
   static constexpr int kPollsForRest = 2;
   static void pause() noexcept { Interleaver::block_until_change(); }
   static void hand_over(const void*) noexcept {}
+  static bool takes_over(std::size_t) noexcept { return true; }
   static void full_fence() noexcept { Interleaver::drain(); }
   static void compiler_fence() noexcept {}
   static bool global_barrier() noexcept {
