@@ -2,7 +2,6 @@
 #include "coll/rules.hpp"
 
 #include "base/variable.hpp"
-#include "os/cpu.hpp"
 #include "transport/shm/commons.hpp"
 
 namespace dunlin::coll {
@@ -51,21 +50,9 @@ IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",
                                  "DUNLIN_COLL_SHARED_BYTES where ranks share CPUs",
                                  0,
                                  kRoomBytes};
-// Two plain processes on an AMD EPYC (Zen 4), buffers written before and read after, stored around the caches
-// and into them, us: allgather of 8 KiB 2.0 and 1.7, 16 KiB 3.0 and 3.7, 64 KiB 12 and 16, 512 KiB 95 and 62;
-// where the CPUs share no cache of 128 KiB 22 and 100.  Where nobody writes or reads: as fast.
-IntVariable stream_bytes{
-    "COLL_STREAM_BYTES", 16 << 10, "bytes",
-    "where ranks have CPUs of their own: blocks from this size on, up to half of the second-level cache, "
-    "are stored into other ranks' memory around the caches",
-    0};
 
 }  // namespace
 
-bool is_streamed(std::size_t bytes, bool share_cores) noexcept {
-  static const std::size_t cache_bytes = os::cache_bytes(2);
-  return !share_cores && bytes >= std::size_t(stream_bytes.get()) && bytes < cache_bytes / 2;
-}
 bool has_room(const Facts& facts) noexcept {
   return facts.share_memory && facts.bytes <= kRoomBytes &&
          facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;

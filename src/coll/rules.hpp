@@ -32,8 +32,6 @@ bool has_room(const Facts& facts) noexcept;
 bool is_short(const Facts& facts, ShortHalves halves) noexcept;
 /// Up to here it is, if there is room.
 std::size_t shared_bytes_max(bool share_cores) noexcept;
-/// Whether a block of `bytes` in all is stored into another member's memory around the caches.
-bool is_streamed(std::size_t bytes, bool share_cores) noexcept;
 /// From here on a slice is worth a leader of its own.
 std::size_t leader_bytes_min() noexcept;
 

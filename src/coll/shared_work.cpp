@@ -2,6 +2,8 @@
 #include "coll/shared_work.hpp"
 
 #include "base/log.hpp"
+#include "copy/copy.hpp"
+#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 
@@ -9,6 +11,10 @@ using protocol::MappedBuffer;
 using protocol::RemoteBuffer;
 
 Traffic traffic;
+
+bool takes_over(const Cx& cx, std::size_t bytes) noexcept {
+  return !cx.run->engine.does_job_share_cores() && copy::takes_over(bytes);
+}
 
 namespace {
 
@@ -96,11 +102,6 @@ bool SharedWork::is_still_valid(int member, const peer::Mapping& mapping) const 
   if (mapping.at >= room && mapping.at < room + transport::shm::Commons::kRoomBytes) return true;
   protocol::Peers& peers = cx_.comm->messaging->peers;
   return peers.memory_of(peers.of(cx_.peer(member)))->is_still_valid(mapping);
-}
-
-bool SharedWork::is_far(int member) const noexcept {
-  const transport::shm::Channel* const channel = cx_.comm->messaging->peers.of(cx_.peer(member)).shm;
-  return channel && channel->is_far();
 }
 
 int SharedWork::try_take(int member, int pieces) const noexcept {

@@ -65,8 +65,6 @@ class SharedWork {
   /// A buffer by plain loads and stores; one of this process only where it is in the room.
   protocol::MappedBuffer map(int member, const protocol::RemoteBuffer& buffer) const noexcept;
   bool is_still_valid(int member, const peer::Mapping& mapping) const noexcept;
-  /// Whether a member's cache is about as far as memory, as far as messages to it have shown.
-  bool is_far(int member) const noexcept;
 
   /// A piece of `member`'s share that nobody else does, or -1.
   int try_take(int member, int pieces) const noexcept;
@@ -97,6 +95,11 @@ class SharedWork {
   Source last_given_;      // at `last_index_`: often given to several
   int last_index_ = -1;
 };
+
+/// Whether a member that reads `bytes` of others in all had better take over their lines, and those that
+/// others have stored for it (copy/copy.hpp).  Not where ranks share CPUs: their data falls out of the caches
+/// meanwhile, and half of it comes from the same one.
+bool takes_over(const Cx& cx, std::size_t bytes) noexcept;
 
 /// Does the pieces of all shares, the own ones first, as long as there are some; `work.pieces(member)` are in
 /// a share, and `work.do_piece(member, piece)` does one and answers whether it was good.

@@ -10,11 +10,9 @@
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/rules.hpp"
 #include "coll/select.hpp"
 #include "coll/shared_work.hpp"
 #include "copy/copy.hpp"
-#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -59,11 +57,9 @@ struct Parts {
   const SharedWork& shared;
   const Reduction& r;
   const Goal& goal;
-  const void** list;    // room for one pointer a member
-  std::byte** results;  // the same
-  std::byte* strip;  // for a program's function, which must not write one of its operands, and for what goes
-                     // around the caches to others only; else null
-  copy::Hint hint;   // for others' results
+  const void** list;      // room for one pointer a member
+  std::byte** results;    // the same
+  std::byte* strip;       // for a program's function, which must not write one of its operands; else null
   peer::Mapping* mapped;  // room for two a member
 
   Range share(int member) const noexcept {
@@ -119,6 +115,7 @@ struct Parts {
       traffic.stored += bytes * std::size_t(stored);
       done += count;
     }
+    take_over_operands(range);
     return are_still_valid(owner);
   }
 
@@ -129,7 +126,7 @@ struct Parts {
       r.op->combine3(list[0], list[1], to, count, *r.type);
     else
       r.op->combine_k({list, std::size_t(cx.size)}, to, count, *r.type);
-    for (int i = strip ? 0 : 1; i < receivers; ++i) copy::bytes(results[i], to, bytes, hint);
+    for (int i = strip ? 0 : 1; i < receivers; ++i) copy::bytes(results[i], to, bytes);
   }
   /// The same for a scan: what one member gets is the left operand of the next.
   void combine_prefixes(std::int64_t count, std::size_t bytes) const noexcept {
@@ -148,6 +145,13 @@ struct Parts {
     if (at && which == kResult) copy::load_before_stores(at.at, std::size_t(bytes));
     mapped[2 * member + which] = at;
     return at.at;
+  }
+  /// Nobody else reads this range of theirs.
+  void take_over_operands(Range range) const noexcept {
+    if (!takes_over(cx, r.bytes())) return;
+    for (int member = 0; member < cx.size; ++member)
+      if (const peer::Mapping& at = mapped[2 * member + kOperand]; member != cx.rank && at.is_writable)
+        copy::take_over(at.at, std::size_t(range.count * r.type->size()));
   }
   bool are_still_valid(int owner) const noexcept {
     for (int member = 0; member < cx.size; ++member) {
@@ -179,10 +183,8 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   auto* const mapped = reinterpret_cast<peer::Mapping*>(cx.take(2 * size * sizeof(peer::Mapping)));
   const bool is_function = r.op->operation() == op::Operator::user;
   const std::int64_t strip_count = std::max<std::int64_t>(1, kStripBytes / r.type->size());
-  const bool goes_around = is_streamed(r.bytes(), cx.run->engine.does_job_share_cores());
-  const bool needs_strip = is_function || (goes_around && !goal.has_result_for(cx.rank, cx.rank));
   std::byte* const strip =
-      needs_strip && !goal.is_prefix() ? cx.take_elements(strip_count, *r.type) : nullptr;
+      is_function && !goal.is_prefix() ? cx.take_elements(strip_count, *r.type) : nullptr;
   SharedWork shared(cx, turn, kBuffers);
   co_await cx.until(turn.place_is_free());
   shared.begin();
@@ -198,9 +200,7 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   for (int member = 0; member < cx.size; ++member)  // messages find the words where ranks disagree
     *is_done &= shared.buffer(member, kOperand).bytes == r.bytes();
   if (*is_done) {
-    const Parts work{cx,    shared,  r,     goal,
-                     list,  results, strip, goes_around ? copy::Hint::off_cache : copy::Hint::cached,
-                     mapped};
+    const Parts work{cx, shared, r, goal, list, results, strip, mapped};
     do_all(cx, shared, work);
     for (int member = 0; member < cx.size; ++member) {
       const int pieces = work.pieces(member);
@@ -208,6 +208,8 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
     }
     *is_done = shared.is_good();
     if (*is_done) shared.fetch(kResult, got.target());
+    const bool is_stored = received > 0 && !shared.is_in_room(shared.buffer(cx.rank, kResult));
+    if (is_stored && takes_over(cx, r.bytes())) copy::take_over(got.target().address, got.bytes());
   }
   turn.leave(true);
   co_return Err::ok;

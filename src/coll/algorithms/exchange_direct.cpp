@@ -1,5 +1,5 @@
-// All collectives that move long data, in one text: every member copies what it gives straight from its
-// buffer into that of the target (or, from a root to many, what it gets into its own).
+// All collectives that move long data, in one text: every member copies what it gets straight from the buffer
+// of its source into its own (or, for a gather, what it gives into the root's).
 //
 // A share is the p-1 transfers of one member, beginning with its neighbour, so that no two members read the
 // same source at the same time; long transfers are cut into pieces, so that idle members help.  Each byte
@@ -7,11 +7,9 @@
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/rules.hpp"
 #include "coll/select.hpp"
 #include "coll/shared_work.hpp"
 #include "copy/copy.hpp"
-#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -20,10 +18,9 @@ using protocol::MappedBuffer;
 using protocol::RemoteBuffer;
 
 /// Pieces are not longer than 256 KiB, up to 64 of them.  Where not every member has a share, two members may
-/// divide a transfer from 64 KiB on; not one that its giver stores around the caches: what is read from the
-/// giver's cache is slow to be written there again.
-int cut(std::size_t bytes, bool has_everybody_a_share, bool is_streamed) noexcept {
-  if (bytes < 64 << 10 || is_streamed) return bytes > 0 ? 1 : 0;
+/// divide a transfer from 64 KiB on.
+int cut(std::size_t bytes, bool has_everybody_a_share) noexcept {
+  if (bytes < 64 << 10) return bytes > 0 ? 1 : 0;
   return int(std::clamp(bytes >> 18, std::size_t{has_everybody_a_share ? 1u : 2u}, std::size_t{64}));
 }
 
@@ -32,11 +29,11 @@ struct Exchange {
   Blocks send, recv;  // by destination, by source
   int root;
   Shape shape;
+  bool has_block_for_each;  // what is given to several is not the same block
   bool gives(int from, int to) const noexcept {
     return shape == Shape::all || (shape == Shape::from_root ? from : to) == root;
   }
-  /// Whether a share is what a member gives.  A root has no time to give to many.
-  bool is_pushed(int ranks) const noexcept { return shape != Shape::from_root || ranks == 2; }
+  bool is_pushed() const noexcept { return shape == Shape::to_root; }
 };
 
 struct Transfers {
@@ -45,7 +42,8 @@ struct Transfers {
   const Blocks& send;
   const Blocks& recv;
   bool is_pushed;  // a share is what a member gives
-  Exchange::Shape shape;
+  bool has_everybody_a_share;
+  bool is_read_once;  // what a member gives, by one other
 
   struct Ends {
     int from, to;
@@ -66,19 +64,16 @@ struct Transfers {
         is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
     return is_so;
   }
-  /// Whether a root stores what it gives around the caches; all members answer alike.
-  bool does_root_stream(std::size_t bytes) const noexcept {
-    return shape == Exchange::Shape::from_root && is_streamed(bytes, cx.run->engine.does_job_share_cores());
+  int pieces_of(Ends both) const noexcept { return cut(given(both).bytes, has_everybody_a_share); }
+  /// What a member reads of others where blocks have `bytes`.
+  std::size_t reads(std::size_t bytes) const noexcept {
+    return has_everybody_a_share ? bytes * std::size_t(cx.size - 1) : bytes;
   }
-  /// Where all give, that pays where caches lie far apart only.
-  bool goes_around(std::size_t bytes, int to) const noexcept {
-    if (to == cx.rank) return false;
-    if (shape != Exchange::Shape::all) return does_root_stream(bytes);
-    return is_streamed(bytes, cx.run->engine.does_job_share_cores()) && shared.is_far(to);
-  }
-  int pieces_of(Ends both) const noexcept {
-    const std::size_t bytes = given(both).bytes;
-    return cut(bytes, shape == Exchange::Shape::all, is_pushed && does_root_stream(bytes));
+  /// What others may have stored of a block for this member becomes its own: it reads that next.
+  void take_over_block(int from) const noexcept {
+    const Target to = recv[from].target();
+    if (shared.is_in_room(got({from, cx.rank})) || !to.is_contiguous()) return;
+    if (takes_over(cx, reads(to.bytes))) copy::take_over(to.address, to.bytes);
   }
   int pieces(int member) const noexcept {
     int count = 0;
@@ -116,10 +111,11 @@ struct Transfers {
     }
     DUNLIN_ASSERT(to.bytes >= bytes);
     if (from.is_contiguous() && to.is_contiguous())
-      copy::bytes(to.address + begin, from.address + begin, end - begin,
-                  goes_around(bytes, both.to) ? copy::Hint::off_cache : copy::hint_for(bytes));
+      copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes));
     else
       copy_range(from, to, begin, end - begin);
+    if (theirs.mapping.is_writable && is_read_once && from.is_contiguous() && takes_over(cx, reads(bytes)))
+      copy::take_over(from.address + begin, end - begin);
     return (!theirs || shared.is_still_valid(both.from, theirs.mapping)) &&
            (!room || shared.is_still_valid(both.to, room.mapping));
   }
@@ -139,8 +135,13 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
   }
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
-  const Transfers transfers{
-      cx, shared, exchange.send, exchange.recv, exchange.is_pushed(cx.size), exchange.shape};
+  const Transfers transfers{cx,
+                            shared,
+                            exchange.send,
+                            exchange.recv,
+                            exchange.is_pushed(),
+                            exchange.shape == Exchange::Shape::all,
+                            exchange.has_block_for_each || cx.size == 2};
   *is_done = shared.are_all_reachable() && transfers.do_agree();
   if (*is_done) {
     do_all(cx, shared, transfers);
@@ -149,9 +150,11 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
       co_await cx.until(shared.is_finished(member, pieces));
     }
     *is_done = shared.is_good();
-    for (int other = 0; other < cx.size && *is_done; ++other)
-      if (other != cx.rank && exchange.gives(other, cx.rank))
-        shared.fetch(cx.size + other, exchange.recv[other].target());
+    for (int other = 0; other < cx.size && *is_done; ++other) {
+      if (other == cx.rank || !exchange.gives(other, cx.rank)) continue;
+      shared.fetch(cx.size + other, exchange.recv[other].target());
+      transfers.take_over_block(other);
+    }
   }
   turn.leave(true);
   co_return Err::ok;
@@ -162,7 +165,7 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
 Task bcast_direct(Cx cx, Block block, int root) {
   bool is_done = false;
   const Blocks blocks = Blocks::same(block);
-  co_await exchange_direct(cx, {blocks, blocks, root, Exchange::Shape::from_root}, &is_done);
+  co_await exchange_direct(cx, {blocks, blocks, root, Exchange::Shape::from_root, false}, &is_done);
   if (!is_done) co_await start_bcast(cx.apart(), block, root);
   co_return Err::ok;
 }
@@ -170,7 +173,7 @@ Task bcast_direct(Cx cx, Block block, int root) {
 Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place) {
   bool is_done = false;
   if (cx.rank == root && !in_place) copy(mine, all[root]);
-  co_await exchange_direct(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root}, &is_done);
+  co_await exchange_direct(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root, true}, &is_done);
   if (!is_done) co_await start_gather(cx.apart(), mine, all, root, in_place);
   co_return Err::ok;
 }
@@ -178,14 +181,17 @@ Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place) {
 Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place) {
   bool is_done = false;
   if (cx.rank == root && !in_place) copy(all[root], mine);
-  co_await exchange_direct(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root}, &is_done);
+  co_await exchange_direct(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root, true}, &is_done);
   if (!is_done) co_await start_scatter(cx.apart(), all, mine, root, in_place);
   co_return Err::ok;
 }
 
 Task allgather_direct(Cx cx, Block mine, Blocks all) {
   bool is_done = false;
-  co_await exchange_direct(cx, {Blocks::same(mine), all, 0, Exchange::Shape::all}, &is_done);
+  // What the others read is the copy in the result: lines of `mine`, which this member has just read once
+  // more, are slow to take over.
+  const Blocks given = Blocks::same(all[cx.rank]);
+  co_await exchange_direct(cx, {given, all, 0, Exchange::Shape::all, false}, &is_done);
   if (!is_done) co_await start_allgather(cx.apart(), mine, all);
   co_return Err::ok;
 }
@@ -193,7 +199,7 @@ Task allgather_direct(Cx cx, Block mine, Blocks all) {
 Task alltoall_direct(Cx cx, Blocks send, Blocks recv) {
   bool is_done = false;
   copy(send[cx.rank], recv[cx.rank]);
-  co_await exchange_direct(cx, {send, recv, 0, Exchange::Shape::all}, &is_done);
+  co_await exchange_direct(cx, {send, recv, 0, Exchange::Shape::all, true}, &is_done);
   if (!is_done) co_await start_alltoall(cx.apart(), send, recv, false);
   co_return Err::ok;
 }
