@@ -21,6 +21,7 @@
 
 #include "base/copy_short.hpp"
 #include "coll/block.hpp"
+#include "copy/copy.hpp"
 #include "os/cpu.hpp"
 #include "transport/shm/channel.hpp"
 #include "transport/shm/commons.hpp"
@@ -135,6 +136,14 @@ class Turn {
            std::size_t all_bytes) const noexcept {
     std::byte* const from = data(member, all_bytes) + position;
     move(Block::of_bytes(from, bytes), block, bytes);
+    take_over(member, bytes, position, all_bytes);
+  }
+  /// This member has read them.  Of two it is the only reader: then the lines become its own, so that they
+  /// are fast to write for their owner (copy/copy.hpp).
+  void take_over(int member, std::size_t bytes, std::size_t position, std::size_t all_bytes) const noexcept {
+    if (all_bytes <= transport::shm::ArrivalLine::kDataBytes || region_->size() != 2) return;
+    if (member != region_->me_ && copy::takes_over(all_bytes))
+      copy::take_over(room(member) + position, bytes);
   }
   /// `bytes` of its data are there.
   void arrive(std::size_t bytes) const noexcept;

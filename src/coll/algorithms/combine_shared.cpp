@@ -37,8 +37,12 @@ struct SharedOperands {
     const auto position = std::size_t(first * r.type->size()), bytes = std::size_t(count * r.type->size());
     if (list) {
       for (int member = 0; member < members; ++member) list[member] = turn.data(member, all_bytes) + position;
-      if (members == 2) return r.op->combine3(list[0], list[1], result, count, *r.type);
-      return r.op->combine_k({list, std::size_t(members)}, result, count, *r.type);
+      if (members == 2)
+        r.op->combine3(list[0], list[1], result, count, *r.type);
+      else
+        r.op->combine_k({list, std::size_t(members)}, result, count, *r.type);
+      for (int member = 0; member < members; ++member) turn.take_over(member, bytes, position, all_bytes);
+      return;
     }
     Reduction part = r;
     part.count = count;
