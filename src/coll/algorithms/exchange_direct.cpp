@@ -188,9 +188,10 @@ Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place) {
 
 Task allgather_direct(Cx cx, Block mine, Blocks all) {
   bool is_done = false;
-  // What the others read is the copy in the result: lines of `mine`, which this member has just read once
-  // more, are slow to take over.
-  const Blocks given = Blocks::same(all[cx.rank]);
+  // Lines that are taken over are those of the copy in the result: those of `mine` are slow to take over, as
+  // this member reads them each time, too.
+  const bool are_taken_over = cx.size == 2 && takes_over(cx, mine.bytes());
+  const Blocks given = Blocks::same(are_taken_over ? all[cx.rank] : mine);
   co_await exchange_direct(cx, {given, all, 0, Exchange::Shape::all, false}, &is_done);
   if (!is_done) co_await start_allgather(cx.apart(), mine, all);
   co_return Err::ok;
