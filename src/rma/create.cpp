@@ -13,6 +13,7 @@
 #include "os/membarrier.hpp"
 #include "progress/helper.hpp"
 #include "protocol/messaging.hpp"
+#include "protocol/shared_copy.hpp"
 #include "rma/functions.hpp"
 #include "rma/gate.hpp"
 #include "rma/hints.hpp"
@@ -63,6 +64,11 @@ struct Wanted {
 
 bool is_in_segment(int flavor) noexcept {
   return flavor == MPI_WIN_FLAVOR_ALLOCATE || flavor == MPI_WIN_FLAVOR_SHARED;
+}
+
+/// Others may write memory that the program has from elsewhere, and may send.
+bool lies_in_own_memory(const Window& window) noexcept {
+  return window.is_dynamic() || (window.flavor == MPI_WIN_FLAVOR_CREATE && window.bytes > 0);
 }
 
 Err check(const Wanted& wanted, const Comm& comm) noexcept {
@@ -152,6 +158,7 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
   window->base = wanted.base;
   window->bytes = wanted.bytes;
   window->displacement_unit = int(wanted.unit);
+  if (lies_in_own_memory(*window)) ++protocol::own_memory_windows;
   set_hints(*window, info);
   const bool is_packed =
       wanted.flavor == MPI_WIN_FLAVOR_SHARED && !has_hint(*window, "alloc_shared_noncontig");
@@ -211,6 +218,7 @@ Window::Window(Ref<Comm> members) noexcept : comm(std::move(members)), parts(std
 }
 
 Window::~Window() {
+  if (lies_in_own_memory(*this)) --protocol::own_memory_windows;
   forget_forks(*this);
   std::erase(all_windows(), this);
 }
