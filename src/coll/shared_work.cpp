@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "copy/copy.hpp"
 #include "progress/engine.hpp"
+#include "protocol/shared_copy.hpp"
 
 namespace dunlin::coll {
 
@@ -31,6 +32,7 @@ struct TrafficNote {
 
 void SharedWork::begin() noexcept {
   offered(cx_.rank).are_reachable = 1;
+  offered(cx_.rank).are_still = protocol::own_memory_windows == 0;
   turn_.share(cx_.rank).taken.store(turn_.number() << 32, std::memory_order_relaxed);  // arriving publishes
   turn_.share(cx_.rank).finished.store(turn_.number() << 32, std::memory_order_relaxed);
 }

@@ -31,13 +31,19 @@ struct OfferedBuffers {
   /// As the layout of a buffer in the room, whose address is its distance from the room's beginning.
   static constexpr std::uint64_t kInRoom = 1;
 
-  std::uint64_t are_reachable;
+  std::uint32_t are_reachable;
+  std::uint32_t are_still;  // one-sided operations write none of them meanwhile (protocol/shared_copy.hpp)
   protocol::RemoteBuffer buffers[];
 
   static std::size_t bytes(int count) noexcept {
     return sizeof(OfferedBuffers) + std::size_t(count) * sizeof(protocol::RemoteBuffer);
   }
 };
+
+/// Whether a member that reads `bytes` of others in all had better take over their lines, and those that
+/// others have stored for it (copy/copy.hpp).  Not where ranks share CPUs: their data falls out of the caches
+/// meanwhile, and half of it comes from the same one.
+bool takes_over(const Cx& cx, std::size_t bytes) noexcept;
 
 /// One member's side of the work.
 class SharedWork {
@@ -64,6 +70,10 @@ class SharedWork {
   }
   /// A buffer by plain loads and stores; one of this process only where it is in the room.
   protocol::MappedBuffer map(int member, const protocol::RemoteBuffer& buffer) const noexcept;
+  /// Whether a member that has read others' data here, `bytes` of it in all, takes over the lines of `from`.
+  bool takes_over(int from, std::size_t bytes) const noexcept {
+    return offered(from).are_still && coll::takes_over(cx_, bytes);
+  }
   bool is_still_valid(int member, const peer::Mapping& mapping) const noexcept;
 
   /// A piece of `member`'s share that nobody else does, or -1.
@@ -95,11 +105,6 @@ class SharedWork {
   Source last_given_;      // at `last_index_`: often given to several
   int last_index_ = -1;
 };
-
-/// Whether a member that reads `bytes` of others in all had better take over their lines, and those that
-/// others have stored for it (copy/copy.hpp).  Not where ranks share CPUs: their data falls out of the caches
-/// meanwhile, and half of it comes from the same one.
-bool takes_over(const Cx& cx, std::size_t bytes) noexcept;
 
 /// Does the pieces of all shares, the own ones first, as long as there are some; `work.pieces(member)` are in
 /// a share, and `work.do_piece(member, piece)` does one and answers whether it was good.

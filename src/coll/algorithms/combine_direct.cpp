@@ -148,9 +148,9 @@ struct Parts {
   }
   /// Nobody else reads this range of theirs.
   void take_over_operands(Range range) const noexcept {
-    if (!takes_over(cx, r.bytes())) return;
     for (int member = 0; member < cx.size; ++member)
-      if (const peer::Mapping& at = mapped[2 * member + kOperand]; member != cx.rank && at.is_writable)
+      if (const peer::Mapping& at = mapped[2 * member + kOperand];
+          member != cx.rank && at.is_writable && shared.takes_over(member, r.bytes()))
         copy::take_over(at.at, std::size_t(range.count * r.type->size()));
   }
   bool are_still_valid(int owner) const noexcept {
