@@ -45,11 +45,11 @@ class Choice {
   using Rule = int (*)(const Facts&) noexcept;
   /// First the algorithms by messages.
   Choice(const char* setting, const char* meaning, Rule rule,
-         std::initializer_list<Algorithm<Arguments...>> algorithms, ShortHalves halves = {})
+         std::initializer_list<Algorithm<Arguments...>> algorithms, int short_multiple = kShort)
       : algorithms_(algorithms),
         words_(words_of(algorithms_)),
         rule_(rule),
-        halves_(halves),
+        short_multiple_(short_multiple),
         room_(find(Needs::room)),
         memory_(find(Needs::memory)),
         domains_(find(Needs::domains)),
@@ -71,7 +71,7 @@ class Choice {
     return algorithms_[std::size_t(best(facts))];
   }
   int best(const Facts& facts) const noexcept {
-    if (facts.share_memory) return is_short(facts, halves_) ? room_ : memory_;
+    if (facts.share_memory) return is_short(facts, short_multiple_) ? room_ : memory_;
     const int answer = rule_(facts);
     return answer == kByDomains ? domains_ : answer;
   }
@@ -90,7 +90,7 @@ class Choice {
   const std::vector<Algorithm<Arguments...>> algorithms_;
   const std::string words_;
   const Rule rule_;
-  const ShortHalves halves_;
+  const int short_multiple_;
   const int room_, memory_, domains_;  // positions
   WordVariable variable_;
   const char* seen_ = nullptr;

@@ -32,24 +32,17 @@ IntVariable leader_bytes{
     "COLL_LEADER_BYTES", 16 << 10, "bytes",
     "smallest part of a message that a leader passes on to other domains where a domain has several leaders",
     1};
-// Inside a node.  On 2 CPUs of an AMD EPYC (Zen 4): allreduce of 4 KiB on 2 ranks 1.0 us, from buffer to
-// buffer .6 where they map and 1.0 where not; 8 ranks 22 us, through shared memory from and to all buffers
-// 29, at 32 KiB 53 and 55.
+// Inside a node.  A block in shared memory is copied twice, but its owner goes on at once, and with readers
+// that take its lines over it is fast to write: figures in rules.hpp.
 constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
 IntVariable shared_bytes{
     "COLL_SHARED_BYTES",
-    4 << 10,
+    16 << 10,
     "bytes",
-    "where ranks share memory: blocks up to this size are put there, longer ones go from "
-    "buffer to buffer",
+    "where ranks share memory: operands up to this size, and blocks up to twice of it, are put there, "
+    "longer ones go from buffer to buffer",
     0,
     kRoomBytes};
-IntVariable shared_bytes_crowded{"COLL_SHARED_BYTES_CROWDED",
-                                 16 << 10,
-                                 "bytes",
-                                 "DUNLIN_COLL_SHARED_BYTES where ranks share CPUs",
-                                 0,
-                                 kRoomBytes};
 
 }  // namespace
 
@@ -57,13 +50,10 @@ bool has_room(const Facts& facts) noexcept {
   return facts.share_memory && facts.bytes <= kRoomBytes &&
          facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
 }
-bool is_short(const Facts& facts, ShortHalves halves) noexcept {
-  const int half = facts.share_cores ? halves.crowded : halves.alone;
-  return facts.bytes <= shared_bytes_max(facts.share_cores) / 2 * std::size_t(half) && has_room(facts);
+bool is_short(const Facts& facts, int multiple) noexcept {
+  return facts.bytes <= shared_bytes_max() * std::size_t(multiple) && has_room(facts);
 }
-std::size_t shared_bytes_max(bool share_cores) noexcept {
-  return std::size_t((share_cores ? shared_bytes_crowded : shared_bytes).get());
-}
+std::size_t shared_bytes_max() noexcept { return std::size_t(shared_bytes.get()); }
 std::size_t leader_bytes_min() noexcept { return std::size_t(leader_bytes.get()); }
 
 int by_domains_rule(const Facts& facts) noexcept { return facts.has_domains ? kByDomains : 0; }

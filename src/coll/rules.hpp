@@ -17,33 +17,29 @@ struct Facts {
   int blocks = 1;             // that some rank would put into shared memory
   bool share_memory = false;  // all ranks, in a region
   bool has_domains = false;   // several, of which some have several ranks; and the operator allows them
-  bool share_cores = false;   // on some node of the job
   bool is_regular = true;     // equal blocks; an operator that commutes, and an element for every rank
 };
 
-/// Up to which multiple of half of the settings' sizes a collective's blocks are short: where ranks have
-/// cores of their own, and where they share them.
-struct ShortHalves {
-  int alone = 2, crowded = 2;
-};
 /// Whether all ranks share memory, with room for what each may put there.
 bool has_room(const Facts& facts) noexcept;
-/// Whether a block is put into shared memory rather than moved from buffer to buffer.
-bool is_short(const Facts& facts, ShortHalves halves) noexcept;
-/// Up to here it is, if there is room.
-std::size_t shared_bytes_max(bool share_cores) noexcept;
+/// Whether a block, up to `multiple` of the setting's size, is put into shared memory rather than moved from
+/// buffer to buffer.
+bool is_short(const Facts& facts, int multiple) noexcept;
+/// The setting's size.
+std::size_t shared_bytes_max() noexcept;
 /// From here on a slice is worth a leader of its own.
 std::size_t leader_bytes_min() noexcept;
 
 /// Answer of a rule: the algorithm that needs domains.
 inline constexpr int kByDomains = -1;
 
-// 2 ranks on 2 CPUs of an AMD EPYC (Zen 4), shared and direct, us: allreduce of 4 KiB .81 and .51, alltoall
-// .57 and .75.  8 ranks there: bcast of 64 KiB, which only the root puts, 26 and 35; allreduce of 16 KiB,
-// which all read, 31 and 23; alltoall 59 and 41; reduce, where the root reads all, 26 and 21 (4 ranks: 11 and
-// 8), scan 28 and 25 (13 and 9).
-inline constexpr ShortHalves kShortBcast{2, 8}, kShortAlltoall{2, 1}, kShortAllreduce{1, 1},
-    kShortReduce{2, 1};
+// What each rank copies once or twice is short up to twice the setting, what only a root puts in up to four
+// times, what every rank combines as a whole up to once.  Shared and direct, us, 2 CPUs of an AMD EPYC (Zen
+// 3), data written before and read after; 2 ranks (near): bcast of 32 KiB 5.0 and 5.7, of 64 KiB 9.3 and 9.0;
+// reduce 4.7 and 5.1, 8.6 and 9.1; allgather 8.6 and 9.3, 16.9 and 17.7; allreduce of 16 KiB 4.5 and 4.9, of
+// 32 KiB 8.6 and 6.6; scan 3.8 and 4.2, 7.1 and 6.8.  8 ranks: bcast of 64 KiB 56 and 74, reduce of 32 KiB 47
+// and 53, allgather 169 and 186, allreduce of 8 KiB 41 and 47, of 16 KiB 57 and 55.
+inline constexpr int kShort = 2, kShortBcast = 4, kShortCombined = 1;
 
 int by_domains_rule(const Facts& facts) noexcept;  // or the first
 int bcast_rule(const Facts& facts) noexcept;

@@ -67,8 +67,7 @@ Choice<Blocks, Blocks> alltoall{
      {"hierarchical", alltoall_hierarchical, Needs::domains},
      {"shared", [](Cx cx, Blocks send, Blocks recv) { return alltoall_shared(cx, send, recv, false); },
       Needs::room},
-     {"direct", alltoall_direct, Needs::memory}},
-    kShortAlltoall};
+     {"direct", alltoall_direct, Needs::memory}}};
 
 Choice<Reduction, int> reduce{"COLL_REDUCE",
                               "algorithm of MPI_Reduce",
@@ -76,8 +75,7 @@ Choice<Reduction, int> reduce{"COLL_REDUCE",
                               {{"binomial", reduce_binomial},
                                {"hierarchical", reduce_hierarchical, Needs::domains},
                                {"shared", reduce_shared, Needs::room},
-                               {"direct", reduce_direct, Needs::memory}},
-                              kShortReduce};
+                               {"direct", reduce_direct, Needs::memory}}};
 
 Choice<Reduction> allreduce{"COLL_ALLREDUCE",
                             "algorithm of MPI_Allreduce",
@@ -88,7 +86,7 @@ Choice<Reduction> allreduce{"COLL_ALLREDUCE",
                              {"hierarchical", allreduce_hierarchical, Needs::domains},
                              {"shared", allreduce_shared, Needs::room},
                              {"direct", allreduce_direct, Needs::memory}},
-                            kShortAllreduce};
+                            kShortCombined};
 
 Task scan_by_doubling(Cx cx, Reduction r, bool is_exclusive) {
   return is_exclusive ? exscan_recursive_doubling(cx, r) : scan_recursive_doubling(cx, r);
@@ -100,7 +98,7 @@ Choice<Reduction, bool> scan{"COLL_SCAN",
                               {"hierarchical", scan_hierarchical, Needs::domains},
                               {"shared", scan_shared, Needs::room},
                               {"direct", scan_direct, Needs::memory}},
-                             kShortReduce};
+                             kShortCombined};
 
 Choice<Reduction, Blocks> reduce_scatter{"COLL_REDUCE_SCATTER",
                                          "algorithm of MPI_Reduce_scatter and MPI_Reduce_scatter_block",
@@ -109,13 +107,13 @@ Choice<Reduction, Blocks> reduce_scatter{"COLL_REDUCE_SCATTER",
                                           {"pairwise", reduce_scatter_pairwise, Needs::regular},
                                           {"hierarchical", reduce_scatter_hierarchical, Needs::domains},
                                           {"shared", reduce_scatter_shared, Needs::room},
-                                          {"direct", reduce_scatter_direct, Needs::memory}}};
+                                          {"direct", reduce_scatter_direct, Needs::memory}},
+                                         kShortCombined};
 
 Facts facts_of(const Cx& cx, std::size_t bytes, int blocks = 1) noexcept {
   Facts facts{cx.size, bytes, blocks};
   facts.share_memory = cx.share_memory();
   facts.has_domains = cx.hierarchy != nullptr;
-  facts.share_cores = cx.run->engine.does_job_share_cores();
   return facts;
 }
 
@@ -158,8 +156,7 @@ Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexc
   Facts facts = facts_of(cx, recv[cx.rank].bytes(), cx.size);
   facts.has_domains = facts.has_domains && cx.hierarchy->is_grid();
   if (!in_place) return alltoall.start(facts, cx, send, recv);
-  return is_short(facts, kShortAlltoall) ? alltoall_shared(cx, send, recv, true)
-                                         : alltoall_in_place(cx, recv);
+  return is_short(facts, kShort) ? alltoall_shared(cx, send, recv, true) : alltoall_in_place(cx, recv);
 }
 
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
@@ -185,8 +182,7 @@ Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
 // Lengths are known to their two ends only, so that whether ranks share memory must decide.
 Task start_gatherv(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
   if (!cx.share_memory()) return gather_linear(cx, mine, all, root, in_place);
-  return gather_shared(cx, mine, all, root, in_place,
-                       shared_bytes_max(cx.run->engine.does_job_share_cores()));
+  return gather_shared(cx, mine, all, root, in_place, shared_bytes_max());
 }
 Task start_scatterv(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
   return (cx.share_memory() ? scatter_varied : scatter_linear)(cx, all, mine, root, in_place);

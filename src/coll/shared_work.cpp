@@ -4,7 +4,6 @@
 #include "base/log.hpp"
 #include "copy/copy.hpp"
 #include "progress/engine.hpp"
-#include "protocol/shared_copy.hpp"
 
 namespace dunlin::coll {
 
@@ -32,7 +31,6 @@ struct TrafficNote {
 
 void SharedWork::begin() noexcept {
   offered(cx_.rank).are_reachable = 1;
-  offered(cx_.rank).are_still = protocol::own_memory_windows == 0;
   turn_.share(cx_.rank).taken.store(turn_.number() << 32, std::memory_order_relaxed);  // arriving publishes
   turn_.share(cx_.rank).finished.store(turn_.number() << 32, std::memory_order_relaxed);
 }
@@ -88,7 +86,8 @@ MappedBuffer SharedWork::map(int member, const RemoteBuffer& buffer) const noexc
   if (is_in_room(buffer)) {
     std::byte* const at = turn_.room(member) + buffer.address;
     MappedBuffer in_room;
-    in_room.mapping = {at, 0};
+    static constexpr std::atomic<std::uint32_t> kNone = 0;
+    in_room.mapping = {at, 0, &kNone};
     in_room.address = at;
     in_room.bytes = buffer.bytes;
     return in_room;

@@ -32,7 +32,6 @@ struct OfferedBuffers {
   static constexpr std::uint64_t kInRoom = 1;
 
   std::uint32_t are_reachable;
-  std::uint32_t are_still;  // one-sided operations write none of them meanwhile (protocol/shared_copy.hpp)
   protocol::RemoteBuffer buffers[];
 
   static std::size_t bytes(int count) noexcept {
@@ -70,10 +69,6 @@ class SharedWork {
   }
   /// A buffer by plain loads and stores; one of this process only where it is in the room.
   protocol::MappedBuffer map(int member, const protocol::RemoteBuffer& buffer) const noexcept;
-  /// Whether a member that has read others' data here, `bytes` of it in all, takes over the lines of `from`.
-  bool takes_over(int from, std::size_t bytes) const noexcept {
-    return offered(from).are_still && coll::takes_over(cx_, bytes);
-  }
   bool is_still_valid(int member, const peer::Mapping& mapping) const noexcept;
 
   /// A piece of `member`'s share that nobody else does, or -1.

@@ -31,7 +31,8 @@ enum class Kind : std::uint32_t {
   keyval = 0x4b455956,
 };
 
-/// Memory of objects: free lists by size in steps of 64 bytes.  Requests come and go most.
+/// Memory of objects: free lists by size in steps of 64 bytes.  Requests come and go most; the largest are
+/// those of collectives.
 class ObjectPool {
  public:
   static void* take(std::size_t bytes) noexcept {
@@ -63,7 +64,7 @@ class ObjectPool {
     Free* next;
   };
   static constexpr std::size_t kStepBytes = 64;
-  static constexpr std::size_t kSteps = 33;  // up to 2 KiB; larger ones come from the C library
+  static constexpr std::size_t kSteps = 65;  // up to 4 KiB; larger ones come from the C library
   static constexpr std::size_t kBlockBytes =
       16 << 10;  // amortises the allocation; stays with the C library's heap
   static void* take_new(std::size_t step) noexcept;

@@ -14,7 +14,6 @@
 #include "coll/select.hpp"
 #include "coverage.hpp"
 #include "os/answer.hpp"
-#include "os/cpus.hpp"
 #include "peer/describe.hpp"
 
 namespace {
@@ -143,7 +142,6 @@ void print_collectives(int ranks, std::size_t bytes) {
   const auto in_one_region = value_of("COLL_SHARED_RANKS");
   facts.share_memory = ranks >= 2 && ranks <= in_one_region;
   facts.has_domains = in_one_region > 1 && ranks > in_one_region;
-  facts.share_cores = ranks > int(dunlin::os::allowed_cpus().size());
   std::printf("%d ranks of this node, blocks of %zu bytes:\n", ranks, bytes);
   for (const auto& each : dunlin::coll::decisions(facts))
     std::printf("  %-15s %s\n", each.collective, each.algorithm);

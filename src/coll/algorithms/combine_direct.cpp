@@ -150,7 +150,7 @@ struct Parts {
   void take_over_operands(Range range) const noexcept {
     for (int member = 0; member < cx.size; ++member)
       if (const peer::Mapping& at = mapped[2 * member + kOperand];
-          member != cx.rank && at.is_writable && shared.takes_over(member, r.bytes()))
+          member != cx.rank && at.may_take_over() && takes_over(cx, std::size_t(r.bytes())))
         copy::take_over(at.at, std::size_t(range.count * r.type->size()));
   }
   bool are_still_valid(int owner) const noexcept {

@@ -114,8 +114,8 @@ struct Transfers {
       copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes));
     else
       copy_range(from, to, begin, end - begin);
-    if (theirs.mapping.is_writable && is_read_once && from.is_contiguous() &&
-        shared.takes_over(both.from, reads(bytes)))
+    if (theirs.mapping.may_take_over() && is_read_once && from.is_contiguous() &&
+        takes_over(cx, reads(bytes)))
       copy::take_over(from.address + begin, end - begin);
     return (!theirs || shared.is_still_valid(both.from, theirs.mapping)) &&
            (!room || shared.is_still_valid(both.to, room.mapping));

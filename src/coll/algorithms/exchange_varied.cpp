@@ -82,7 +82,7 @@ class ShortBlocks {
   bool is_short(int i) const noexcept {
     if (rank_at(to_, i, cx_) == kNobody) return false;
     const std::size_t bytes = send_[i].bytes();
-    return bytes <= shared_bytes_max(cx_.run->engine.does_job_share_cores()) && bytes <= kRoomBytes - used_;
+    return bytes <= shared_bytes_max() && bytes <= kRoomBytes - used_;
   }
 
   const Cx& cx_;

@@ -22,7 +22,7 @@ struct Place {
 
 /// Finds a place for every block that is short, as long as there is room; answers how much is used.
 std::size_t make_places(const Cx& cx, const Blocks& all, int root, Place* places) noexcept {
-  const std::size_t short_max = shared_bytes_max(cx.run->engine.does_job_share_cores());
+  const std::size_t short_max = shared_bytes_max();
   std::size_t used = std::size_t(cx.size) * sizeof(Place);
   for (int to = 0; to < cx.size; ++to) {
     const std::size_t bytes = all[to].bytes();
