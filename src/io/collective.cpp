@@ -226,7 +226,8 @@ bool may_change_windows(const OpenFile& file, const View& view) noexcept {
          (!view.tiling.is_contiguous() || choice_of(file, Direction::write) == Choice::enable);
 }
 
-Err prepare_together(OpenFile& file, bool wants) noexcept {
+Err prepare_together(OpenFile& file, bool wants, bool changes) noexcept {
+  if (changes) file.storage.begin_windows();
   file.may_go_together = false;
   if (!wants) return Err::ok;
   const Roles roles = Roles::of(file);

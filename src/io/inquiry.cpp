@@ -35,8 +35,9 @@ Err check_size(const OpenFile& file, std::int64_t size) noexcept {
   if (file.is_sequential())
     return fail(Err::unsupported_operation,
                 "\"%s\" was opened with MPI_MODE_SEQUENTIAL: its size cannot be set", file.name.c_str());
+  if (const Err e = check_same(file, size, "size"); e != Err::ok) return e;
   if (size < 0) return fail(Err::arg, "argument size is %lld; it must not be negative", (long long)size);
-  return check_same(file, size, "size");
+  return Err::ok;
 }
 
 /// A signal ends a call, and what it had done may be undone: then in shorter steps.
@@ -141,10 +142,9 @@ Err file_set_info(File& fh, Info* info) noexcept {
   const Said mine{file.hints, may_be_worth_it(file, file.view), may_change_windows(file, file.view)};
   const std::vector<Said> all = coll::gather_all(*file.comm, mine);
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
-  if (std::any_of(all.begin(), all.end(), [](const Said& s) { return s.changes; }))
-    file.storage.begin_windows();
-  const Err error =
-      prepare_together(file, std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; }));
+  const bool any_wants = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; });
+  const bool any_changes = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.changes; });
+  const Err error = prepare_together(file, any_wants, any_changes);
   if (const Err e = coll::barrier(*file.comm); e != Err::ok) return e;
   return error;
 }

@@ -10,6 +10,7 @@
 #include "coll/agree.hpp"
 #include "coll/functions.hpp"
 #include "comm/process.hpp"
+#include "io/collective.hpp"
 #include "io/common.hpp"
 #include "io/file.hpp"
 #include "io/functions.hpp"
@@ -158,6 +159,10 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
     return e;
   }
   if (const Err e = join(*file, comm, mine.common); e != Err::ok) return e;
+  // Here the hints and the view are the same on all ranks.
+  if (may_be_worth_it(*file, file->view))
+    if (const Err e = prepare_together(*file, true, may_change_windows(*file, file->view)); e != Err::ok)
+      return e;
   *fh = file.detach();
   return Err::ok;
 }

@@ -113,13 +113,15 @@ bool fails(Outcome& outcome, std::int64_t offset) noexcept {
   return false;
 }
 
-/// One call of the kernel that moves something; 0 at the end of the file, -1 with errno.
+/// One call of the kernel that moves something; 0 at the end of a file that is read, -1 with errno.
 ssize_t move_some(int descriptor, Direction direction, const iovec* pieces, int count,
                   std::int64_t offset) noexcept {
   for (;;) {
     const ssize_t moved = direction == Direction::read ? preadv(descriptor, pieces, count, offset)
                                                        : pwritev(descriptor, pieces, count, offset);
-    if (moved >= 0 || errno != EINTR) return moved;
+    if (moved == 0 && direction == Direction::write) errno = EIO;  // else it would be lost silently
+    if (moved > 0 || (moved == 0 && direction == Direction::read)) return moved;
+    if (errno != EINTR) return -1;
   }
 }
 
@@ -427,8 +429,17 @@ bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) 
   const std::int64_t high = low + std::min<std::int64_t>(window_bytes.get(), INT64_MAX - low);
   const std::int64_t next = std::min(access.file.position_at(high), end);
   DUNLIN_ASSERT(next > position);
-  if (access.direction == Direction::read) return read_window(access, low, next - position, outcome);
-  if (try_write_window(access, low, next - position, outcome)) return true;
+  if (access.direction == Direction::read) {
+    Outcome read = outcome;
+    const bool is_all_there = read_window(access, low, next - position, read);
+    if (read.reason == 0) {
+      outcome = read;
+      return is_all_there;
+    }
+    // What is wrong may lie between the runs.
+  } else if (try_write_window(access, low, next - position, outcome)) {
+    return true;
+  }
   const Guard guard(*this, sharing_of(access), low, high);
   if (guard.reason() != 0) {
     outcome.reason = guard.reason();

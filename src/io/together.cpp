@@ -146,10 +146,14 @@ void Together::read_mine(std::int64_t round) noexcept {
 void Together::pick(std::int64_t round) noexcept {
   for (int step = 0; step < aggregators(); ++step) {
     const int aggregator = (rank_ + step) % aggregators();
-    const Range of_file = range(round, aggregator);
-    if (positions(of_file).is_empty()) continue;
+    const Range of_file = range(round, aggregator), mine = positions(of_file);
+    if (mine.is_empty()) continue;
     const Window from = copy(round, aggregator);
     const Window::Head head = from.head();
+    if (head.reason != 0) {
+      read_alone(mine);
+      continue;
+    }
     const Range found = positions({of_file.low, of_file.low + head.there});
     if (!found.is_empty()) {
       copy_between(access_.file.source(from.data() - of_file.low), std::size_t(found.low),
@@ -157,8 +161,19 @@ void Together::pick(std::int64_t round) noexcept {
                    std::size_t(found.high - found.low));
       outcome_.bytes += found.high - found.low;
     }
-    note({0, int(head.reason), of_file.low + head.there});
   }
+}
+
+/// What an aggregator could not read may lie between this rank's pieces.
+void Together::read_alone(Range mine) noexcept {
+  const auto bytes = std::size_t(mine.high - mine.low);
+  const std::unique_ptr<std::byte[]> data(new std::byte[bytes]);
+  const coll::Block memory = coll::Block::of_bytes(data.get(), bytes);
+  const Outcome read = file_.storage.move({Direction::read, memory, access_.file, mine.low, false});
+  copy_between(memory.source(), 0, access_.memory.target(), std::size_t(mine.low - access_.position),
+               std::size_t(read.bytes));
+  outcome_.bytes += read.bytes;
+  note(read);
 }
 
 void Together::note(const Outcome& outcome) noexcept {

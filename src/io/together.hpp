@@ -107,6 +107,7 @@ class Together {
   Range wanted(int node, std::int64_t round, int aggregator) const noexcept;
   void post(const coll::Cx& cx, bool is_send, const Window& window, Range range, int rank) const noexcept;
   void merge(std::int64_t round, Range range) noexcept;
+  void read_alone(Range mine) noexcept;
   Outcome move_run(std::byte* at, std::int64_t offset, std::int64_t bytes) noexcept;
   bool is_write() const noexcept { return access_.direction == Direction::write; }
   int aggregators() const noexcept { return roles_.aggregators; }

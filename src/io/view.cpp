@@ -181,10 +181,9 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   file.pointer = 0;
   Err reset = Err::ok;
   if (comm.rank == 0) reset = write_shared_pointer(file, 0);
-  if (std::any_of(all.begin(), all.end(), [](const Said& s) { return s.changes; }))
-    file.storage.begin_windows();
-  const Err memory =
-      prepare_together(file, std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; }));
+  const bool any_wants = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; });
+  const bool any_changes = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.changes; });
+  const Err memory = prepare_together(file, any_wants, any_changes);
   if (const Err e = coll::barrier(comm); e != Err::ok) return e;
   return reset != Err::ok ? reset : memory;
 }

@@ -143,6 +143,8 @@ static void errors_of_one(void) {
   MPI_Type_commit(&type);
   open_file(MPI_INFO_NULL);
   OK(MPI_File_set_view(file, 4 * check_rank, MPI_INT, type, "native", MPI_INFO_NULL));
+  FAILS(MPI_File_set_size(file, is_odd ? -1 : 5), check_size > 1 ? MPI_ERR_NOT_SAME : MPI_ERR_ARG);
+  FAILS(MPI_File_preallocate(file, is_odd ? -1 : 5), check_size > 1 ? MPI_ERR_NOT_SAME : MPI_ERR_ARG);
   for (way = 0; way < 3; ++way) {
     memset(in, 0, sizeof in);
     if (way == 0) error = MPI_File_write_at_all(file, where, data, 4, MPI_INT, &status);

@@ -1,6 +1,6 @@
 /* Files whose file system refuses: full in the middle, a bad block, interrupted, no locks for some rank; and
- * what the status says then.  The library's calls of the kernel come here first.
- * ranks: 1 2 3 5 variants: none */
+ * what the status says then; and by which calls hints have the file read and written.  The library's calls of
+ * the kernel come here first. ranks: 1 2 3 5 variants: none */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -21,20 +21,26 @@ static char path[256];
 static MPI_File file;
 static MPI_Status status;
 
-/* From this byte on the file system refuses, in calls that begin there; 0: it does not. */
-static off_t bad_from;
-static int bad_reason, reads, interruptions;
+/* From this byte on, up to another or for ever, the file system refuses, in calls that begin there; 0: it
+ * does not. */
+static off_t bad_from, bad_to;
+static int bad_reason; /* 0: nothing is moved, and no reason given */
+static int reads, writes, interruptions;
+static off_t unit; /* bytes at whose multiples each write but the first begins */
+static off_t first_write;
 static unsigned claimed; /* of the file system; 0: what it is */
 
 /* What a call may move before it comes to the bad bytes. */
 static ssize_t part(int descriptor, const struct iovec* pieces, int count, off_t at, int is_write) {
   size_t all = 0;
   for (int i = 0; i < count; ++i) all += pieces[i].iov_len;
-  if (bad_from > 0 && at >= bad_from) {
+  const int is_behind = bad_to > 0 && at >= bad_to;
+  if (bad_from > 0 && at >= bad_from && !is_behind) {
     errno = bad_reason;
-    return -1;
+    return bad_reason ? -1 : 0;
   }
-  if (bad_from > 0 && count == 1 && at + (off_t)all > bad_from) all = (size_t)(bad_from - at);
+  if (bad_from > 0 && count == 1 && at < bad_from && at + (off_t)all > bad_from)
+    all = (size_t)(bad_from - at);
   if (count == 1)
     return is_write ? pwrite(descriptor, pieces->iov_base, all, at)
                     : pread(descriptor, pieces->iov_base, all, at);
@@ -42,6 +48,8 @@ static ssize_t part(int descriptor, const struct iovec* pieces, int count, off_t
 }
 
 VISIBLE ssize_t pwritev(int descriptor, const struct iovec* pieces, int count, off_t at) {
+  ++writes;
+  if (unit > 0) CHECK(at == first_write || at % unit == 0, "a write at %lld", (long long)at);
   return part(descriptor, pieces, count, at, 1);
 }
 
@@ -126,6 +134,84 @@ static void refused(int is_write, int is_collective, const char* way) {
   OK(MPI_File_close(&file));
 }
 
+/* A write of nothing is an error, too. */
+static void stuck(void) {
+  static char data[kBytes];
+  int count = -1, error_class = MPI_SUCCESS;
+  open_file("disable");
+  OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+  bad_from = 1000;
+  bad_reason = 0;
+  const int error = MPI_File_write_at(file, 0, data, kBytes, MPI_BYTE, &status);
+  bad_from = 0;
+  MPI_Error_class(error, &error_class);
+  CHECK(error_class == MPI_ERR_IO, "class %d", error_class);
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  CHECK(count == 1000, "%d", count);
+  OK(MPI_File_close(&file));
+}
+
+/* A block between the pieces of all is bad: nobody wants it. */
+static void bad_hole(int is_collective, const char* way) {
+  static unsigned char data[kBytes], found[kBytes];
+  open_file(way);
+  for (int i = 0; i < kBytes; ++i) data[i] = (unsigned char)(1 + check_rank + 3 * i);
+  OK(MPI_File_write_at_all(file, 0, data, kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  MPI_Barrier(MPI_COMM_WORLD);
+  bad_from = kDisp + (off_t)kPiece * (check_size + 1) * (kPieces / 2) + kPiece * check_size;
+  bad_to = bad_from + kPiece;
+  bad_reason = EIO;
+  if (is_collective)
+    OK(MPI_File_read_at_all(file, 0, found, kBytes, MPI_BYTE, &status));
+  else
+    OK(MPI_File_read_at(file, 0, found, kBytes, MPI_BYTE, &status));
+  bad_from = bad_to = 0;
+  CHECK(memcmp(found, data, kBytes) == 0, "%s", way);
+  OK(MPI_File_close(&file));
+}
+
+/* What hints say is what is done: the calls of the kernel are counted. */
+static void hinted(void) {
+  enum { kWhole = 1 << 20 };
+  static char data[kWhole];
+  MPI_Info info;
+  MPI_Datatype type;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_cb_write", "enable"); /* told at opening: no view follows */
+  MPI_Info_set(info, "cb_nodes", "1");
+  MPI_Info_set(info, "cb_buffer_size", "100000"); /* less than two units: one */
+  MPI_Info_set(info, "striping_unit", "65536");
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, info,
+                   &file));
+  if (check_size > 1) {
+    writes = 0;
+    unit = 65536;
+    first_write = 1000;
+    OK(MPI_File_write_at_all(file, 1000 + (MPI_Offset)kWhole * check_rank, data, kWhole, MPI_BYTE, &status));
+    unit = 0;
+    const int windows = (1000 + kWhole * check_size + 65535) / 65536;
+    CHECK(writes == (check_rank == 0 ? windows : 0), "%d writes", writes);
+  }
+  MPI_Type_vector(2, 4, 100, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  MPI_Info_set(info, "romio_cb_write", "disable");
+  MPI_Info_set(info, "romio_cb_read", "disable");
+  for (int by_windows = 0; by_windows < 2; ++by_windows) {
+    MPI_Info_set(info, "romio_ds_read", by_windows ? "enable" : "disable");
+    MPI_Info_set(info, "romio_ds_write", by_windows ? "enable" : "disable");
+    OK(MPI_File_set_view(file, 0, MPI_BYTE, type, "native", info));
+    reads = writes = 0;
+    OK(MPI_File_write_at(file, 0, data, 4000, MPI_BYTE, &status));
+    CHECK(by_windows ? writes == 1 : writes > 500, "%d writes", writes);
+    reads = 0;
+    OK(MPI_File_read_at(file, 0, data, 4000, MPI_BYTE, &status));
+    CHECK(by_windows ? reads == 1 : reads > 500, "%d reads", reads);
+  }
+  MPI_Type_free(&type);
+  MPI_Info_free(&info);
+  OK(MPI_File_close(&file));
+}
+
 static void interrupted(void) {
   MPI_Offset bytes = 0;
   open_file("automatic");
@@ -184,6 +270,11 @@ int main(int argc, char** argv) {
       refused(is_write, is_collective, "enable");
       refused(is_write, is_collective, "disable");
     }
+  stuck();
+  bad_hole(0, "disable");
+  bad_hole(1, "disable");
+  bad_hole(1, "enable");
+  hinted();
   interrupted();
   file_systems();
   far_apart();
