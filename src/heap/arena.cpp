@@ -275,6 +275,11 @@ void Arena::release(void* block) noexcept {
   errno = saved_errno;
 }
 
+ArenaCounters Arena::counters() noexcept {
+  const ArenaLock hold(lock_);
+  return counters_;
+}
+
 bool Arena::try_resize(void* block, std::size_t bytes) noexcept {
   DUNLIN_ASSERT(owns(block));
   DUNLIN_ASSERT(bytes > 0);

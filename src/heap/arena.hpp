@@ -67,6 +67,8 @@ class Arena {
   /// A fork by a function that runs no handlers (`_Fork`); -1 and EAGAIN where a signal handler calls it that
   /// has interrupted the allocator.
   pid_t fork_by(pid_t (*fork)() noexcept) noexcept;
+  /// From now on devices read and write blocks of this process, which shall keep their pages over a fork.
+  void keep_pages_over_forks() noexcept { keeps_pages_ = true; }
   bool is_open() const noexcept { return base_ != nullptr; }
   const char* why_not() const noexcept { return why_not_; }
 
@@ -89,7 +91,7 @@ class Arena {
 
   Control* control() const noexcept { return control_; }
   int control_descriptor() const noexcept { return control_file_.descriptor; }
-  ArenaCounters counters() const noexcept { return counters_; }
+  ArenaCounters counters() noexcept;
   bool is_sound() noexcept;
 
  private:
@@ -116,10 +118,14 @@ class Arena {
   void prepare_fork() noexcept;
   void after_fork_in_parent() noexcept;
   void after_fork_in_child() noexcept;
+  template <class MapRun>
+  void for_shared_runs(const MapRun& map_run) const noexcept;
   void make_private() noexcept;
+  void copy_all() noexcept;
   void freeze() noexcept;
   bool open_generation() noexcept;
   bool child_left(ForkPage& page) noexcept;
+  void wait_for_copies(const ForkPage& page) noexcept;
   void set_fork_advice(int advice) noexcept;
   bool has_shared_bytes() const noexcept;
 
@@ -135,10 +141,11 @@ class Arena {
   ArenaCounters counters_ = {};
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool can_collapse_ = true;
-  int collapse_failures_ = 0;    // in a row
-  bool has_left_ = false;        // this is a forked child: the arena belongs to the parent
-  Region static_data_ = {};  // as in the control page, but of this process alone
+  int collapse_failures_ = 0;  // in a row
+  bool has_left_ = false;      // this is a forked child: the arena belongs to the parent
+  Region static_data_ = {};    // as in the control page, but of this process alone
   bool static_frozen_ = false;
+  bool keeps_pages_ = false;
   bool is_fork_watched_ = false;  // between the handlers of one fork: there is something to keep apart
   static constexpr int kPatience = 4;
   static constexpr unsigned kHastyForks = 16;

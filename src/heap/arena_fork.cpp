@@ -15,6 +15,10 @@
 // Until it maps privately the child shares the parent's memory, so this needs handlers that were registered
 // before the program's: those of the preloaded allocator, not of the library's own arena.
 //
+// copy: where a network has pages of this process pinned (keep_pages_over_forks), these must stay what the
+// process sees. Then the child copies all that is in use, and the parent waits until it has; what other
+// threads of the parent write meanwhile the child may see.
+//
 // `_Fork`, which runs no handlers, is replaced by the preloaded allocator.  A child made by a raw clone does
 // not inherit the heap at all (MADV_DONTFORK): it gets SIGSEGV instead of the parent's live memory.
 #include <errno.h>
@@ -148,7 +152,10 @@ void Arena::prepare_fork() noexcept {
   is_fork_watched_ = has_shared_bytes();
   if (!is_fork_watched_) return;  // everything in use is private already
   const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
-  if (settings_.fork_wait_us > 0 && is_patient && has_one_thread()) fork_page_ = ForkPage::make();
+  if (keeps_pages_ || (settings_.fork_wait_us > 0 && is_patient && has_one_thread()))
+    fork_page_ = ForkPage::make();
+  if (!fork_page_ && keeps_pages_)
+    fatal("fork has no descriptors left for a child that copies the shared heap");
   if (!fork_page_) freeze();
 }
 
@@ -157,8 +164,12 @@ void Arena::after_fork_in_child() noexcept {
   if (fork_page_) {
     pthread_mutex_lock(&fork_page_->child_lives);
     close(fork_page_->ends[0]);  // the other end stays open: it tells that this process lives
-    make_private();
-    // C1 (pairs with P1 in child_left): the parent must not write before the mappings above exist.
+    if (keeps_pages_)
+      copy_all();
+    else
+      make_private();
+    // C1 (pairs with P1 in child_left, P2 in wait_for_copies): the parent must not write before the mappings
+    // above exist.
     fork_page_->is_private.store(1, std::memory_order_release);
     syscall(SYS_futex, &fork_page_->is_private, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
@@ -176,7 +187,8 @@ void Arena::after_fork_in_parent() noexcept {
   bool is_frozen = is_fork_watched_;
   if (fork_page_) {
     close(fork_page_->ends[1]);
-    is_frozen = !child_left(*fork_page_);
+    if (keeps_pages_) wait_for_copies(*fork_page_);
+    is_frozen = !keeps_pages_ && !child_left(*fork_page_);
     if (is_frozen) freeze();  // before anything is written that the child may still see
     close(fork_page_->ends[0]);
     munmap(fork_page_, kPageBytes);
@@ -214,11 +226,53 @@ bool Arena::child_left(ForkPage& page) noexcept {
   return is_hung_up(page.ends[0], end);
 }
 
+/// Until the child has its own pages, or is gone.
+void Arena::wait_for_copies(const ForkPage& page) noexcept {
+  constexpr std::uint32_t kLookUs = 10000;
+  // P2 (pairs with C1): after this the child no longer sees our writes.
+  while (page.is_private.load(std::memory_order_acquire) == 0) {
+    timespec end{};
+    lock_until(end, kLookUs);
+    if (syscall(SYS_futex, &page.is_private, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0, &end, nullptr,
+                FUTEX_BITSET_MATCH_ANY) != 0 &&
+        errno == ETIMEDOUT && is_hung_up(page.ends[0], end))
+      return;
+  }
+}
+
 /// Maps every page that is still shared privately over itself.
 void Arena::make_private() noexcept {
-  const auto map_run = [&](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) {
-    if (!file.is_ours() || mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-                                file.descriptor, off_t(offset)) == MAP_FAILED)
+  for_shared_runs([](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) noexcept {
+    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file.descriptor,
+                off_t(offset)) != MAP_FAILED;
+  });
+}
+
+/// Puts a copy in the place of every page that is still shared.  What was never written stays so.
+void Arena::copy_all() noexcept {
+  for_shared_runs([](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) noexcept {
+    void* const mapped =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) return false;
+    auto* const copy = static_cast<std::byte*>(mapped);
+    const auto end = off_t(offset + bytes);
+    for (off_t from = off_t(offset);;) {
+      from = lseek(file.descriptor, from, SEEK_DATA);
+      if (from < 0 || from >= end) break;
+      const off_t hole = lseek(file.descriptor, from, SEEK_HOLE), to = hole < end ? hole : end;
+      const std::size_t begin = std::size_t(from) - offset;
+      memcpy(copy + begin, at + begin, std::size_t(to - from));
+      from = to;
+    }
+    return mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED;
+  });
+}
+
+/// Calls `map_run` for the runs of pages that are still shared.
+template <class MapRun>
+void Arena::for_shared_runs(const MapRun& map_run) const noexcept {
+  const auto map = [&](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) {
+    if (!file.is_ours() || !map_run(at, bytes, file, offset))
       fatal(
           "the shared heap cannot be made private for a fork: too many mappings, or the program closed a "
           "descriptor that is not its own; DUNLIN_HEAP=private avoids it");
@@ -231,14 +285,13 @@ void Arena::make_private() noexcept {
     }
     std::uint32_t end = first;
     while (end < top && !(extents_.at(end).flags & Extents::kFrozen)) end += extents_.at(end).pages;
-    map_run(address_of(first), std::size_t{end - first} * kPageBytes, file_,
-            std::size_t{first} * kPageBytes);
+    map(address_of(first), std::size_t{end - first} * kPageBytes, file_, std::size_t{first} * kPageBytes);
     first = end;
   }
   // Not from the control page: the parent, which shares it, may have cleared its entry already.
   if (static_data_.bytes && !static_frozen_)
-    map_run(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
-            {static_data_.descriptor, static_data_.inode}, static_data_.offset);
+    map(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
+        {static_data_.descriptor, static_data_.inode}, static_data_.offset);
 }
 
 void Arena::freeze() noexcept {

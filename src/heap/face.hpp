@@ -12,7 +12,7 @@
 namespace dunlin::heap {
 
 struct Face {
-  static constexpr std::uint32_t kVersion = 2;  // changes with this struct and with Control
+  static constexpr std::uint32_t kVersion = 3;  // changes with this struct and with Control
 
   std::uint32_t version;
   void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;  // nullptr: no room
@@ -22,9 +22,10 @@ struct Face {
   bool (*adopt_static)(const char** why) noexcept;
   const char* (*why_not)() noexcept;         // why there is no shared heap; "" when there is one
   const char* (*why_not_malloc)() noexcept;  // why malloc does not use it; "" when it does
-  Control* (*control)() noexcept;        // nullptr: no shared heap
+  Control* (*control)() noexcept;            // nullptr: no shared heap
   int (*control_descriptor)() noexcept;
   ArenaCounters (*counters)() noexcept;
+  void (*keep_pages_over_forks)() noexcept;
 };
 
 /// Name of the function `const Face* (std::uint32_t version)` that the preloaded allocator exports; it
@@ -47,6 +48,7 @@ inline constexpr Face kFaceOf = {
     +[]() noexcept { return kArena.is_open() ? kArena.control() : nullptr; },
     +[]() noexcept { return kArena.control_descriptor(); },
     +[]() noexcept { return kArena.counters(); },
+    +[]() noexcept { kArena.keep_pages_over_forks(); },
 };
 
 }  // namespace dunlin::heap

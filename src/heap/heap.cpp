@@ -117,4 +117,6 @@ void release(void* block) noexcept {
 
 bool is_shared(const void* at, std::size_t bytes) noexcept { return face().is_shared(at, bytes); }
 
+void keep_pages_over_forks() noexcept { face().keep_pages_over_forks(); }
+
 }  // namespace dunlin::heap

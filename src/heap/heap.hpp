@@ -1,7 +1,7 @@
 // The shared heap of this process: the preloaded allocator's when there is one, else an arena of the
 // library's own.
 //
-// `allocate`, `release` and `is_shared` are for everybody, the rest is for peer/.
+// `allocate`, `release` and `is_shared` are for everybody, the rest is for peer/ and runtime/.
 #pragma once
 
 #include <cstddef>
@@ -28,5 +28,8 @@ void release(void* block) noexcept;
 
 /// Whether peers can map these bytes of ours now (they lie in the shared heap or in moved static data).
 bool is_shared(const void* at, std::size_t bytes) noexcept;
+
+/// A network has memory of this process pinned: its pages stay where they are when the process forks.
+void keep_pages_over_forks() noexcept;
 
 }  // namespace dunlin::heap

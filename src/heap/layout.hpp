@@ -42,7 +42,7 @@ struct Region {
 };
 
 struct Control {
-  static constexpr std::uint64_t kMagic = 0x3170616568646e44;  // changes with the layout
+  static constexpr std::uint64_t kMagic = 0x3270616568646e44;  // changes with the layout
   static constexpr int kRegions = 2;
   enum Index : int { kHeap = 0, kStatic = 1 };
 
@@ -51,6 +51,8 @@ struct Control {
   std::uint32_t pid;
   std::uint32_t any_frozen;  // 0: no bit of `frozen` is set; written by the owner inside odd generations
   alignas(64) std::atomic<std::uint64_t> generation;
+  // Of the owner, in memory of its own (MPI_Win_create, dynamic ones): others may write that at any moment.
+  std::atomic<std::uint32_t> open_windows;  // written by the owner
   Region regions[kRegions];
   alignas(
       64) std::atomic<std::uint32_t> readers;  // processes that read this one by system calls now (cma.cpp)

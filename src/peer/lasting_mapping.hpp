@@ -77,7 +77,7 @@ class LastingMapping {
   /// Whether what `at` has answered last still holds.
   [[gnu::always_inline]] bool is_unchanged() const noexcept {
     // Acquire: pairs with G2 of arena_fork.cpp, the regions of a generation are complete before its number.
-    return !held_.present || held_.present->load(std::memory_order_acquire) == generation_;
+    return held_.present->load(std::memory_order_acquire) == generation_;
   }
   /// After the last load or store through `at()`: false when they may have met memory that the owner had
   /// left.
@@ -93,14 +93,17 @@ class LastingMapping {
   [[gnu::noinline]] void renew() noexcept {
     memory_->let_go(held_);
     held_ = memory_->hold(exposure_.at, exposure_.bytes);
+    if (!held_.present) held_.present = &kNever, held_.generation = 0;
     // While the owner changes its memory (an odd number) the next use tries again; what was declined
     // otherwise stays so for this generation.
     generation_ = held_.generation % 2 ? 0 : held_.generation;
   }
 
+  static constexpr std::atomic<std::uint64_t> kNever = 0;  // the generation of what does not change
+
   PeerMemory* memory_ = nullptr;
   Exposure exposure_;
-  Held held_;
+  Held held_{{}, &kNever, 0, nullptr};
   std::uint64_t generation_ = 0;  // of the owner's memory when `held_` was made
 };
 

@@ -39,7 +39,15 @@ struct RemotePiece {
 struct Mapping {
   std::byte* at = nullptr;
   std::uint64_t generation = 0;
-  bool is_writable = true;  // even where the owner itself may only read
+  /// Windows that the owner has in memory of its own, which others may update while it sends that memory
+  /// (MPI 5.0, 12.7).  nullptr: the owner may be refused writing, and so may we.
+  const std::atomic<std::uint32_t>* open_windows = nullptr;
+  /// Whether bytes may be stored back as they are (copy::take_over), asked right before: neither update is
+  /// lost.
+  bool may_take_over() const noexcept {
+    // Relaxed: making a window is collective, and who has heard of it by any message sees the count.
+    return open_windows && open_windows->load(std::memory_order_relaxed) == 0;
+  }
   explicit operator bool() const noexcept { return at != nullptr; }
 };
 

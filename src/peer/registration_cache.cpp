@@ -84,6 +84,7 @@ void RegistrationCache::invalidate(std::uint64_t at, std::size_t bytes) noexcept
 void RegistrationCache::clear() noexcept {
   const std::lock_guard hold(lock_);
   while (!tree_.empty()) forget(tree_.begin());
+  give_back(limits_.linger);
 }
 
 /// Takes a range out of the tree; it waits in `leaving_` for its end.

@@ -1,8 +1,9 @@
 // Keeps what is costly to make for a range of addresses (an attachment of a peer's memory, a registration
 // with a network card) so that the next transfer from the same buffer finds it.  One cache per peer or card.
 //
-// Used by xpmem.cpp.  docs/memory.md, "Registration cache".  Sources: the designs of RDMA registration caches
-// in MPI libraries; the tree is the C++ library's red-black tree over disjoint intervals.
+// Used by xpmem.cpp and transport/ofi/registrations.cpp.  docs/memory.md, "Registration cache".  Sources: the
+// designs of RDMA registration caches in MPI libraries; the tree is the C++ library's red-black tree over
+// disjoint intervals.
 //
 // Overlaps: a request that overlaps kept ranges without lying in one is answered by a new registration of the
 // union, which replaces them; so ranges stay disjoint, and a buffer that is used in growing parts ends as one

@@ -193,7 +193,7 @@ Mapping SharedHeapPeer::map(std::uint64_t at, std::size_t bytes) noexcept {
     if (i == heap::Control::kHeap && page.any_frozen && is_frozen(offset, bytes)) break;
     if (!range.tables->touch(std::size_t(range.mapped - range.file) + offset, bytes)) break;
     ++seen.mapped;
-    return {range.mapped + offset, present->generation};
+    return {range.mapped + offset, present->generation, &page.open_windows};
   }
   ++seen.declined;
   return {};

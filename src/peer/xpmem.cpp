@@ -52,7 +52,7 @@ class XpmemPeer final : public PeerMemory, private Registrar {
     Registration* range = cache_.acquire(at, bytes);
     if (!range) return {};
     ++seen.mapped;
-    const Mapping mapping{reinterpret_cast<std::byte*>(range->handle) + (at - range->begin), 0, false};
+    const Mapping mapping{reinterpret_cast<std::byte*>(range->handle) + (at - range->begin), 0};
     cache_.release(range);  // it lingers long enough for the transfer
     return mapping;
   }

@@ -49,7 +49,6 @@ transport::Sent Rendezvous::try_offer(SendRequest& request, Way way) noexcept {
     request.copy = copies_.open(request, peer, data, offer.chunking, transfers_of(peers_.me()));
     if (request.copy) {
       offer.is_readable = peers_.is_mappable(data);
-      offer.is_still = own_memory_windows == 0;
       offer.handle = std::uint64_t{request.copy->use()} << 32 | request.copy->index();
     } else {
       way = Way::remote_read;  // all transfers are in use
@@ -134,7 +133,7 @@ bool Rendezvous::try_join(ReceiveRequest& request, Peer& peer, const Offer& offe
   if (!theirs && !is_writable) return false;
   SharedCopy& copy =
       copies_.join(request, peer, data, bytes, offer.bytes, offer.chunking, transfers_of(peer.index),
-                   offer.handle, std::move(theirs), own, is_writable, offer.is_still);
+                   offer.handle, std::move(theirs), own, is_writable);
   copy.cookie = offer.cookie;
   request.copy = &copy;
   return true;

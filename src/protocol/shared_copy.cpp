@@ -102,7 +102,8 @@ void SharedCopy::copy(const ClaimedChunks& chunks) noexcept {
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, begin, end - begin);
   if (side_ == CopySide::sender) copy::load_before_stores(to.address + begin, end - begin);
   copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes_));
-  if (may_take_over_) copy::take_over(from.address + begin, end - begin);
+  if (side_ == CopySide::receiver && theirs_.mapping.may_take_over() && copy::takes_over(bytes_))
+    copy::take_over(from.address + begin, end - begin);
 }
 
 void SharedCopy::count(std::uint32_t chunks) noexcept {
@@ -208,7 +209,7 @@ SharedCopy* SharedCopies::open(Request& request, Peer& peer, const Source& data,
 SharedCopy& SharedCopies::join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted,
                                std::size_t bytes_offered, unsigned chunking, std::byte* transfers,
                                std::uint64_t handle, MappedBuffer theirs, const TransferBuffer& own,
-                               bool is_writable, bool is_still) noexcept {
+                               bool is_writable) noexcept {
   SharedCopy& copy = make(request, peer);
   copy.side_ = CopySide::receiver;
   copy.index_ = std::uint32_t(handle);
@@ -221,7 +222,6 @@ SharedCopy& SharedCopies::join(Request& request, Peer& peer, const Target& data,
   copy.theirs_ = std::move(theirs);
   copy.is_writable_ = is_writable;
   copy.is_alone_ = !is_writable;
-  copy.may_take_over_ = is_still && copy.theirs_.mapping.is_writable && copy::takes_over(bytes_wanted);
   copy.is_met_ = true;
   append(copy);
   copy.transfer_->meet(copy.progress(), own);

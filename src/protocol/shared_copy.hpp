@@ -9,7 +9,7 @@
 //
 // The receiver takes over the lines that it has read, and in the end those that the sender has stored, where
 // that makes their next writer faster (copy/copy.hpp), and where nobody else may write them
-// (Offer::is_still).
+// (peer::Mapping::may_take_over).
 //
 // Nobody waits here: a copy is a state of its request, and `advance` copies one chunk, outside
 // base/big_lock.hpp. Memory that changed its backing meanwhile (a fork) spoils the copy; the receiver then
@@ -44,11 +44,6 @@ struct Chunks {
   static Chunks of(std::size_t message_bytes, unsigned chunking) noexcept;
 };
 
-/// Windows of this process in the program's own memory (MPI_Win_create, dynamic ones); under
-/// base/big_lock.hpp.  While there are any, others may write data that is being sent: a program that sends a
-/// snapshot of counters is correct, and none of their additions may be lost.
-inline int own_memory_windows = 0;
-
 /// One side of one message.
 class SharedCopy {
  public:
@@ -77,11 +72,10 @@ class SharedCopy {
   bool has_free_chunks() const noexcept { return transfer_->has_free(use_, chunks_.count); }
 
   CopySide side_ = CopySide::sender;
-  bool is_met_ = false;         // the receive is known: chunks may be claimed
-  bool is_spoilt_ = false;      // what this side copied is not to be trusted
-  bool is_alone_ = false;       // the other side cannot copy
-  bool is_writable_ = false;    // receiver's: the sender may copy
-  bool may_take_over_ = false;  // receiver's: the lines of the sender's data
+  bool is_met_ = false;       // the receive is known: chunks may be claimed
+  bool is_spoilt_ = false;    // what this side copied is not to be trusted
+  bool is_alone_ = false;     // the other side cannot copy
+  bool is_writable_ = false;  // receiver's: the sender may copy
   std::uint32_t use_ = 0, index_ = 0;
   Chunks chunks_{};
   std::uint32_t copied_ = 0;  // chunks, by this side
@@ -110,8 +104,7 @@ class SharedCopies {
   /// The receiver's side of an offer.  `theirs`: the sender's data, where it can be mapped.
   SharedCopy& join(Request& request, Peer& peer, const Target& data, std::size_t bytes_wanted,
                    std::size_t bytes_offered, unsigned chunking, std::byte* transfers, std::uint64_t handle,
-                   MappedBuffer theirs, const transport::shm::TransferBuffer& own, bool is_writable,
-                   bool is_still) noexcept;
+                   MappedBuffer theirs, const transport::shm::TransferBuffer& own, bool is_writable) noexcept;
   /// The copy is over: its transfer, where it is the sender's, may be used again.
   void close(SharedCopy& copy) noexcept;
 

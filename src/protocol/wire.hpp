@@ -17,7 +17,6 @@ struct Offer {
   std::uint64_t bytes : 48 = 0;       // of the message, packed
   std::uint64_t way : 4 = 0;          // Way
   std::uint64_t is_readable : 1 = 0;  // the receiver may map the sender's buffer, or the network may move it
-  std::uint64_t is_still : 1 = 0;     // nobody writes the data meanwhile, nor may by one-sided operations
   std::uint64_t chunking : 8 = 0;     // shared copy: see Chunks
   std::uint64_t address = 0;          // of the data, or of the buffer of `layout`
   std::uint64_t layout = 0;  // the PublishedLayout (layouts.hpp) of a buffer with gaps; 0: contiguous

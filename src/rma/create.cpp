@@ -10,10 +10,10 @@
 #include "coll/functions.hpp"
 #include "comm/functions.hpp"
 #include "comm/process.hpp"
+#include "heap/heap.hpp"
 #include "os/membarrier.hpp"
 #include "progress/helper.hpp"
 #include "protocol/messaging.hpp"
-#include "protocol/shared_copy.hpp"
 #include "rma/functions.hpp"
 #include "rma/gate.hpp"
 #include "rma/hints.hpp"
@@ -66,9 +66,15 @@ bool is_in_segment(int flavor) noexcept {
   return flavor == MPI_WIN_FLAVOR_ALLOCATE || flavor == MPI_WIN_FLAVOR_SHARED;
 }
 
-/// Others may write memory that the program has from elsewhere, and may send.
-bool lies_in_own_memory(const Window& window) noexcept {
-  return window.is_dynamic() || (window.flavor == MPI_WIN_FLAVOR_CREATE && window.bytes > 0);
+/// Peers hear how many windows others may write in memory that the program has from elsewhere, and may send
+/// (peer::Mapping::may_take_over).
+void count_open(const Window& window, int change) noexcept {
+  const bool lies_in_own_memory =
+      window.is_dynamic() || (window.flavor == MPI_WIN_FLAVOR_CREATE && window.bytes > 0);
+  heap::Control* const control = heap::face().control();
+  // Relaxed: what the ranks tell each other orders it before operations.
+  if (lies_in_own_memory && control)
+    control->open_windows.fetch_add(std::uint32_t(change), std::memory_order_relaxed);
 }
 
 Err check(const Wanted& wanted, const Comm& comm) noexcept {
@@ -129,12 +135,11 @@ void tell_each_other(Window& window) noexcept {
   for (int rank = 0; rank < window.size; ++rank) {
     const Told& told = all[std::size_t(rank)];
     Part& part = window.part(rank);
-    part.exposure = told.exposure;
+    part.exposed_cookie = told.exposure.cookie;
     part.address = told.exposure.at;
     part.bytes = told.exposure.bytes;
     part.unit = told.unit;
-    part.words =
-        part.bytes < sizeof(std::uint64_t) ? 0 : (part.bytes - sizeof(std::uint64_t)) / part.unit + 1;
+    part.words = part.words_in(part.bytes);
     part.cookie = told.cookie;
     part.is_inside = &window.own_block().is_inside;
     part.is_here = part.fixed && (may_use_mappings() || rank == window.comm->rank);
@@ -158,7 +163,7 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
   window->base = wanted.base;
   window->bytes = wanted.bytes;
   window->displacement_unit = int(wanted.unit);
-  if (lies_in_own_memory(*window)) ++protocol::own_memory_windows;
+  count_open(*window, 1);
   set_hints(*window, info);
   const bool is_packed =
       wanted.flavor == MPI_WIN_FLAVOR_SHARED && !has_hint(*window, "alloc_shared_noncontig");
@@ -218,7 +223,7 @@ Window::Window(Ref<Comm> members) noexcept : comm(std::move(members)), parts(std
 }
 
 Window::~Window() {
-  if (lies_in_own_memory(*this)) --protocol::own_memory_windows;
+  count_open(*this, -1);
   forget_forks(*this);
   std::erase(all_windows(), this);
 }

@@ -85,7 +85,8 @@ void find_memory(Window& window, Part& part, int rank) noexcept {
   part.is_known = true;
   protocol::Peers& peers = window.comm->messaging->peers;
   part.memory = peers.memory_of(peers.of(window.comm->target_members[rank]));
-  if (part.memory && !window.is_dynamic() && may_use_mappings()) part.mapping = {*part.memory, part.exposure};
+  if (part.memory && !window.is_dynamic() && may_use_mappings())
+    part.mapping = {*part.memory, {part.address, part.bytes, part.exposed_cookie}};
 }
 
 /// All bytes at the target between the first and the last of the operation, in the target's addresses.
@@ -137,6 +138,7 @@ bool try_mapped(Window& window, const Operation& operation) noexcept {
     part.mapped_bytes = part.bytes;
   std::byte* const first = part.mapping.at();
   if (!first) part.mapped_bytes = 0;
+  part.mapped_words = part.words_in(part.mapped_bytes);
   part.era = inside.era();
   part.at = reinterpret_cast<std::uintptr_t>(first) - part.mapped_first;
   window.gather_facts(part);
@@ -176,8 +178,8 @@ bool try_copied(Window& window, const Operation& operation) noexcept {
     for (const Piece& each : std::span(runs, count))
       remote.push_back({reinterpret_cast<std::uintptr_t>(each.address), each.bytes});
     take_pieces(here, there.position() - done, own);
-    const bool is_done = is_put ? part.memory->try_write(remote, own, part.exposure.cookie)
-                                : part.memory->try_read(own, remote, part.exposure.cookie);
+    const bool is_done = is_put ? part.memory->try_write(remote, own, part.exposed_cookie)
+                                : part.memory->try_read(own, remote, part.exposed_cookie);
     if (!is_done) return false;
   }
   return true;

@@ -32,15 +32,17 @@ struct alignas(256) Part {
   std::uint64_t unit = 1;          // of displacements, bytes
   std::uint64_t reach = 0;         // bytes from there that a shortcut may use; 0: none now
   std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin and are within `reach`
-  std::uint64_t gated_reach = 0;   // the same behind the target's gate (gate.hpp), from ...
-  std::uint64_t mapped_first = 0;  // ... this displacement on, in bytes: the first byte of `mapping`
+  std::uint64_t gated_words = 0;   // the same behind the target's gate (gate.hpp), from ...
+  std::uint64_t mapped_first = 0;  // ... this one, where `mapping` begins; the unit is 1 where it is not 0
   RankBlock* block = nullptr;      // its locks and its gate; nullptr: it is on another node
   std::atomic<std::uint32_t>* is_inside = nullptr;  // says that this process is behind its gate
+  std::uint64_t gated_reach = 0;                    // bytes from `mapped_first` on, behind the gate
   std::uint32_t era = 0;                            // the target's, when `mapping` was looked up
   int under_way = 0;                                // operations by message that have not come back
 
   peer::LastingMapping mapping;    // of the target's window, or of memory that it has attached
   std::uint64_t mapped_bytes = 0;  // of it
+  std::uint64_t mapped_words = 0;  // displacements at which 8 bytes begin in it
 
   std::uint64_t address = 0;        // of the first byte, in the target
   std::uint64_t bytes = 0;          // of its window
@@ -56,8 +58,11 @@ struct alignas(256) Part {
   bool is_known = false;               // `memory` was asked for
   std::uint32_t come_back = 0;         // operations by message that have, so far; wraps
   peer::PeerMemory* memory = nullptr;  // nullptr: it cannot be reached without its help
-  peer::Exposure exposure;             // of its window
+  std::uint64_t exposed_cookie = 0;    // of its window
 
+  std::uint64_t words_in(std::uint64_t of_bytes) const noexcept {
+    return of_bytes < sizeof(std::uint64_t) ? 0 : (of_bytes - sizeof(std::uint64_t)) / unit + 1;
+  }
   std::byte* here(std::uint64_t offset) const noexcept { return reinterpret_cast<std::byte*>(at + offset); }
 };
 static_assert(sizeof(Part) == 256);
@@ -110,6 +115,7 @@ class Window final : public Win {
     part.reach = is_allowed_now && part.is_here ? part.bytes : 0;
     part.words_reach = is_allowed_now && part.is_here ? part.words : 0;
     part.gated_reach = is_allowed_now && !part.is_here ? part.mapped_bytes : 0;
+    part.gated_words = is_allowed_now && !part.is_here ? part.mapped_words : 0;
   }
   /// Whether flushes of any target have nothing to do.
   void gather_facts() noexcept {

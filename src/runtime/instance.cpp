@@ -184,6 +184,7 @@ Err Instance::start_network() noexcept {
                                        .matches = matches});
   if (!opened) return opened.error();
   network_ = std::move(opened.value());
+  if (network_->pins_memory()) heap::keep_pages_over_forks();
   progress::LongWait::begin_unseen();  // for good: what is under way there lies in no memory that we see
   add(*network_);
   return boot_->publish(std::as_bytes(std::span(network_->address())));
@@ -250,8 +251,10 @@ Err Instance::stop() noexcept {
   progress::Helper::stop();
   note_unreceived();
   // A process that ends takes its connections along: not before everybody has heard its last word.
-  if (network_)
+  if (network_) {
     if (Err fence = boot_->fence(); fence != Err::ok) return fence;
+    network_->note_counters();
+  }
   comm::destroy_world(process_);
   (void)boot_->finalize();  // the launcher is told; that it is gone already is no error of ours
   progress::Engine::set_of_process(nullptr);

@@ -412,6 +412,41 @@ TEST(HeapForkLimited, DISABLED_KeepsItsBlocks) {
   std::free(fresh);
 }
 
+/// What a network has pinned: the pages in which the program finds its bytes stay those that devices reach.
+TEST(HeapFork, PagesStayWhereDevicesReachThem) {
+  EXPECT_EQ(in_child([] { return run_alone("--gtest_filter=HeapForkPinned.*"); }), 0);
+}
+
+TEST(HeapForkPinned, DISABLED_WritesApartAndStaysShared) {
+  constexpr std::size_t kBytes = 16 * kMiB;
+  preloaded_heap()->keep_pages_over_forks();
+  char* block = get(kBytes, 1);
+  char* sparse = static_cast<char*>(std::calloc(1, 1024 * kMiB));
+  std::memset(static_data, 1, sizeof static_data);
+  Pipe to_child;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    to_child.await();  // the parent has written 2 everywhere
+    const bool is_right = holds(block, kBytes, 1) && holds(static_data, sizeof static_data, 1) &&
+                          holds(sparse + 512 * kMiB, kMiB, 0);
+    std::memset(block, 3, kBytes);
+    _exit(is_right ? 0 : 1);
+  }
+  std::memset(block, 2, kBytes);
+  std::memset(static_data, 2, sizeof static_data);
+  to_child.tell();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(holds(block, kBytes, 2));
+  EXPECT_TRUE(preloaded_heap()->is_shared(block, kBytes));
+  EXPECT_TRUE(preloaded_heap()->is_shared(static_data, sizeof static_data));
+  EXPECT_EQ(preloaded_heap()->counters().freezes, 0u);
+  std::free(sparse);
+  std::free(block);
+}
+
 /// A program that closes what it did not open, and gets the heap's numbers for its own files: its forks end
 /// with a sentence.
 TEST(HeapFork, AFileOfTheProgramIsNotTakenForTheHeap) {

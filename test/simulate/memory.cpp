@@ -89,8 +89,8 @@ peer::Mapping RankMemory::map(std::uint64_t at, std::size_t bytes) noexcept {
   network_.interrupt();
   if (!is_shared(here, bytes) || network_.chance(weather_.decline)) return {};
   const std::uint64_t generation = generation_;
-  if (find(here) && network_.chance(weather_.fork)) return {fork(here, bytes), generation};
-  return {here, generation};
+  if (find(here) && network_.chance(weather_.fork)) return {fork(here, bytes), generation, &open_windows_};
+  return {here, generation, &open_windows_};
 }
 
 /// This rank forks while a peer maps `bytes` at `mapped`; what the peer finds there from now on.

@@ -19,11 +19,11 @@ namespace dunlin::test {
 
 /// What may happen to copies between the ranks of a node; percentages.
 struct MemoryWeather {
-  bool maps = false;           // some memory can be mapped
-  bool reads = false;          // any memory can be read and written by copies
-  unsigned shared = 100;       // of the program's buffers: can be mapped
-  unsigned decline = 0;        // of attempts that could succeed
-  unsigned fork = 0;           // of maps of the program's buffers: their owner forks
+  bool maps = false;      // some memory can be mapped
+  bool reads = false;     // any memory can be read and written by copies
+  unsigned shared = 100;  // of the program's buffers: can be mapped
+  unsigned decline = 0;   // of attempts that could succeed
+  unsigned fork = 0;      // of maps of the program's buffers: their owner forks
 };
 
 /// Of one rank.
@@ -68,6 +68,7 @@ class RankMemory final : public peer::Memories {
   std::vector<std::unique_ptr<RankMemory>>& all_;
   const MemoryWeather weather_;
   std::atomic<std::uint64_t> generation_ = 2;  // rises by 2 with each fork
+  const std::atomic<std::uint32_t> open_windows_ = 0;
   std::uint64_t copies_ = 0;
   std::map<std::uintptr_t, Buffer> buffers_;   // of the program, by address
   std::vector<std::vector<std::byte>> stale_;  // what mappings that met a fork lead to

@@ -25,7 +25,7 @@ LAYERS = {
 BESIDE = {
     ("os", "base"), ("base", "os"),
     ("datatype", "object"), ("op", "object"), ("op", "datatype"),
-    ("transport", "copy"), ("peer", "copy"), ("peer", "heap"),
+    ("transport", "copy"), ("transport", "peer"), ("transport", "heap"), ("peer", "copy"), ("peer", "heap"),
     ("protocol", "match"), ("progress", "protocol"), ("progress", "match"),
     ("comm", "coll"), ("comm", "pt2pt"), ("coll", "pt2pt"),
     ("rma", "comm"), ("rma", "coll"), ("rma", "pt2pt"),

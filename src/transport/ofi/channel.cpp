@@ -92,7 +92,10 @@ Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byt
   std::memcpy(at, &header, sizeof header);
   pack(at + sizeof header, head, data);
   const Sent sent = is_promoted_ ? try_write(frame, at, bytes) : try_send_by_message(frame, at, bytes);
-  if (sent == Sent::yes) reader_.report();  // the header has told it
+  if (sent == Sent::yes) {
+    reader_.report();  // the header has told it
+    sender_.fabric.counters.copied_bytes += header.bytes;
+  }
   return sent;
 }
 
@@ -101,7 +104,10 @@ Sent Channel::try_send_by_message(Frame* frame, const std::byte* bytes, std::siz
   const ssize_t code = frame ? ::fi_send(endpoint, bytes, count, sender_.frames.descriptor(), target_, frame)
                              : ::fi_inject(endpoint, bytes, count, target_);
   const Sent sent = result_of(code, frame);
-  if (sent == Sent::yes) ++sent_;
+  if (sent == Sent::yes) {
+    ++sent_;
+    ++sender_.fabric.counters.messages;
+  }
   return sent;
 }
 
@@ -122,6 +128,7 @@ Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count)
   const Sent sent = result_of(code, frame);
   if (sent != Sent::yes) return sent;
   writer_.wrote();
+  ++sender_.fabric.counters.writes;
   if (!sender_.stage.is_piggybacked) {
     owes_written_ = true;
     pay_debts();
@@ -133,7 +140,9 @@ Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count)
 bool Channel::try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept {
   const ssize_t code = ::fi_inject_writedata(sender_.fabric.endpoint(), &word, sizeof word, notice.word(),
                                              target_, theirs_.address + at, theirs_.key);
-  return result_of(code, nullptr) != Sent::full;
+  const Sent sent = result_of(code, nullptr);
+  if (sent == Sent::yes) ++sender_.fabric.counters.words;
+  return sent != Sent::full;
 }
 
 Sent Channel::result_of(std::int64_t code, Frame* frame) noexcept {
@@ -212,6 +221,7 @@ void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload,
   if (is_promoted_) writer_.heard_released(header.released);
   switch (header.frame) {
     case FrameKind::message:
+      sender_.fabric.counters.copied_bytes += header.bytes;
       return inbox.arrived(peer_, {header.context, header.source, header.tag, header.bytes, header.kind},
                            FramePayload(payload, header.bytes));
     case FrameKind::ring_offer:

@@ -35,6 +35,8 @@ WordVariable interface_wanted{
 constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
 
 constexpr int kPeersExpected = 64;
+/// As libfabric expects where nobody tells it.
+constexpr int kUniverse = 1024;
 
 /// They carry nothing between machines, or lose to TCP wherever both are there.
 constexpr std::array<std::string_view, 4> kProvidersToName = {"shm", "sockets", "udp", "net"};
@@ -120,6 +122,12 @@ void avoid_faults_of_rxm() noexcept {
   ::setenv("FI_OFI_RXM_SAR_LIMIT", "0", 0);
 }
 
+/// By how many ranks may talk to this one, rxm sizes what it shares among connections: over verbs 384 entries
+/// of the device's completion queue for each, of which small devices have too few for libfabric's own guess.
+void tell_size_of_universe(int peers) noexcept {
+  ::setenv("FI_UNIVERSE_SIZE", std::to_string(std::clamp(peers, kPeersExpected, kUniverse)).c_str(), 0);
+}
+
 }  // namespace
 
 Region::Region(Region&& other) noexcept
@@ -138,6 +146,7 @@ void* Region::descriptor() const noexcept { return registration_ ? ::fi_mr_desc(
 std::uint64_t Region::key() const noexcept { return ::fi_mr_key(registration_); }
 
 Result<std::unique_ptr<Fabric>> Fabric::open(int peers, bool matches) noexcept {
+  tell_size_of_universe(peers);  // it reads its settings once
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
   if (matches) avoid_faults_of_rxm();
@@ -147,7 +156,17 @@ Result<std::unique_ptr<Fabric>> Fabric::open(int peers, bool matches) noexcept {
   return fabric;
 }
 
-void Fabric::close_endpoint() noexcept { close(endpoint_); }
+void Fabric::close_endpoint() noexcept {
+  // What has come is taken out before: rxm of libfabric 1.17 finds it while it closes a connection, and gives
+  // its buffers back to the connection that it has closed (over verbs a crash).
+  fi_cq_tagged_entry ended;
+  fi_cq_err_entry failed = {};
+  while (endpoint_) {
+    const ssize_t count = ::fi_cq_read(completions_, &ended, 1);
+    if (count != 1 && (count != -FI_EAVAIL || ::fi_cq_readerr(completions_, &failed, 0) != 1)) break;
+  }
+  close(endpoint_);
+}
 
 Fabric::~Fabric() {
   close_endpoint();
@@ -253,11 +272,17 @@ std::size_t Fabric::data_bytes() const noexcept { return info_->domain_attr->cq_
 
 std::uint64_t Fabric::tag_format() const noexcept { return info_->ep_attr->mem_tag_format; }
 
+bool Fabric::pins_memory() const noexcept { return (info_->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0; }
+
 bool Fabric::is_rma_offloaded() const noexcept {
-  return info_->domain_attr->data_progress == FI_PROGRESS_AUTO;
+  // rxm leaves progress to us and says so, whatever is below it.  What has pinned pages reaches them by
+  // itself.
+  return info_->domain_attr->data_progress == FI_PROGRESS_AUTO || pins_memory();
 }
 
 bool Fabric::are_writes_ordered() const noexcept { return (info_->tx_attr->msg_order & FI_ORDER_WAW) != 0; }
+
+bool Fabric::wants_local_memory() const noexcept { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
 
 Region Fabric::try_register(const void* at, std::size_t bytes, bool by_peers) noexcept {
   DUNLIN_ASSERT(bytes > 0);
@@ -271,6 +296,7 @@ Region Fabric::try_register(const void* at, std::size_t bytes, bool by_peers) no
                        &registration, nullptr);
   } while (code == -FI_ENOKEY);
   if (code != 0) return {};
+  ++counters.registrations;
   return {registration, mode & FI_MR_VIRT_ADDR ? 0 : reinterpret_cast<std::uint64_t>(at)};
 }
 

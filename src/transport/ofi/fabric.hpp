@@ -50,6 +50,14 @@ class Region {
   std::uint64_t zero_ = 0;  // what peers count from: 0 where they use our addresses
 };
 
+/// What this process has asked of the network, told at its end where DUNLIN_VERBOSE is set.
+struct Counters {
+  std::uint64_t messages = 0, writes = 0, reads = 0;
+  std::uint64_t words = 0;          // RDMA writes of a count, without data
+  std::uint64_t copied_bytes = 0;   // of payload, into frames and out of them
+  std::uint64_t registrations = 0;  // of memory
+};
+
 class Fabric {
  public:
   /// Opens the endpoint; `peers` of the job may be talked to.  `matches`: the provider has to match messages.
@@ -82,14 +90,20 @@ class Fabric {
   std::size_t data_bytes() const noexcept;
   /// Which bits matching looks at, as libfabric says it (mem_tag_format).
   std::uint64_t tag_format() const noexcept;
+  /// Whether it reaches memory by its pages, which have to stay where they are.
+  bool pins_memory() const noexcept;
   /// Whether RDMA goes on while the target's process does something else.
   bool is_rma_offloaded() const noexcept;
   /// Whether RDMA writes land in the order in which they were posted.
   bool are_writes_ordered() const noexcept;
 
+  /// Whether local operations need registered memory, too.
+  bool wants_local_memory() const noexcept;
   /// False Region: refused.
   Region try_register(const void* at, std::size_t bytes, bool by_peers) noexcept;
   const char* text_of(int code) const noexcept;
+
+  Counters counters = {};  // by those who use the endpoint
 
  private:
   explicit Fabric(const Library& library) noexcept : library_(library) {}

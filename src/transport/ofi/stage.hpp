@@ -19,7 +19,7 @@ struct Stage {
   std::size_t frame_bytes = 0;  // header and payload
   const char* name = "";
 
-  /// By the setting; `auto` takes what the provider is good at.
+  /// By the setting.
   static Stage of(const Fabric& fabric) noexcept;
 };
 

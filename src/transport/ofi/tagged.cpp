@@ -45,6 +45,7 @@ Sent Tagged::try_send(Operation& operation, int peer, std::uint64_t bits, std::u
   if (!channel || channel->is_broken()) return Sent::failed;
   const ssize_t code = ::fi_tsenddata(fabric_.endpoint(), data.data(), data.size(), nullptr, word_of(note),
                                       channel->target(), bits, &operation);
+  if (code == 0) ++fabric_.counters.messages;
   return channel->result_of(code);
 }
 

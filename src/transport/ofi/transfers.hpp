@@ -1,9 +1,7 @@
 // Long data on its way by RDMA, straight from buffer to buffer, and the buffers that are open for it.
 //
-// Used by the channels of one process (transport::RemoteAccess).  Buffers are registered for each transfer:
-// keeping registrations, and forgetting those whose memory was given back, is done by libfabric, whose
-// providers watch the process's mappings (FI_MR_CACHE_MONITOR).  A transfer goes in pieces of at most
-// DUNLIN_OFI_PIECE_BYTES, one after the other.
+// Used by the channels of one process (transport::RemoteAccess).  Which buffers stay registered:
+// registrations.hpp. A transfer goes in pieces of at most DUNLIN_OFI_PIECE_BYTES, one after the other.
 // Document: RDMA channel, zero copy (rows R5 and R6 of docs/sources.md).  Thread safety: base/big_lock.hpp.
 #pragma once
 
@@ -14,6 +12,7 @@
 
 #include "transport/ofi/fabric.hpp"
 #include "transport/ofi/frames.hpp"
+#include "transport/ofi/registrations.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::transport::ofi {
@@ -26,10 +25,10 @@ struct Transfer : Operation {
   RemoteBuffer remote;
   std::uint64_t token;
   bool is_write;
-  Region region = {};         // of `local`
-  std::size_t done = 0;       // bytes that are over
-  std::size_t under_way = 0;  // bytes of the piece that the network has
-  Transfer* next = nullptr;   // waiting for room in the network
+  Registrations::Hold memory = {};  // of `local`
+  std::size_t done = 0;             // bytes that are over
+  std::size_t under_way = 0;        // bytes of the piece that the network has
+  Transfer* next = nullptr;         // waiting for room in the network
 };
 
 class Transfers {
@@ -54,13 +53,14 @@ class Transfers {
 
  private:
   struct Opened {
-    Region region;
+    Registrations::Hold memory;
     std::uint64_t token = 0;  // 0: the number is free
   };
   void post(Transfer& transfer) noexcept;
   void go_on_waiting(Inbox& inbox) noexcept;
 
   Fabric& fabric_;
+  Registrations registrations_;
   const std::size_t piece_bytes_;
   Transfer* waiting_ = nullptr;
   std::vector<Opened> opened_;  // for writing, by number

@@ -51,7 +51,9 @@ class Network final : public Transport, private Peers {
 
   const std::string& address() const noexcept override { return published_; }
   void set_secret(std::uint64_t secret) noexcept override { sender_.secret = secret; }
+  bool pins_memory() const noexcept override { return fabric_->pins_memory(); }
   std::string describe() const noexcept override;
+  void note_counters() const noexcept override;
   std::uint64_t strangers() const noexcept override { return strangers_; }
   transport::Tagged* tagged() noexcept override { return matches_ ? &tagged_ : nullptr; }
   transport::Channel* connect(int peer) noexcept override;
@@ -116,6 +118,15 @@ Network::Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept
   mine_.place = host_name() + ", " + fabric_->interface();
   mine_.name.assign(reinterpret_cast<const char*>(fabric_->name().data()), fabric_->name().size());
   published_ = mine_.text();
+}
+
+void Network::note_counters() const noexcept {
+  const Counters& all = fabric_->counters;
+  log::note(
+      "network: %llu messages, %llu writes, %llu reads, %llu words, %llu bytes copied, %llu registrations",
+      static_cast<unsigned long long>(all.messages), static_cast<unsigned long long>(all.writes),
+      static_cast<unsigned long long>(all.reads), static_cast<unsigned long long>(all.words),
+      static_cast<unsigned long long>(all.copied_bytes), static_cast<unsigned long long>(all.registrations));
 }
 
 Err Network::start() noexcept {

@@ -44,10 +44,14 @@ class Transport : public transport::Transport {
   virtual const std::string& address() const noexcept = 0;
   /// The job's, agreed before the first message; frames without it are dropped.
   virtual void set_secret(std::uint64_t secret) noexcept = 0;
+  /// Whether it reaches memory of this process, the heap's too, by its pages (heap::keep_pages_over_forks).
+  virtual bool pins_memory() const noexcept = 0;
   /// Null unless `Setup::matches`.  Reaches all ranks, this one too.
   virtual transport::Tagged* tagged() noexcept = 0;
   /// "tcp;ofi_rxm on eth0 10.1.0.1, messages".
   virtual std::string describe() const noexcept = 0;
+  /// One line of what was asked of the network, where DUNLIN_VERBOSE is set.
+  virtual void note_counters() const noexcept = 0;
   /// Frames that came without the secret.
   virtual std::uint64_t strangers() const noexcept = 0;
   const char* name() const noexcept override { return "ofi"; }
