@@ -3,8 +3,8 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: build run bench test test-fast test-long test-build test-sanitizers install clean
-.PHONY: dependencies bench-dependencies test-dependencies
+.PHONY: build run bench test test-fast test-long test-vm test-build test-sanitizers install clean
+.PHONY: dependencies bench-dependencies test-dependencies vm-dependencies
 
 # On a terminal one line of progress; elsewhere nothing but warnings and errors.
 build: export NINJA_STATUS = [%f of %t] $(null)
@@ -29,6 +29,10 @@ test-fast: test-build
 # More of what is random: 1,000 kills, 3,000,000 wrong arguments, ten minutes of simulated traffic.  Half an hour.
 test-long: test-build
 	ctest --output-on-failure --no-tests=error --test-dir build -C long -L long
+
+# The network over verbs (soft RoCE) in virtual machines, one and two: QEMU in software emulation, 20 minutes.
+test-vm: vm-dependencies test-build
+	test/vm/run build
 
 test-build: test-dependencies
 	cmake --preset release -DDUNLIN_TESTS=ON
@@ -61,3 +65,6 @@ bench-dependencies:
 
 test-dependencies:
 	@scripts/install-dependencies test
+
+vm-dependencies:
+	@scripts/install-dependencies vm

@@ -218,8 +218,9 @@ void bench_sample(const char* series, double x, double value, const char* unit) 
 void bench_measure(const bench_point* point, bench_work work, void* context) {
   const double wanted_s = 1e-3 * (double)bench_option("ms", 20);
   const long repeats = bench_option("repeats", 5);
-  long iterations = 1;
-  for (;;) {  // rank 0 decides for everybody
+  const long fixed = bench_option("iterations", 0);
+  long iterations = fixed > 0 ? fixed : 1;
+  while (fixed == 0) {  // rank 0 decides for everybody
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = bench_now();
     work(iterations, context);

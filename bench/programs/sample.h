@@ -51,8 +51,8 @@ void bench_extrapolate(int yes);
 typedef void (*bench_work)(long iterations, void* context);
 
 /// Times `work` on all ranks and prints `--repeats` samples.  The number of iterations is chosen so that a
-/// sample takes about `--ms` milliseconds, which also warms up.  The value is `scale` x seconds per iteration
-/// on rank 0, or, when `is_rate`, `scale` / seconds per iteration.
+/// sample takes about `--ms` milliseconds, which also warms up; `--iterations` sets it.  The value is `scale`
+/// x seconds per iteration on rank 0, or, when `is_rate`, `scale` / seconds per iteration.
 typedef struct {
   const char* series;
   double x;
