@@ -10,7 +10,6 @@ namespace dunlin::coll {
 
 Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv) {
   constexpr int kBunch = 16;
-  copy(send[cx.rank], recv[cx.rank]);
   for (int step = 1; step < cx.size; ++step) {
     const int to = cx.wrapped(cx.rank + step), from = cx.wrapped(cx.rank - step);
     const Block out = send[to], in = recv[from];
@@ -18,6 +17,7 @@ Task alltoall_pairwise(Cx cx, Blocks send, Blocks recv) {
     if (out.bytes() > 0) cx.post_send(out.source(), to);
     if (step % kBunch == 0) co_await cx.all();
   }
+  copy(send[cx.rank], recv[cx.rank]);
   co_await cx.all();
   co_return Err::ok;
 }

@@ -30,6 +30,7 @@ struct Exchange {
   int root;
   Shape shape;
   bool has_block_for_each;  // what is given to several is not the same block
+  bool has_own;             // who gives to itself, too, copies that block
   bool gives(int from, int to) const noexcept {
     return shape == Shape::all || (shape == Shape::from_root ? from : to) == root;
   }
@@ -145,6 +146,9 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
                             exchange.has_block_for_each || cx.size == 2};
   *is_done = shared.are_all_reachable() && transfers.do_agree();
   if (*is_done) {
+    // Not before arriving: meanwhile others begin with what they get.
+    if (exchange.has_own && exchange.gives(cx.rank, cx.rank))
+      copy(exchange.send[cx.rank], exchange.recv[cx.rank]);
     do_all(cx, shared, transfers);
     for (int member = 0; member < cx.size; ++member) {
       const int pieces = transfers.pieces(member);
@@ -166,23 +170,23 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
 Task bcast_direct(Cx cx, Block block, int root) {
   bool is_done = false;
   const Blocks blocks = Blocks::same(block);
-  co_await exchange_direct(cx, {blocks, blocks, root, Exchange::Shape::from_root, false}, &is_done);
+  co_await exchange_direct(cx, {blocks, blocks, root, Exchange::Shape::from_root, false, false}, &is_done);
   if (!is_done) co_await start_bcast(cx.apart(), block, root);
   co_return Err::ok;
 }
 
 Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place) {
   bool is_done = false;
-  if (cx.rank == root && !in_place) copy(mine, all[root]);
-  co_await exchange_direct(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root, true}, &is_done);
+  co_await exchange_direct(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root, true, !in_place},
+                           &is_done);
   if (!is_done) co_await start_gather(cx.apart(), mine, all, root, in_place);
   co_return Err::ok;
 }
 
 Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place) {
   bool is_done = false;
-  if (cx.rank == root && !in_place) copy(all[root], mine);
-  co_await exchange_direct(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root, true}, &is_done);
+  co_await exchange_direct(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root, true, !in_place},
+                           &is_done);
   if (!is_done) co_await start_scatter(cx.apart(), all, mine, root, in_place);
   co_return Err::ok;
 }
@@ -193,15 +197,14 @@ Task allgather_direct(Cx cx, Block mine, Blocks all) {
   // this member reads them each time, too.
   const bool are_taken_over = cx.size == 2 && takes_over(cx, mine.bytes());
   const Blocks given = Blocks::same(are_taken_over ? all[cx.rank] : mine);
-  co_await exchange_direct(cx, {given, all, 0, Exchange::Shape::all, false}, &is_done);
+  co_await exchange_direct(cx, {given, all, 0, Exchange::Shape::all, false, false}, &is_done);
   if (!is_done) co_await start_allgather(cx.apart(), mine, all);
   co_return Err::ok;
 }
 
 Task alltoall_direct(Cx cx, Blocks send, Blocks recv) {
   bool is_done = false;
-  copy(send[cx.rank], recv[cx.rank]);
-  co_await exchange_direct(cx, {send, recv, 0, Exchange::Shape::all, true}, &is_done);
+  co_await exchange_direct(cx, {send, recv, 0, Exchange::Shape::all, true, true}, &is_done);
   if (!is_done) co_await start_alltoall(cx.apart(), send, recv, false);
   co_return Err::ok;
 }

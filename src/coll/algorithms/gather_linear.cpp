@@ -13,13 +13,13 @@ Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place) {
     if (mine.bytes() > 0) co_await cx.send(mine.source(), root);
     co_return Err::ok;
   }
-  if (!in_place) copy(mine, all[cx.rank]);
   for (int step = 1; step < cx.size; ++step) {
     const int from = cx.wrapped(root + step);
     const Block room = all[from];
     if (room.bytes() > 0) cx.post_recv(room.target(), from);
     if (step % kBunch == 0) co_await cx.all();
   }
+  if (!in_place) copy(mine, all[cx.rank]);
   co_await cx.all();
   co_return Err::ok;
 }

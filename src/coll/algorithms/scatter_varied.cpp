@@ -47,9 +47,9 @@ Task scatter_varied(Cx cx, Blocks all, Block mine, int root, bool in_place) {
     for (int to = 0; to < cx.size; ++to)
       if (places[to].position) copy(all[to], Block::of_bytes(at + places[to].position, places[to].bytes));
     turn.arrive(used);
-    if (!in_place) copy(all[root], mine);
     for (int to = 0; to < cx.size; ++to)
       if (to != root && !places[to].position) cx.post_send(all[to].source(), to);
+    if (!in_place) copy(all[root], mine);
   } else if (mine.bytes() > 0) {
     co_await cx.until(turn.is_there(root));
     const std::byte* const theirs = turn.data(root, turn.bytes_of(root));
