@@ -1,6 +1,7 @@
-/* Files whose file system refuses: full in the middle, a bad block, interrupted, no locks for some rank; and
- * what the status says then; and by which calls hints have the file read and written.  The library's calls of
- * the kernel come here first. ranks: 1 2 3 5 variants: none */
+/* Files whose file system refuses: full in the middle, beyond a quota, for reading only from now on, a bad
+ * block, interrupted, no locks for some rank; and what the status says then; and by which calls hints have
+ * the file read and written.  The library's calls of the kernel come here first. ranks: 1 2 3 5 variants:
+ * none */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -103,15 +104,29 @@ static int bytes_below(long end) {
   return bytes;
 }
 
-static void refused(int is_write, int is_collective, const char* way) {
+/* The class of errors of this reason (MPI 5.0, 14.8), and what the sentence must say. */
+static void check_error(int error, int reason, const char* way) {
+  const int wanted = reason == ENOSPC   ? MPI_ERR_NO_SPACE
+                     : reason == EDQUOT ? MPI_ERR_QUOTA
+                     : reason == EROFS  ? MPI_ERR_READ_ONLY
+                                        : MPI_ERR_IO;
+  char text[MPI_MAX_ERROR_STRING];
+  int error_class = MPI_SUCCESS, length = 0;
+  MPI_Error_class(error, &error_class);
+  CHECK(error_class == wanted, "class %d, not %d; %s", error_class, wanted, way);
+  MPI_Error_string(error, text, &length);
+  CHECK(strstr(text, path) && strstr(text, "at byte") && strstr(text, strerror(reason)), "%s", text);
+}
+
+static void refused(int is_write, int is_collective, const char* way, int reason) {
   static unsigned char data[kBytes];
-  int count = -1, error, error_class = MPI_SUCCESS;
+  int count = -1, error;
   open_file(way);
   for (int i = 0; i < kBytes; ++i) data[i] = (unsigned char)(1 + check_rank + 3 * i);
   if (!is_write) OK(MPI_File_write_at_all(file, 0, data, kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
   MPI_Barrier(MPI_COMM_WORLD);
   bad_from = (off_t)kPiece * (check_size + 1) * kPieces / 3;
-  bad_reason = is_write ? ENOSPC : EIO;
+  bad_reason = reason;
   if (is_write)
     error = is_collective ? MPI_File_write_at_all(file, 0, data, kBytes, MPI_BYTE, &status)
                           : MPI_File_write_at(file, 0, data, kBytes, MPI_BYTE, &status);
@@ -120,8 +135,7 @@ static void refused(int is_write, int is_collective, const char* way) {
                           : MPI_File_read_at(file, 0, data, kBytes, MPI_BYTE, &status);
   const int wanted = bytes_below((long)bad_from);
   bad_from = 0;
-  MPI_Error_class(error, &error_class);
-  CHECK(error_class == (is_write ? MPI_ERR_NO_SPACE : MPI_ERR_IO), "class %d", error_class);
+  check_error(error, reason, way);
   MPI_Get_count(&status, MPI_BYTE, &count);
   CHECK(count == wanted, "%d bytes, not %d; write %d, collective %d, %s", count, wanted, is_write,
         is_collective, way);
@@ -265,10 +279,11 @@ int main(int argc, char** argv) {
   int job = (int)getpid();
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
   snprintf(path, sizeof path, "/dev/shm/dunlin-files-faults-%d", job);
-  for (int is_write = 0; is_write < 2; ++is_write)
+  const int reasons[] = {EIO, ENOSPC, EDQUOT, EROFS, EIO}; /* the first is that of reading */
+  for (int i = 0; i < 5; ++i)
     for (int is_collective = 0; is_collective < 2; ++is_collective) {
-      refused(is_write, is_collective, "enable");
-      refused(is_write, is_collective, "disable");
+      refused(i > 0, is_collective, "enable", reasons[i]);
+      refused(i > 0, is_collective, "disable", reasons[i]);
     }
   stuck();
   bad_hole(0, "disable");
