@@ -1,9 +1,9 @@
-// Locks between processes, for the memory of a window: one that is fair, for MPI_Win_lock, and a short one
-// for operations that no instruction of the processor does alone.
+// Locks between processes, for the memory of a window: one that is fair within bounds, for MPI_Win_lock, and
+// a short one for operations that no instruction of the processor does alone.
 //
 // Used by rma/passive.cpp and rma/accumulate.cpp; they lie in the window's segment (rma/segment.hpp).
 // Source: J. M. Mellor-Crummey and M. L. Scott, "Scalable reader-writer synchronization for shared-memory
-// multiprocessors", PPoPP 1991 (the ticket lock with readers).
+// multiprocessors", PPoPP 1991 (the ticket lock with readers; that nobody passes is theirs alone).
 // Thread safety: shared between processes; every member may be called by any of them.
 #pragma once
 
@@ -12,85 +12,132 @@
 
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
+#include "transport/shm/hardware.hpp"
 
 namespace dunlin::rma {
 
-/// Shared or exclusive, in the order of arrival.  Who finds it free pays one atomic instruction.  Who has to
-/// wait sleeps as in any wait of the library (progress/engine.hpp), and is woken by whoever lets it in.
+/// Shared or exclusive.  Who finds it free takes it by one atomic instruction, also where others wait: they
+/// sleep, and to let each in by turns is a switch of a CPU for every turn.  Of those who wait only the first
+/// tries to get in, whenever it looks.  After `PassesMax` others it is kept for the first, and a look in vain
+/// counts as a quarter of that: where it is held for long, few pass.  Nobody joins readers while others wait.
 ///
-/// Invariants: 1. `next` - `served` are those who hold it or wait.  2. A ticket may go in exclusively when
-/// `served` has come to it, that is when all before it have left; shared when `readers` has, that is when all
-/// before it have left or are readers themselves.  Numbers wrap.
-struct FairLock {
+/// All is in one word, so that whoever leaves sees whether somebody has to be woken:
+///
+///   how many wait | ticket of the first | passes | is there a writer? | readers
+///        17                17               10             1             19 bits
+///
+/// Invariants: 1. There are readers, or there is a writer, or it is free.  2. Those who wait have the tickets
+/// from the first one's on, in order of arrival; numbers wrap.  3. Whoever leaves it free wakes the first; a
+/// reader that was the first wakes the next.
+template <class M, std::uint64_t PassesMax = 512>
+struct BasicFairLock {
   static constexpr std::uint32_t kPlaces = 16;  // more who wait are all woken together
+  static constexpr int kEverybody = -1;
 
-  std::atomic<std::uint32_t> next = 0;              // the next ticket
-  std::atomic<std::uint32_t> served = 0;            // how many have left
-  std::atomic<std::uint32_t> readers = 0;           // how many have left or are readers
-  std::atomic<std::uint32_t> waiting = 0;           // how many have to be woken
-  std::atomic<std::uint32_t> holder = 0;            // rank + 1 of who holds it exclusively; for reports only
-  std::atomic<std::uint64_t> places[kPlaces] = {};  // who waits, by ticket: ticket << 32 | rank
+  template <class T>
+  using Atomic = typename M::template Atomic<T>;
 
-  // Relaxed: the ticket orders nothing; may_enter does.
-  std::uint32_t draw() noexcept { return next.fetch_add(1, std::memory_order_relaxed); }
-  bool may_enter(std::uint32_t ticket, bool is_shared) const noexcept {
-    // L1 (pairs with L2): what those before did to the window is seen.
-    return (is_shared ? readers : served).load(std::memory_order_acquire) == ticket;
-  }
-  /// To be called once after `may_enter`, for this rank.  `wake(rank)` as below.
-  template <class Wake>
-  void enter(std::uint32_t ticket, bool is_shared, int rank, const Wake& wake) noexcept {
-    if (!is_shared) return holder.store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
-    // Only who has this ticket writes now.  Release: the reader behind also sees what this one saw.
-    readers.store(ticket + 1, std::memory_order_release);
-    // Relaxed: a reader that is about to sleep has all CPUs pass a barrier before its last look
-    // (transport/shm/attention.hpp), so it sees the store above or is seen here.
-    if (waiting.load(std::memory_order_relaxed)) [[unlikely]]
-      wake_next(wake);
+  /// Whether it was free, and this rank has it now.
+  bool try_enter(bool is_shared, int rank) noexcept {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);  // a guess
+    while (may_enter(seen, is_shared)) {
+      const std::uint64_t taken = seen + (is_shared ? kReader : kWriter) + (seen >= kWaiting ? kPass : 0);
+      // L1 (pairs with L2): what those before did to the window is seen.
+      if (!word_.compare_exchange_strong(seen, taken, std::memory_order_acquire, std::memory_order_relaxed))
+        continue;
+      if (!is_shared) holder_.store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
+      return true;
+    }
+    return false;
   }
   /// `wake(rank)` wakes one who may go in now; `wake(kEverybody)` where it is not known who that is.
   template <class Wake>
   void leave(bool is_shared, const Wake& wake) noexcept {
-    if (!is_shared) {
-      holder.store(0, std::memory_order_relaxed);
-      // Only the one exclusive holder writes `readers` now.
-      readers.fetch_add(1, std::memory_order_release);  // L2 (pairs with L1)
-    }
-    served.fetch_add(1, std::memory_order_seq_cst);  // L2 (pairs with L1), and S1
-    // S1 (pairs with S2): either this sees who waits, or that one sees that it need not.
-    if (waiting.load(std::memory_order_seq_cst)) [[unlikely]]
-      wake_next(wake);
+    const std::uint64_t mine = is_shared ? kReader : kWriter;
+    // L2 (pairs with L1), and S1 (pairs with S2): either this sees who waits, or that one sees it free.
+    const std::uint64_t left = word_.fetch_sub(mine, std::memory_order_seq_cst) - mine;
+    if (left >= kWaiting && (left & kHeld) == 0) [[unlikely]]
+      wake_first(left, wake);
   }
 
-  /// From now on `rank` is woken when this ticket may enter; it looks once more before it sleeps.
+  // For who has to wait: draws a ticket, announces itself, tries until it is in; sleeps in between.
+  std::uint32_t draw() noexcept {
+    const std::uint64_t seen = word_.fetch_add(kWaiting, std::memory_order_relaxed);  // S2 publishes it
+    return (first_of(seen) + std::uint32_t(seen / kWaiting)) % kTickets;
+  }
+  /// From now on `rank` is woken when this ticket may enter.
   void announce(std::uint32_t ticket, int rank) noexcept {
-    // Relaxed: S2 publishes it.
-    places[ticket % kPlaces].store(std::uint64_t{ticket} << 32 | std::uint32_t(rank),
-                                   std::memory_order_relaxed);
-    waiting.fetch_add(1, std::memory_order_seq_cst);  // S2 (pairs with S1)
+    // S2 (pairs with S1): before the next look at the word.
+    places_[ticket % kPlaces].exchange(std::uint64_t{ticket} << 32 | std::uint32_t(rank),
+                                       std::memory_order_seq_cst);
   }
-  void withdraw() noexcept { waiting.fetch_sub(1, std::memory_order_relaxed); }  // only counts
+  /// How many are before this ticket, about.
+  std::uint32_t before(std::uint32_t ticket) const noexcept {
+    return (ticket - first_of(word_.load(std::memory_order_relaxed))) % kTickets;
+  }
+  template <class Wake>
+  bool try_enter_in_turn(std::uint32_t ticket, bool is_shared, int rank, const Wake& wake) noexcept {
+    std::uint64_t seen = word_.load(std::memory_order_seq_cst);  // S2 orders it
+    std::uint64_t changed;
+    bool is_free;
+    do {
+      if (first_of(seen) != ticket) return false;
+      is_free = (seen & (is_shared ? kWriter : kHeld)) == 0;
+      if (!is_free && !is_open(seen)) return false;
+      changed = is_free ? with_next_first(seen) + (is_shared ? kReader : kWriter) : seen + kLookInVain;
+      // L1 and S1, as above.
+    } while (
+        !word_.compare_exchange_strong(seen, changed, std::memory_order_seq_cst, std::memory_order_relaxed));
+    if (!is_free) return false;
+    if (!is_shared) holder_.store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
+    if (is_shared && changed >= kWaiting) wake_first(changed, wake);
+    return true;
+  }
 
-  static constexpr int kEverybody = -1;
+  /// Rank + 1 of the writer, for reports; 0: there is none.
+  std::uint32_t holder() const noexcept {
+    const bool has_writer = word_.load(std::memory_order_relaxed) & kWriter;
+    return has_writer ? holder_.load(std::memory_order_relaxed) : 0;
+  }
 
  private:
-  /// Of the two tickets that may be let in: who goes in exclusively, who goes in as one more reader.
-  template <class Wake>
-  void wake_next(const Wake& wake) noexcept {
-    const std::uint32_t first = served.load(std::memory_order_relaxed);
-    const std::uint32_t reader = readers.load(std::memory_order_relaxed);
-    wake_ticket(first, wake);
-    if (reader != first) wake_ticket(reader, wake);
+  static constexpr std::uint64_t kReader = 1, kWriter = 1 << 19, kHeld = 2 * kWriter - 1;
+  static constexpr std::uint64_t kPass = 2 * kWriter, kFirst = kPass << 10, kWaiting = kFirst << 17;
+  static constexpr std::uint64_t kLookInVain = (PassesMax + 3) / 4 * kPass;
+  static constexpr std::uint32_t kTickets = 1 << 17;
+  static_assert(PassesMax * kPass + kLookInVain < kFirst);
+
+  static std::uint32_t first_of(std::uint64_t seen) noexcept {
+    return std::uint32_t(seen / kFirst) % kTickets;
+  }
+  /// One waits less, and nobody has passed the next one.
+  static std::uint64_t with_next_first(std::uint64_t seen) noexcept {
+    const std::uint64_t next = (first_of(seen) + 1) % kTickets;
+    return (seen / kWaiting - 1) * kWaiting + next * kFirst + (seen & kHeld);
+  }
+  /// Whether the first may be passed.
+  static bool is_open(std::uint64_t seen) noexcept { return seen % kFirst < PassesMax * kPass; }
+  /// Whether who comes now may go in.
+  static bool may_enter(std::uint64_t seen, bool is_shared) noexcept {
+    if (seen < kWaiting) [[likely]]
+      return (seen & (is_shared ? kWriter : kHeld)) == 0;
+    return (seen & kHeld) == 0 && is_open(seen);
   }
   template <class Wake>
-  void wake_ticket(std::uint32_t ticket, const Wake& wake) noexcept {
-    const std::uint64_t place = places[ticket % kPlaces].load(std::memory_order_acquire);
-    const auto lead = std::int32_t(std::uint32_t(place >> 32) - ticket);
-    if (lead == 0) wake(int(std::uint32_t(place)));
-    if (lead > 0) wake(kEverybody);  // one that came much later has taken its place
+  void wake_first(std::uint64_t seen, const Wake& wake) noexcept {
+    const std::uint32_t ticket = first_of(seen);
+    const std::uint64_t place = places_[ticket % kPlaces].load(std::memory_order_seq_cst);
+    const std::uint32_t lead = (std::uint32_t(place >> 32) - ticket) % kTickets;
+    if (lead == 0) return wake(int(std::uint32_t(place)));
+    if (lead < kTickets / 2) wake(kEverybody);  // one that came much later has taken its place
     // Else it was not announced yet, and looks once more when it has been.
   }
+
+  Atomic<std::uint64_t> word_{};
+  Atomic<std::uint32_t> holder_{};           // rank + 1 of the last writer
+  Atomic<std::uint64_t> places_[kPlaces]{};  // who waits, by ticket: ticket << 32 | rank
 };
+using FairLock = BasicFairLock<transport::shm::Hardware>;
 
 /// Held for microseconds: spins, then sleeps.
 struct alignas(64) ShortLock {

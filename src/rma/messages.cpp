@@ -326,13 +326,14 @@ bool Incoming::try_let_in(int rank, bool is_shared) noexcept {
   FairLock& lock = window_.own_block().lock;
   Guest& guest = guests_[rank];
   if (!guest.has_ticket) {
-    guest = {.ticket = lock.draw(), .is_shared = is_shared, .has_ticket = true};
+    guest.is_shared = is_shared;
+    if (lock.try_enter(is_shared, rank)) return true;
+    guest.ticket = lock.draw();
+    guest.has_ticket = true;
     lock.announce(guest.ticket, window_.comm->rank);
   }
-  if (!lock.may_enter(guest.ticket, is_shared)) return false;
-  lock.withdraw();
-  lock.enter(guest.ticket, is_shared, rank, [this](int each) noexcept { window_.wake(each); });
-  return true;
+  return lock.try_enter_in_turn(guest.ticket, is_shared, rank,
+                                [this](int each) noexcept { window_.wake(each); });
 }
 
 void Incoming::let_out(int rank) noexcept {

@@ -29,7 +29,7 @@ constexpr std::int64_t kLookNs = 1'000'000'000;
 /// Ends the job with a sentence where a rank is dead that may hold the lock.
 void look_for_the_dead(const Window& window, int target) noexcept {
   if (!window.sees_processes) return;
-  const auto holder = window.part(target).block->lock.holder.load(std::memory_order_relaxed);  // a hint
+  const auto holder = window.part(target).block->lock.holder();  // a hint
   for (int rank = 0; rank < window.size; ++rank) {
     if (!window.part(rank).block) continue;  // its node's launcher ends the job
     const pid_t process = window.part(rank).block->process.load(std::memory_order_relaxed);  // never changes
@@ -47,15 +47,20 @@ struct Turn {
   const std::uint32_t ticket;
   const bool is_shared;
   mutable std::int64_t looked_ns = os::now_ns();  // for the dead
+  mutable bool has_entered = false;
 
   FairLock& lock() const noexcept { return window.part(target).block->lock; }
 
   static bool has_come(const void* self) noexcept {
     const auto& turn = *static_cast<const Turn*>(self);
-    if (turn.lock().may_enter(turn.ticket, turn.is_shared)) return true;
+    const Window& window = turn.window;
+    if (turn.has_entered) return true;
+    turn.has_entered = turn.lock().try_enter_in_turn(turn.ticket, turn.is_shared, window.comm->rank,
+                                                     [&](int rank) noexcept { window.wake(rank); });
+    if (turn.has_entered) return true;
     if (const std::int64_t now = os::now_ns(); now - turn.looked_ns >= kLookNs) {
       turn.looked_ns = now;
-      look_for_the_dead(turn.window, turn.target);
+      look_for_the_dead(window, turn.target);
     }
     return false;
   }
@@ -63,7 +68,7 @@ struct Turn {
   static void explain(const void* self, WaitReason& reason) noexcept {
     const auto& turn = *static_cast<const Turn*>(self);
     turn.window.explain(reason);
-    const auto holder = turn.lock().holder.load(std::memory_order_relaxed);  // a hint
+    const auto holder = turn.lock().holder();  // a hint
     if (holder) reason.peer = turn.window.comm->target_members[holder - 1];
     std::snprintf(reason.what, sizeof reason.what, "the lock of rank %d's memory%s", turn.target,
                   holder ? "" : ", which others share");
@@ -80,12 +85,10 @@ constexpr std::uint32_t kQueueShort = 2;
   FairLock& lock = turn.lock();
   lock.announce(turn.ticket, turn.window.comm->rank);
   progress::Engine& engine = *turn.window.comm->engine;
-  // Relaxed: how long it will be, about.
-  if (turn.ticket - lock.served.load(std::memory_order_relaxed) > kQueueShort)
+  if (lock.before(turn.ticket) >= kQueueShort)
     engine.wait_for_turn(&Turn::has_come, &turn, &Turn::explain);
   else
     engine.wait_until(&Turn::has_come, &turn, &Turn::explain);
-  lock.withdraw();
 }
 
 /// The lock of a target on another node: a request like others, which the target answers when it lets this
@@ -102,9 +105,7 @@ void take(Window& window, int target, bool is_shared) noexcept {
   if (!part.block)
     return ask(window, target, is_shared ? OperationKind::lock_shared : OperationKind::lock_exclusive);
   FairLock& lock = part.block->lock;
-  const std::uint32_t ticket = lock.draw();
-  if (!lock.may_enter(ticket, is_shared)) await({window, target, ticket, is_shared});
-  lock.enter(ticket, is_shared, window.comm->rank, [&](int rank) noexcept { window.wake(rank); });
+  if (!lock.try_enter(is_shared, window.comm->rank)) await({window, target, lock.draw(), is_shared});
 }
 
 void acquire(Window& window, int target, Part::Hold hold) noexcept {

@@ -13,39 +13,102 @@ namespace {
 constexpr auto kNobody = [](int) {};
 
 void lock(FairLock& lock, bool is_shared) {
+  if (lock.try_enter(is_shared, 0)) return;
   const std::uint32_t ticket = lock.draw();
-  while (!lock.may_enter(ticket, is_shared)) std::this_thread::yield();
-  lock.enter(ticket, is_shared, 0, kNobody);
+  while (!lock.try_enter_in_turn(ticket, is_shared, 0, kNobody)) std::this_thread::yield();
+}
+void wait_in_vain(FairLock& lock, std::uint32_t ticket, bool is_shared) {
+  EXPECT_FALSE(lock.try_enter_in_turn(ticket, is_shared, 0, kNobody));
+}
+void wait_no_more(FairLock& lock, std::uint32_t ticket, bool is_shared) {
+  EXPECT_TRUE(lock.try_enter_in_turn(ticket, is_shared, 0, kNobody));
 }
 
 TEST(FairLock, IsFreeAgainAfterAnyOrder) {
   FairLock one;
-  one.next = one.served = one.readers = 0xfffffffe;  // numbers wrap
   for (int i = 0; i < 3; ++i) {
     lock(one, false);
+    EXPECT_EQ(one.holder(), 1u);
     one.leave(false, kNobody);
+    EXPECT_EQ(one.holder(), 0u);
     lock(one, true);
     lock(one, true);
     one.leave(true, kNobody);
     one.leave(true, kNobody);
   }
-  EXPECT_EQ(one.next, one.served);
-  EXPECT_EQ(one.next, one.readers);
-  EXPECT_EQ(one.waiting, 0u);
+  EXPECT_TRUE(one.try_enter(false, 0));
+}
+
+TEST(FairLock, TicketsWrap) {
+  FairLock one;
+  for (int i = 0; i < (1 << 17) + 3; ++i) {
+    lock(one, false);
+    const std::uint32_t writer = one.draw(), reader = one.draw();
+    EXPECT_EQ(one.before(reader), 1u);
+    one.leave(false, kNobody);
+    wait_no_more(one, writer, false);
+    one.leave(false, kNobody);
+    wait_no_more(one, reader, true);
+    one.leave(true, kNobody);
+  }
+  EXPECT_TRUE(one.try_enter(false, 0));
 }
 
 TEST(FairLock, AReaderBehindAWriterWaits) {
   FairLock one;
   lock(one, true);
   const std::uint32_t writer = one.draw();
+  EXPECT_FALSE(one.try_enter(true, 0)) << "readers that come and go would keep the writer out";
   const std::uint32_t reader = one.draw();
-  EXPECT_FALSE(one.may_enter(writer, false));
-  EXPECT_FALSE(one.may_enter(reader, true)) << "it must not overtake the writer";
+  wait_in_vain(one, writer, false);
+  wait_in_vain(one, reader, true);
   one.leave(true, kNobody);
-  EXPECT_TRUE(one.may_enter(writer, false));
-  EXPECT_FALSE(one.may_enter(reader, true));
+  wait_in_vain(one, reader, true);
+  wait_no_more(one, writer, false);
+  wait_in_vain(one, reader, true);
   one.leave(false, kNobody);
-  EXPECT_TRUE(one.may_enter(reader, true));
+  wait_no_more(one, reader, true);
+}
+
+/// How many go past one who waits, if it looks so often meanwhile.
+int passes(bool is_shared, int looks) {
+  FairLock one;
+  int count = 0;
+  lock(one, false);
+  const std::uint32_t ticket = one.draw();
+  for (; looks > 0; --looks) wait_in_vain(one, ticket, is_shared);
+  for (bool passes = true; passes && count < 10000; ++count) {
+    one.leave(false, kNobody);
+    passes = one.try_enter(false, 0);
+  }
+  EXPECT_FALSE(one.try_enter(true, 0));
+  wait_no_more(one, ticket, is_shared);
+  one.leave(is_shared, kNobody);
+  EXPECT_TRUE(one.try_enter(false, 0)) << "nobody waits any more";
+  return count - 1;
+}
+
+TEST(FairLock, WhoWaitsIsPassedSoOftenAndNotMore) {
+  for (const bool is_shared : {false, true}) {
+    EXPECT_EQ(passes(is_shared, 0), 512);
+    EXPECT_EQ(passes(is_shared, 1), 384);
+    EXPECT_EQ(passes(is_shared, 4), 0) << "where it is held for long nobody passes";
+    EXPECT_EQ(passes(is_shared, 400), 0);
+  }
+}
+
+/// The next one's bound is its own.
+TEST(FairLock, PassesAreCountedAnew) {
+  FairLock one;
+  lock(one, false);
+  const std::uint32_t first = one.draw(), second = one.draw();
+  for (int look = 0; look < 4; ++look) wait_in_vain(one, first, false);
+  wait_in_vain(one, second, false);
+  one.leave(false, kNobody);
+  EXPECT_FALSE(one.try_enter(false, 0));
+  wait_no_more(one, first, false);
+  one.leave(false, kNobody);
+  EXPECT_TRUE(one.try_enter(false, 0));
 }
 
 /// Each waiter sleeps on a word of its own, as ranks do; a wake-up that is missing hangs.
@@ -65,20 +128,19 @@ TEST(FairLock, WhoMayEnterIsWoken) {
     threads.emplace_back([&, rank] {
       for (int i = 0; i < 200; ++i) {
         const bool is_shared = (i + rank) % 3 == 0;
-        const std::uint32_t ticket = one.draw();
-        if (!one.may_enter(ticket, is_shared)) {
+        if (!one.try_enter(is_shared, rank)) {
+          const std::uint32_t ticket = one.draw();
           one.announce(ticket, rank);
           for (;;) {
             const std::uint32_t word = words[rank].load();
             std::atomic_thread_fence(
                 std::memory_order_seq_cst);  // as the barrier of a sleeper (attention.hpp)
-            if (one.may_enter(ticket, is_shared)) break;
-            os::futex_wait(words[rank], word, 50'000'000);
+            if (one.try_enter_in_turn(ticket, is_shared, rank, wake)) break;
+            os::futex_wait(words[rank], word, INT64_MAX);
           }
-          one.withdraw();
         }
-        one.enter(ticket, is_shared, 0, wake);
         if (!is_shared) ++count;
+        if (i % 20 == 0) std::this_thread::yield();  // somebody comes meanwhile
         one.leave(is_shared, wake);
       }
     });

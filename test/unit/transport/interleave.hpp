@@ -88,6 +88,14 @@ struct Model {
     T fetch_and(T bits, Order) noexcept {
       return change([bits](T old) { return T(old & bits); });
     }
+    template <class Order>
+    T fetch_add(T value, Order) noexcept {
+      return change([value](T old) { return T(old + value); });
+    }
+    template <class Order>
+    T fetch_sub(T value, Order) noexcept {
+      return change([value](T old) { return T(old - value); });
+    }
     template <class Success, class Failure>
     bool compare_exchange_strong(T& expected, T wanted, Success, Failure) noexcept {
       const T old = change([&](T now) { return now == expected ? wanted : now; });
