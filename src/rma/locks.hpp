@@ -24,7 +24,10 @@ namespace dunlin::rma {
 /// All is in one word, so that whoever leaves sees whether somebody has to be woken:
 ///
 ///   how many wait | ticket of the first | passes | is there a writer? | readers
-///        17                17               10             1             19 bits
+///        16                16               10             1             21 bits
+///
+/// A process waits for one of its origins elsewhere at a time (Incoming::try_let_in), so that at most 32,767
+/// ranks of a node wait; readers are up to 2,097,151 of all nodes.
 ///
 /// Invariants: 1. There are readers, or there is a writer, or it is free.  2. Those who wait have the tickets
 /// from the first one's on, in order of arrival; numbers wrap.  3. Whoever leaves it free wakes the first; a
@@ -101,10 +104,10 @@ struct BasicFairLock {
   }
 
  private:
-  static constexpr std::uint64_t kReader = 1, kWriter = 1 << 19, kHeld = 2 * kWriter - 1;
-  static constexpr std::uint64_t kPass = 2 * kWriter, kFirst = kPass << 10, kWaiting = kFirst << 17;
+  static constexpr std::uint64_t kReader = 1, kWriter = 1 << 21, kHeld = 2 * kWriter - 1;
+  static constexpr std::uint64_t kPass = 2 * kWriter, kFirst = kPass << 10, kWaiting = kFirst << 16;
   static constexpr std::uint64_t kLookInVain = (PassesMax + 3) / 4 * kPass;
-  static constexpr std::uint32_t kTickets = 1 << 17;
+  static constexpr std::uint32_t kTickets = 1 << 16;
   static_assert(PassesMax * kPass + kLookInVain < kFirst);
 
   static std::uint32_t first_of(std::uint64_t seen) noexcept {

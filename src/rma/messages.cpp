@@ -321,25 +321,32 @@ bool Incoming::try_carry_out(int rank, One& one) noexcept {
   return true;
 }
 
-/// Whether the origin has our lock now.  While it waits, whoever lets it in wakes this process.
+/// Whether the origin has our lock now.  Those that wait do so in order of arrival, and only the first of
+/// them in the lock itself, which then knows of one a process; whoever lets it in wakes this process.
 bool Incoming::try_let_in(int rank, bool is_shared) noexcept {
   FairLock& lock = window_.own_block().lock;
   Guest& guest = guests_[rank];
-  if (!guest.has_ticket) {
+  if (!guest.is_waiting) {
     guest.is_shared = is_shared;
     if (lock.try_enter(is_shared, rank)) return true;
-    guest.ticket = lock.draw();
-    guest.has_ticket = true;
-    lock.announce(guest.ticket, window_.comm->rank);
+    guest.is_waiting = true;
+    waiting_.push_back(rank);
   }
-  return lock.try_enter_in_turn(guest.ticket, is_shared, rank,
-                                [this](int each) noexcept { window_.wake(each); });
+  if (waiting_.front() != rank) return false;
+  if (!ticket_) {
+    ticket_ = lock.draw();
+    lock.announce(*ticket_, window_.comm->rank);
+  }
+  if (!lock.try_enter_in_turn(*ticket_, is_shared, rank, [this](int each) noexcept { window_.wake(each); }))
+    return false;
+  guest.is_waiting = false;
+  waiting_.pop_front();
+  ticket_.reset();
+  return true;
 }
 
 void Incoming::let_out(int rank) noexcept {
-  Guest& guest = guests_[rank];
-  guest.has_ticket = false;
-  window_.own_block().lock.leave(guest.is_shared, [this](int each) noexcept { window_.wake(each); });
+  window_.own_block().lock.leave(guests_[rank].is_shared, [this](int each) noexcept { window_.wake(each); });
 }
 
 /// To one origin: those that have left.

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/err.hpp"
@@ -82,9 +83,8 @@ class Incoming final : public progress::Pollable {
   };
   /// An origin on another node at our lock.
   struct Guest {
-    std::uint32_t ticket = 0;
     bool is_shared = false;
-    bool has_ticket = false;
+    bool is_waiting = false;
   };
   struct Answer {
     std::vector<std::byte> bytes;
@@ -99,6 +99,8 @@ class Incoming final : public progress::Pollable {
   std::map<int, std::deque<One>> each_;        // by origin; in order
   std::map<int, std::deque<Answer>> answers_;  // by origin; in order; that have not left
   std::map<int, Guest> guests_;                // by origin
+  std::deque<int> waiting_;                    // of them, in order of arrival
+  std::optional<std::uint32_t> ticket_;        // of the first that waits
   bool is_parked_ = false;
 };
 
