@@ -130,10 +130,8 @@ struct BasicFairLock {
   void wake_first(std::uint64_t seen, const Wake& wake) noexcept {
     const std::uint32_t ticket = first_of(seen);
     const std::uint64_t place = places_[ticket % kPlaces].load(std::memory_order_seq_cst);
-    const std::uint32_t lead = (std::uint32_t(place >> 32) - ticket) % kTickets;
-    if (lead == 0) return wake(int(std::uint32_t(place)));
-    if (lead < kTickets / 2) wake(kEverybody);  // one that came much later has taken its place
-    // Else it was not announced yet, and looks once more when it has been.
+    // It may not be announced yet, or another of its place was announced after it, of either ticket.
+    wake(std::uint32_t(place >> 32) == ticket ? int(std::uint32_t(place)) : kEverybody);
   }
 
   Atomic<std::uint64_t> word_{};

@@ -149,8 +149,8 @@ Err win_lock(int lock_type, int rank, int assertions, Win& win) noexcept {
   if (window.part(rank).hold != Part::Hold::none)
     return fail(Err::rma_sync, "rank %d is locked already by this process", rank);
   if (window.epoch == Epoch::fence) window.close_all();  // it ends without another fence
-  // Who takes several locks in one order everywhere must not come to wait in a circle: an earlier lock on
-  // another node, which nobody has waited for, is held before the next one is asked for.
+  // Who takes several locks of a window in one order everywhere must not come to wait in a circle: an earlier
+  // one on another node, which nobody has waited for, is held before the next one is asked for.
   if (window.locks_held > 0) window.await_all();
   window.epoch = Epoch::lock;
   ++window.locks_held;

@@ -148,6 +148,22 @@ TEST(FairLock, WhoMayEnterIsWoken) {
   EXPECT_EQ(count, kRanks * 200 - 1333);
 }
 
+TEST(FairLock, WhoIsAnnouncedLateHidesNobody) {
+  constexpr std::uint32_t kRanks = FairLock::kPlaces + 1;  // the first and the last have one place
+  FairLock one;
+  lock(one, false);
+  std::uint32_t tickets[kRanks];
+  for (std::uint32_t& ticket : tickets) ticket = one.draw();
+  for (std::uint32_t i = 1; i < kRanks; ++i) one.announce(tickets[i], int(i));
+  one.announce(tickets[0], 0);
+  for (std::uint32_t i = 0; i < kRanks; ++i) {
+    bool is_woken = false;
+    one.leave(false, [&](int rank) { is_woken |= rank == int(i) || rank == FairLock::kEverybody; });
+    EXPECT_TRUE(is_woken) << i;
+    wait_no_more(one, tickets[i], false);
+  }
+}
+
 TEST(FairLock, HoldersAreAlone) {
   FairLock one;
   int words[2] = {0, 0};  // written together
