@@ -8,6 +8,7 @@
 #include "coll/select.hpp"
 #include "comm/functions.hpp"
 #include "datatype/layout.hpp"
+#include "io/in_place.hpp"
 #include "io/together.hpp"
 #include "io/worker.hpp"
 #include "rma/functions.hpp"
@@ -34,13 +35,16 @@ std::int64_t run_bytes_of(const Datatype& type) noexcept {
 Part part_of(const OpenFile& file, const Access& access) noexcept {
   const auto bytes = std::int64_t(access.memory.bytes());
   if (bytes == 0) return {};
+  const bool is_mappable =
+      access.memory.is_contiguous() && file.comm->messaging->peers.is_mappable(access.memory.source());
   return {access.file.offset_of(access.position),
           access.file.end_of(access.position, bytes),
           bytes,
           access.file.is_contiguous() ? bytes : run_bytes_of(access.file.type()),
           access.file.is_monotonic() && !access.is_atomic,
           file.storage.can_change(),
-          file.storage.is_in_memory()};
+          file.storage.is_in_memory(),
+          is_mappable ? reinterpret_cast<std::uintptr_t>(access.memory.at) : 0};
 }
 
 /// Whether the ranks of an access work together; the same on all ranks.
@@ -134,6 +138,27 @@ coll::Task rounds(coll::Cx cx, OpenFile* file, Together* together, Direction dir
   co_return Err::ok;
 }
 
+/// `*is_done`: false on all ranks where it is so on any.
+coll::Task move_in_place(coll::Cx cx, OpenFile* file, InPlace* in_place, Direction direction, bool* is_done) {
+  std::int64_t round = 0;
+  const auto first = [&] { in_place->list(round); };
+  const auto last = [&] { in_place->move(round); };
+  Alone<const decltype(first)> before(first);
+  Alone<const decltype(last)> after(last);
+  if (direction == Direction::write) file->has_written = true;  // also where its own part is empty
+  for (; round < in_place->rounds(); ++round) {
+    co_await before.start(cx);
+    co_await meet_on_node(cx, file->nodes.get());
+    co_await after.start(cx);
+  }
+  auto* const done = reinterpret_cast<std::int32_t*>(cx.take(std::size_t(cx.size) * sizeof(std::int32_t)));
+  if (!done) co_return Err::no_mem;
+  done[cx.rank] = in_place->is_done();
+  co_await gather(cx, done);
+  *is_done = std::all_of(done, done + cx.size, [](std::int32_t each) { return each != 0; });
+  co_return Err::ok;
+}
+
 /// Of an access in the file's buffers; ends with the access, whatever comes of it.
 class Turn {
  public:
@@ -161,7 +186,17 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
   parts[cx.rank] = part_of(*file, *access);
   co_await gather(cx, parts);
   const std::span<const Part> all(parts, std::size_t(cx.size));
-  if (!go_together(*file, all, access->direction)) {
+  const bool suits_in_place = InPlace::suits(*file, all, access->direction);
+  if (suits_in_place) {
+    InPlace in_place(*file, *access, all);
+    bool is_done = false;
+    co_await move_in_place(cx, file, &in_place, access->direction, &is_done);
+    if (is_done) {
+      outcome->bytes = std::int64_t(access->memory.bytes());
+      co_return Err::ok;
+    }
+  }
+  if (suits_in_place || !go_together(*file, all, access->direction)) {
     const auto move = [&] { *outcome = file->storage.move(*access); };
     Alone<const decltype(move)> alone(move);
     co_await alone.start(cx);

@@ -16,10 +16,13 @@
 // Storage take turns, as the kernel's locks are those of the open file.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 
 #include "base/err.hpp"
@@ -78,6 +81,9 @@ class Storage {
   void begin_windows() noexcept;
 
   Outcome move(const Access& access) const noexcept;
+  /// Pieces of memory, at most as many as the kernel takes, and what lies at `offset` of the file, in one
+  /// call. False: not all were moved.
+  bool move_listed(Direction direction, std::span<iovec> pieces, std::int64_t offset) const noexcept;
   /// Whether windows may be written, unless others write without locks.
   bool can_change() const noexcept {
     return begins_windows_ && has_locks() && is_readable_ && write_sieving_ != Choice::disable;

@@ -457,10 +457,46 @@ static void lengths_of_views(void) {
   MPI_Type_free(&ints);
 }
 
+static int handled;
+
+static void handle(MPI_File* of, int* error, ...) {
+  CHECK(*of == file, " ");
+  handled = *error;
+}
+
+/* The program's handler has the errors of its file, and of no other. */
+static void own_handler(void) {
+  MPI_Errhandler handler, back;
+  int value = 0;
+  MPI_File_create_errhandler(handle, &handler);
+  MPI_File_set_errhandler(file, handler);
+  MPI_File_get_errhandler(file, &back);
+  CHECK(back == handler, " ");
+  MPI_Errhandler_free(&back);
+  MPI_Errhandler_free(&handler);
+  handled = MPI_SUCCESS;
+  FAILS(MPI_File_write_at(file, -1, &value, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+  FAILS(handled, MPI_ERR_ARG);
+  MPI_File_call_errhandler(file, MPI_ERR_QUOTA);
+  FAILS(handled, MPI_ERR_QUOTA);
+  handled = MPI_SUCCESS;
+  FAILS(MPI_File_delete("/no/such/folder/x", MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
+  CHECK(handled == MPI_SUCCESS, " ");
+}
+
+static void shows(const char* key, const char* wanted) {
+  char value[64] = "";
+  int flag = 0;
+  MPI_Info used;
+  MPI_File_get_info(file, &used);
+  MPI_Info_get(used, key, 63, value, &flag);
+  CHECK(flag && strcmp(value, wanted) == 0, "%s: %s, not %s", key, value, wanted);
+  MPI_Info_free(&used);
+}
+
 static void hints_and_handlers(void) {
-  MPI_Info info, used;
+  MPI_Info info;
   MPI_Errhandler handler;
-  char value[64];
   int flag;
   MPI_Group group;
   MPI_Info_create(&info);
@@ -468,11 +504,13 @@ static void hints_and_handlers(void) {
   MPI_Info_set(info, "romio_ds_read", "disable");
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, info,
                 &file);
-  MPI_File_get_info(file, &used);
-  MPI_Info_get(used, "romio_ds_read", 63, value, &flag);
-  CHECK(flag && strcmp(value, "disable") == 0, " ");
+  shows("romio_ds_read", "disable");
+  MPI_Info_set(info, "romio_ds_read", "enable");
+  MPI_Info_set(info, "of_another_library", "17");
+  CHECK(MPI_File_set_info(file, info) == MPI_SUCCESS, " ");
+  shows("romio_ds_read", "enable");
+  shows("of_another_library", "17");
   MPI_Info_free(&info);
-  MPI_Info_free(&used);
   MPI_File_get_group(file, &group);
   MPI_Group_size(group, &flag);
   CHECK(flag == check_size, "%d", flag);
@@ -483,6 +521,7 @@ static void hints_and_handlers(void) {
   CHECK(handler == MPI_ERRORS_RETURN, " ");
   MPI_File_get_atomicity(file, &flag);
   CHECK(!flag, " ");
+  own_handler();
   MPI_File_close(&file);
 }
 

@@ -1,12 +1,15 @@
 /* Files whose file system refuses: full in the middle, beyond a quota, for reading only from now on, a bad
- * block, interrupted, no locks for some rank; and what the status says then; and by which calls hints have
- * the file read and written.  The library's calls of the kernel come here first. ranks: 1 2 3 5 variants:
- * none */
+ * block, interrupted, failing to sync, no locks for some rank; and what the status says then; and by which
+ * calls hints have the file read and written.  The library's calls of the kernel come here first.
+ *
+ * ranks: 1 2 3 5 variants: none */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -27,7 +30,9 @@ static MPI_Status status;
 static off_t bad_from, bad_to;
 static int bad_reason; /* 0: nothing is moved, and no reason given */
 static int reads, writes, interruptions;
-static off_t unit; /* bytes at whose multiples each write but the first begins */
+static int sync_reason;  /* why the disk does not take what was written */
+static int is_disturbed; /* every other call is interrupted, and the rest move a part */
+static off_t unit;       /* bytes at whose multiples each write but the first begins */
 static off_t first_write;
 static unsigned claimed; /* of the file system; 0: what it is */
 
@@ -35,6 +40,17 @@ static unsigned claimed; /* of the file system; 0: what it is */
 static ssize_t part(int descriptor, const struct iovec* pieces, int count, off_t at, int is_write) {
   size_t all = 0;
   for (int i = 0; i < count; ++i) all += pieces[i].iov_len;
+  if (is_disturbed && interruptions++ % 2 == 0) {
+    errno = EINTR;
+    return -1;
+  }
+  if (is_disturbed) { /* of the first piece, or the first ones */
+    const struct iovec some = {pieces->iov_base, 1 + pieces->iov_len / 2};
+    const struct iovec* const first = count == 1 || interruptions % 4 == 0 ? &some : pieces;
+    const int n = first == &some ? 1 : 1 + count / 2;
+    if (some.iov_len <= pieces->iov_len)
+      return is_write ? pwritev2(descriptor, first, n, at, 0) : preadv2(descriptor, first, n, at, 0);
+  }
   const int is_behind = bad_to > 0 && at >= bad_to;
   if (bad_from > 0 && at >= bad_from && !is_behind) {
     errno = bad_reason;
@@ -42,9 +58,8 @@ static ssize_t part(int descriptor, const struct iovec* pieces, int count, off_t
   }
   if (bad_from > 0 && count == 1 && at < bad_from && at + (off_t)all > bad_from)
     all = (size_t)(bad_from - at);
-  if (count == 1)
-    return is_write ? pwrite(descriptor, pieces->iov_base, all, at)
-                    : pread(descriptor, pieces->iov_base, all, at);
+  const struct iovec one = {pieces->iov_base, all};
+  if (count == 1) pieces = &one;
   return is_write ? pwritev2(descriptor, pieces, count, at, 0) : preadv2(descriptor, pieces, count, at, 0);
 }
 
@@ -59,12 +74,44 @@ VISIBLE ssize_t preadv(int descriptor, const struct iovec* pieces, int count, of
   return part(descriptor, pieces, count, at, 0);
 }
 
+VISIBLE ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t at) {
+  const struct iovec piece = {(void*)data, bytes};
+  return pwritev(descriptor, &piece, 1, at);
+}
+
+VISIBLE ssize_t pread(int descriptor, void* data, size_t bytes, off_t at) {
+  const struct iovec piece = {data, bytes};
+  return preadv(descriptor, &piece, 1, at);
+}
+
+static int is_interrupted(void) {
+  if (is_disturbed || interruptions == 0) return 0;
+  --interruptions;
+  errno = EINTR;
+  return 1;
+}
+
+VISIBLE int ftruncate(int descriptor, off_t bytes) {
+  return is_interrupted() ? -1 : (int)syscall(SYS_ftruncate, descriptor, bytes);
+}
+
+VISIBLE int fcntl(int descriptor, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  void* const argument = va_arg(rest, void*);
+  va_end(rest);
+  const int is_lock = command == F_OFD_SETLKW;
+  return is_lock && is_interrupted() ? -1 : (int)syscall(SYS_fcntl, descriptor, command, argument);
+}
+
+VISIBLE int fsync(int descriptor) {
+  if (is_interrupted()) return -1;
+  errno = sync_reason;
+  return sync_reason ? -1 : fdatasync(descriptor);
+}
+
 VISIBLE int fallocate(int descriptor, int mode, off_t from, off_t bytes) {
-  if (interruptions > 0) {
-    --interruptions;
-    errno = EINTR;
-    return -1;
-  }
+  if (is_interrupted()) return -1;
   const int error = mode == 0 ? posix_fallocate(descriptor, from, bytes) : EINVAL;
   errno = error;
   return error == 0 ? 0 : -1;
@@ -226,14 +273,98 @@ static void hinted(void) {
   OK(MPI_File_close(&file));
 }
 
+/* What does not reach the disk on one rank is an error on all, syncing and closing; then it can be tried
+ * again.
+ */
+static void unsynced(int reason, int wanted) {
+  char data[100] = {0};
+  int error_class = MPI_SUCCESS;
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file));
+  OK(MPI_File_write_at(file, 100 * check_rank, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE));
+  sync_reason = check_rank == check_size - 1 ? reason : 0;
+  MPI_Error_class(MPI_File_sync(file), &error_class);
+  CHECK(error_class == wanted, "class %d", error_class);
+  MPI_Error_class(MPI_File_close(&file), &error_class);
+  CHECK(error_class == wanted && file != MPI_FILE_NULL, "class %d", error_class);
+  sync_reason = 0;
+  interruptions = 3;
+  OK(MPI_File_close(&file));
+  CHECK(check_rank < check_size - 1 || interruptions == 0, "%d", interruptions);
+  interruptions = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_rank == 0) OK(MPI_File_delete(path, MPI_INFO_NULL));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void interrupted(void) {
   MPI_Offset bytes = 0;
+  char data[100] = {0};
   open_file("automatic");
   interruptions = 5;
   OK(MPI_File_preallocate(file, 40 << 20));
   OK(MPI_File_get_size(file, &bytes));
   CHECK(bytes == 40 << 20, "%lld", (long long)bytes);
+  CHECK(check_rank > 0 || interruptions == 0, "%d", interruptions);
+  interruptions = 5;
+  OK(MPI_File_set_size(file, 1000));
+  OK(MPI_File_get_size(file, &bytes));
+  CHECK(bytes == 1000, "%lld", (long long)bytes);
+  CHECK(check_rank > 0 || interruptions == 0, "%d", interruptions);
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(MPI_File_set_atomicity(file, 1));
+  interruptions = 5; /* waiting for the lock */
+  OK(MPI_File_write_at(file, 0, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE));
+  CHECK(interruptions == 0, "%d", interruptions);
+  OK(MPI_File_close(&file));
+}
+
+/* Interrupted calls, and calls that move less than asked for: everything arrives, by every way. */
+static void disturbed(const char* collective, const char* sieving) {
+  enum { kGap = 700 };
+  static unsigned char data[2 * kPieces * kPiece * 4], found[sizeof data];
+  MPI_Info info;
+  MPI_Datatype runs, gaps;
+  MPI_Request request;
+  int count = -1;
+  open_file(collective);
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_ds_read", sieving);
+  MPI_Info_set(info, "romio_ds_write", sieving);
+  MPI_Type_vector(20, 3000, 3000 * check_size, MPI_BYTE, &runs);
+  MPI_Type_vector(60000 / kGap / 2, kGap, 2 * kGap, MPI_BYTE, &gaps); /* listed */
+  MPI_Type_commit(&runs);
+  MPI_Type_commit(&gaps);
+  OK(MPI_File_set_view(file, kDisp + 3000 * check_rank, MPI_BYTE, runs, "native", info));
+  for (size_t i = 0; i < sizeof data; ++i) data[i] = (unsigned char)(1 + check_rank + 3 * i + i / 256);
+  for (int way = 0; way < 3; ++way) {
+    const int is_listed = way == 2, n = is_listed ? 1 : 50000;
+    const int bytes = is_listed ? 60000 / kGap / 2 * kGap : n;
+    const MPI_Datatype type = is_listed ? gaps : MPI_BYTE;
+    memset(found, 0, sizeof found);
+    is_disturbed = 1;
+    interruptions = check_rank;
+    if (way == 0) {
+      OK(MPI_File_write_at_all(file, 0, data, n, type, &status));
+      MPI_Barrier(MPI_COMM_WORLD);
+      OK(MPI_File_read_at_all(file, 0, found, n, type, &status));
+    } else {
+      OK(MPI_File_write_at(file, 0, data, n, type, &status));
+      OK(MPI_File_iread_at(file, 0, found, n, type, &request));
+      OK(MPI_Wait(&request, &status));
+    }
+    is_disturbed = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    CHECK(count == bytes, "%d bytes, not %d; way %d, %s, %s", count, bytes, way, collective, sieving);
+    for (int i = 0, at = 0; i < bytes; ++i, ++at) {
+      if (is_listed && i > 0 && i % kGap == 0) at += kGap;
+      CHECK(found[at] == data[at], "byte %d of way %d: %d, not %d", i, way, found[at], data[at]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   interruptions = 0;
+  MPI_Type_free(&runs);
+  MPI_Type_free(&gaps);
+  MPI_Info_free(&info);
   OK(MPI_File_close(&file));
 }
 
@@ -290,7 +421,12 @@ int main(int argc, char** argv) {
   bad_hole(1, "disable");
   bad_hole(1, "enable");
   hinted();
+  unsynced(EIO, MPI_ERR_IO);
+  unsynced(EDQUOT, MPI_ERR_QUOTA);
   interrupted();
+  disturbed("disable", "disable");
+  disturbed("disable", "enable");
+  disturbed("enable", "enable");
   file_systems();
   far_apart();
   return check_end();

@@ -49,6 +49,16 @@ VISIBLE ssize_t preadv(int descriptor, const struct iovec* pieces, int count, of
   return pretends ? note(pieces, count, at) : preadv2(descriptor, pieces, count, at, 0);
 }
 
+VISIBLE ssize_t pwrite(int descriptor, const void* from, size_t bytes, off_t at) {
+  const struct iovec piece = {(void*)from, bytes};
+  return pwritev(descriptor, &piece, 1, at);
+}
+
+VISIBLE ssize_t pread(int descriptor, void* to, size_t bytes, off_t at) {
+  const struct iovec piece = {to, bytes};
+  return preadv(descriptor, &piece, 1, at);
+}
+
 static void begin(void) {
   moved = high = 0;
   low = kFar;
@@ -70,8 +80,10 @@ static void end(const MPI_Status* status, MPI_Datatype type, long long from, lon
         moved, low, high);
 }
 
+static int is_shared(int way) { return way >= 20 && way < 24; }
+
 static void every_way(MPI_Datatype type) {
-  enum { kWays = 22 };
+  enum { kWays = 28 };
   MPI_Request request;
   MPI_Status status;
   int size = 0;
@@ -156,19 +168,40 @@ static void every_way(MPI_Datatype type) {
       case 21:
         OK(MPI_File_iread_shared_c(file, data, kCount, type, &request));
         break;
+      case 22:
+        OK(MPI_File_read_shared_c(file, data, kCount, type, &status));
+        break;
+      case 23:
+        OK(MPI_File_iwrite_shared_c(file, data, kCount, type, &request));
+        break;
+      case 24:
+        OK(MPI_File_read_at_all_begin_c(file, from, data, kCount, type));
+        OK(MPI_File_read_at_all_end(file, data, &status));
+        break;
+      case 25:
+        OK(MPI_File_write_all_begin_c(file, data, kCount, type));
+        OK(MPI_File_write_all_end(file, data, &status));
+        break;
+      case 26:
+        OK(MPI_File_iread_c(file, data, kCount, type, &request));
+        break;
+      case 27:
+        OK(MPI_File_iwrite_all_c(file, data, kCount, type, &request));
+        break;
     }
     if (request != MPI_REQUEST_NULL) OK(MPI_Wait(&request, &status));
-    if (way >= 20) { /* in any order */
+    if (is_shared(way)) { /* in any order */
       from = low;
       CHECK((from - 1000) % bytes == 0 && (from - 1000) / bytes < check_size, "way %d: %lld", way, from);
     }
     end(&status, type, from, bytes, way);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Offset place = 0;
-    if (way >= 16) {
+    if ((way >= 16 && way < 20) || is_shared(way)) {
       OK(MPI_File_get_position_shared(file, &place));
       CHECK(place == 1000 + check_size * bytes, "way %d: %lld", way, (long long)place);
-    } else if (way == 2 || way == 3 || way == 6 || way == 7 || way == 10 || way == 11 || way == 15) {
+    } else if (way == 2 || way == 3 || way == 6 || way == 7 || way == 10 || way == 11 || way == 15 ||
+               way >= 25) {
       OK(MPI_File_get_position(file, &place));
       CHECK(place == from + bytes, "way %d: %lld", way, (long long)place);
     }
@@ -202,6 +235,9 @@ static void nothing_and_too_much(void) {
   MPI_Status status;
   MPI_Datatype empty;
   int error_class = MPI_SUCCESS;
+  MPI_Count extent = 0;
+  OK(MPI_File_get_type_extent_c(file, MPI_DOUBLE, &extent));
+  CHECK(extent == sizeof(double), "%lld", (long long)extent);
   MPI_Type_contiguous(0, MPI_INT, &empty);
   MPI_Type_commit(&empty);
   OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));

@@ -2,9 +2,11 @@
  * have passed, of what came later some, and of no byte anything else.  The rank that mpirun starts is no MPI
  * program: it starts jobs, in each of which one rank is killed at a random moment, by every way to write, and
  * reads what they leave. files_killed [seed [jobs [folder]]] ranks: 1 variants: none */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,9 +114,19 @@ static void check_file(const char* path, const char* synced_path, int piece, con
   free(found);
 }
 
+/* Beside the file lie the one that this program has made, and nothing else. */
+static void check_folder(const char* folder, const char* job) {
+  DIR* const all = opendir(folder);
+  for (const struct dirent* each; (each = readdir(all));)
+    CHECK(!strcmp(each->d_name, ".") || !strcmp(each->d_name, "..") || !strcmp(each->d_name, "file") ||
+              !strcmp(each->d_name, "synced"),
+          "%s has left %s", job, each->d_name);
+  closedir(all);
+}
+
 int main(int argc, char** argv) {
   static const int pieces[] = {1, 8, 64, 700, 5000};
-  char self[256] = "", path[300], synced[320], numbers[4][16], job[128];
+  char self[256] = "", folder[300], path[320], synced[320], numbers[4][16], job[128];
   int number, i;
   if (argc == 8)
     return write_until_killed(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]), atoi(argv[6]), atoi(argv[7]));
@@ -123,8 +135,10 @@ int main(int argc, char** argv) {
   const int jobs = argc > 2 ? atoi(argv[2]) : 3 * kWays;
   state = seed;
   if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return 1;
-  snprintf(path, sizeof path, "%s/dunlin-files-killed-%lu", argc > 3 ? argv[3] : "/dev/shm", seed);
-  snprintf(synced, sizeof synced, "%s-synced", path);
+  snprintf(folder, sizeof folder, "%s/dunlin-files-killed-%lu", argc > 3 ? argv[3] : "/dev/shm", seed);
+  snprintf(path, sizeof path, "%s/file", folder);
+  snprintf(synced, sizeof synced, "%s/synced", folder);
+  (void)mkdir(folder, 0777); /* it may be there from a run that was killed itself */
   for (number = 0; number < jobs; ++number) {
     const int piece = pieces[random_below(5)],
               values[4] = {number % kWays, piece, (int)random_below(kRanks), 1 + (int)random_below(20000)};
@@ -136,7 +150,8 @@ int main(int argc, char** argv) {
              number, numbers[0], numbers[1], numbers[2], numbers[3]);
     CHECK(run_job(self, words) == 128 + SIGKILL, "%s", job);
     check_file(path, synced, piece, job);
+    check_folder(folder, job);
   }
-  unlink(path), unlink(synced);
+  unlink(path), unlink(synced), rmdir(folder);
   return 0;
 }

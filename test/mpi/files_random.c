@@ -1,7 +1,7 @@
 /* Random accesses against an array that holds what the file has to hold: views of random blocks, of which
- * every rank has some, memory with gaps, a file that grows and is cut, hints, every way to name a place, to
- * work together and to wait.  Prints its seed where it fails. files_random [seed [rounds [folder]]] variants:
- * none
+ * every rank has some, memory with gaps, a file that grows and is cut, hints, modes of opening, every way to
+ * name a place, to work together and to wait.  Prints its seed where it fails. files_random [seed [rounds
+ * [folder]]] variants: none
  */
 #include <stdint.h>
 #include <string.h>
@@ -9,7 +9,9 @@
 
 #include "check.h"
 
-enum { kBytes = 1 << 18, kBlocksMax = 600, kOrdered = 8, kShared, kWays }; /* ways: see access_file */
+enum { kBytes = 1 << 18, kBlocksMax = 600 };
+/* Of a place: kAt by an offset, kOwn by the rank's own pointer, kShared by that of all; kOrdered in order. */
+enum { kAt, kAtAll, kAtAllSplit, kOwn, kAll, kAllSplit, kOrdered, kOrderedSplit, kShared, kPlaces };
 
 static unsigned long long state; /* the same on all ranks */
 
@@ -22,6 +24,7 @@ static unsigned char model[kBytes];
 static int model_bytes; /* of the file; behind them the model is 0 */
 static unsigned char buffer[2 * kBytes], wanted[2 * kBytes];
 static MPI_File file;
+static char path[256];
 static unsigned long seed;
 static int round_number;
 
@@ -96,79 +99,84 @@ static unsigned char byte_of(int rank, int i) {
   return (unsigned char)(rank * 37 + i * 11 + round_number * 5);
 }
 
-/* One access of all ranks, of which `n` bytes are to be moved; `way` is the same everywhere. */
-static void access_file(int is_write, int way, int skip, int n, void* data, int count, MPI_Datatype type) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Status status;
-  int got = -1;
-  if (way % 2 && way < kOrdered) MPI_File_seek(file, skip, MPI_SEEK_SET);
-  switch (way + (is_write ? 100 : 0)) {
-    case 0:
-      MPI_File_read_at(file, skip, data, count, type, &status);
-      break;
-    case 1:
-      MPI_File_read(file, data, count, type, &status);
-      break;
-    case 2:
-      MPI_File_read_at_all(file, skip, data, count, type, &status);
-      break;
-    case 3:
-      MPI_File_read_all(file, data, count, type, &status);
-      break;
-    case 4:
-      MPI_File_iread_at(file, skip, data, count, type, &request);
-      break;
-    case 5:
-      MPI_File_iread_all(file, data, count, type, &request);
-      break;
-    case 6:
-      MPI_File_iread_at_all(file, skip, data, count, type, &request);
-      break;
-    case 7:
+static MPI_Request request;
+static MPI_Status status;
+
+static int read_file(int place, int is_waited_for, int skip, void* data, int count, MPI_Datatype type) {
+  switch (place) {
+    case kAt:
+      return is_waited_for ? MPI_File_iread_at(file, skip, data, count, type, &request)
+                           : MPI_File_read_at(file, skip, data, count, type, &status);
+    case kAtAll:
+      return is_waited_for ? MPI_File_iread_at_all(file, skip, data, count, type, &request)
+                           : MPI_File_read_at_all(file, skip, data, count, type, &status);
+    case kAtAllSplit:
+      MPI_File_read_at_all_begin(file, skip, data, count, type);
+      return MPI_File_read_at_all_end(file, data, &status);
+    case kOwn:
+      return is_waited_for ? MPI_File_iread(file, data, count, type, &request)
+                           : MPI_File_read(file, data, count, type, &status);
+    case kAll:
+      return is_waited_for ? MPI_File_iread_all(file, data, count, type, &request)
+                           : MPI_File_read_all(file, data, count, type, &status);
+    case kAllSplit:
       MPI_File_read_all_begin(file, data, count, type);
-      MPI_File_read_all_end(file, data, &status);
-      break;
+      return MPI_File_read_all_end(file, data, &status);
     case kOrdered:
-      MPI_File_read_ordered(file, data, count, type, &status);
-      break;
-    case kShared:
-      MPI_File_read_shared(file, data, count, type, &status);
-      break;
-    case 100:
-      MPI_File_write_at(file, skip, data, count, type, &status);
-      break;
-    case 101:
-      MPI_File_write(file, data, count, type, &status);
-      break;
-    case 102:
-      MPI_File_write_at_all(file, skip, data, count, type, &status);
-      break;
-    case 103:
-      MPI_File_write_all(file, data, count, type, &status);
-      break;
-    case 104:
-      MPI_File_iwrite_at(file, skip, data, count, type, &request);
-      break;
-    case 105:
-      MPI_File_iwrite_all(file, data, count, type, &request);
-      break;
-    case 106:
-      MPI_File_iwrite_at_all(file, skip, data, count, type, &request);
-      break;
-    case 107:
-      MPI_File_write_all_begin(file, data, count, type);
-      MPI_File_write_all_end(file, data, &status);
-      break;
-    case 100 + kOrdered:
-      MPI_File_write_ordered(file, data, count, type, &status);
-      break;
-    case 100 + kShared:
-      MPI_File_write_shared(file, data, count, type, &status);
-      break;
+      return MPI_File_read_ordered(file, data, count, type, &status);
+    case kOrderedSplit:
+      MPI_File_read_ordered_begin(file, data, count, type);
+      return MPI_File_read_ordered_end(file, data, &status);
+    default:
+      return is_waited_for ? MPI_File_iread_shared(file, data, count, type, &request)
+                           : MPI_File_read_shared(file, data, count, type, &status);
   }
-  if (way >= 4 && way < 7) MPI_Wait(&request, &status);
+}
+
+static int write_file(int place, int is_waited_for, int skip, void* data, int count, MPI_Datatype type) {
+  switch (place) {
+    case kAt:
+      return is_waited_for ? MPI_File_iwrite_at(file, skip, data, count, type, &request)
+                           : MPI_File_write_at(file, skip, data, count, type, &status);
+    case kAtAll:
+      return is_waited_for ? MPI_File_iwrite_at_all(file, skip, data, count, type, &request)
+                           : MPI_File_write_at_all(file, skip, data, count, type, &status);
+    case kAtAllSplit:
+      MPI_File_write_at_all_begin(file, skip, data, count, type);
+      return MPI_File_write_at_all_end(file, data, &status);
+    case kOwn:
+      return is_waited_for ? MPI_File_iwrite(file, data, count, type, &request)
+                           : MPI_File_write(file, data, count, type, &status);
+    case kAll:
+      return is_waited_for ? MPI_File_iwrite_all(file, data, count, type, &request)
+                           : MPI_File_write_all(file, data, count, type, &status);
+    case kAllSplit:
+      MPI_File_write_all_begin(file, data, count, type);
+      return MPI_File_write_all_end(file, data, &status);
+    case kOrdered:
+      return MPI_File_write_ordered(file, data, count, type, &status);
+    case kOrderedSplit:
+      MPI_File_write_ordered_begin(file, data, count, type);
+      return MPI_File_write_ordered_end(file, data, &status);
+    default:
+      return is_waited_for ? MPI_File_iwrite_shared(file, data, count, type, &request)
+                           : MPI_File_write_shared(file, data, count, type, &status);
+  }
+}
+
+/* One access of all ranks, of which `n` bytes are to be moved; `place` and `is_waited_for` are the same
+ * everywhere. */
+static void access_file(int is_write, int place, int is_waited_for, int skip, int n, void* data, int count,
+                        MPI_Datatype type) {
+  int got = -1;
+  request = MPI_REQUEST_NULL;
+  if (place >= kOwn && place < kOrdered) MPI_File_seek(file, skip, MPI_SEEK_SET);
+  const int error = is_write ? write_file(place, is_waited_for, skip, data, count, type)
+                             : read_file(place, is_waited_for, skip, data, count, type);
+  CHECK(error == MPI_SUCCESS, "seed %lu, round %d, place %d", seed, round_number, place);
+  if (request != MPI_REQUEST_NULL) MPI_Wait(&request, &status);
   MPI_Get_count(&status, MPI_BYTE, &got);
-  CHECK(got == n, "%d bytes, not %d; seed %lu, round %d, way %d", got, n, seed, round_number, way);
+  CHECK(got == n, "%d bytes, not %d; seed %lu, round %d, place %d", got, n, seed, round_number, place);
 }
 
 /* The same on all ranks; the next ones take the place of those before. */
@@ -188,18 +196,42 @@ static MPI_Info random_hints(void) {
   return hints;
 }
 
+/* The same file again, as programs open it that only write, only read, or go on at its end. */
+static void reopen(int is_write) {
+  static const int modes[] = {MPI_MODE_RDWR, MPI_MODE_RDWR | MPI_MODE_APPEND,
+                              MPI_MODE_RDWR | MPI_MODE_UNIQUE_OPEN, MPI_MODE_WRONLY,
+                              MPI_MODE_WRONLY | MPI_MODE_CREATE | MPI_MODE_APPEND};
+  const int mode = random_below(2) ? modes[random_below(is_write ? 5 : 3)]
+                   : is_write      ? MPI_MODE_WRONLY
+                                   : MPI_MODE_RDONLY;
+  MPI_Info hints = random_below(2) && !getenv("DUNLIN_FILE_COLLECTIVE") ? random_hints() : MPI_INFO_NULL;
+  MPI_Offset place = -1, shared = -1;
+  MPI_File_close(&file);
+  CHECK(MPI_File_open(MPI_COMM_WORLD, path, mode, hints, &file) == MPI_SUCCESS, "seed %lu, round %d, mode %d",
+        seed, round_number, mode);
+  if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
+  const int wanted = mode & MPI_MODE_APPEND ? model_bytes : 0;
+  MPI_File_get_position(file, &place);
+  MPI_File_get_position_shared(file, &shared);
+  CHECK(place == wanted && shared == wanted, "%lld and %lld, not %d; seed %lu, round %d, mode %d",
+        (long long)place, (long long)shared, wanted, seed, round_number, mode);
+}
+
 /* Some of each rank's view, in memory with gaps or without. */
 static void one_round(void) {
-  const int is_write = (int)random_below(2), way = (int)random_below(kWays), gap = (int)random_below(2);
+  const int is_write = (int)random_below(2), place = (int)random_below(kPlaces), gap = (int)random_below(2);
+  const int is_waited_for = (int)random_below(2);
   const int has_hints = random_below(3) == 0 && !getenv("DUNLIN_FILE_COLLECTIVE"); /* that is the way to go */
-  const int is_shared = way >= kOrdered;
+  const int is_shared = place >= kOrdered;
   const Cut cut = cut_file();
   MPI_Info hints = MPI_INFO_NULL;
   MPI_Datatype filetype, memory = MPI_BYTE;
   int bytes, rank, i, all[64], skip[64];
-  MPI_File_set_atomicity(file, random_below(8) == 0);
   if (random_below(5) == 0) set_size(random_below(2) ? 0 : (int)random_below(kBytes));
   MPI_Barrier(MPI_COMM_WORLD);
+  const int is_reopened = random_below(6) == 0;
+  if (is_reopened) reopen(is_write);
+  MPI_File_set_atomicity(file, random_below(8) == 0);
   for (rank = 0; rank < check_size; ++rank) {
     const int owner =
         is_shared ? 0 : rank; /* with the shared pointer all have one view, and lie behind each other in it */
@@ -227,9 +259,9 @@ static void one_round(void) {
   const int there = is_write ? n : in_model(&cut, view, skip[check_rank], n, wanted, 0);
   if (is_shared) MPI_File_seek_shared(file, skip[0], MPI_SEEK_SET);
   for (rank = 0; rank < check_size; ++rank) { /* one after the other, where the order is that of coming */
-    if (way != kShared ? rank == 0 : rank == check_rank)
-      access_file(is_write, way, skip[check_rank], there, buffer, gap ? 1 : n, memory);
-    if (way == kShared) MPI_Barrier(MPI_COMM_WORLD);
+    if (place != kShared ? rank == 0 : rank == check_rank)
+      access_file(is_write, place, is_waited_for, skip[check_rank], there, buffer, gap ? 1 : n, memory);
+    if (place == kShared) MPI_Barrier(MPI_COMM_WORLD);
   }
   if (is_write) {
     for (rank = 0; rank < check_size; ++rank) {
@@ -238,25 +270,27 @@ static void one_round(void) {
     }
   } else {
     for (i = 0; i < there; ++i)
-      CHECK(buffer[i * step] == wanted[i], "byte %d of %d: %d, not %d; seed %lu, round %d, way %d", i, there,
-            buffer[i * step], wanted[i], seed, round_number, way);
+      CHECK(buffer[i * step] == wanted[i], "byte %d of %d: %d, not %d; seed %lu, round %d, place %d", i,
+            there, buffer[i * step], wanted[i], seed, round_number, place);
   }
   if (gap) MPI_Type_free(&memory);
   MPI_Type_free(&filetype);
   MPI_File_sync(file);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (is_reopened) {
+    MPI_File_close(&file);
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  }
 }
 
 int main(int argc, char** argv) {
-  char path[256];
   int rounds = argc > 2 ? atoi(argv[2]) : 60;
   check_start(&argc, &argv);
   seed = argc > 1 && atol(argv[1]) ? (unsigned long)atol(argv[1]) : (unsigned long)getpid();
   MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
   state = seed;
   snprintf(path, sizeof path, "%s/dunlin-files-random-%lu", argc > 3 ? argv[3] : "/dev/shm", seed);
-  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
-                MPI_INFO_NULL, &file);
+  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
   set_size(0); /* a run that was killed leaves its file */
   set_size(kBytes);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -265,5 +299,7 @@ int main(int argc, char** argv) {
   MPI_File_read_at_all(file, 0, buffer, kBytes, MPI_BYTE, MPI_STATUS_IGNORE);
   CHECK(memcmp(buffer, model, (size_t)model_bytes) == 0, "seed %lu", seed);
   MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_rank == 0) CHECK(MPI_File_delete(path, MPI_INFO_NULL) == MPI_SUCCESS, "seed %lu", seed);
   return check_end();
 }
