@@ -225,6 +225,7 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
   Patience patience(polls_before_yield(awaited), yield_us_before_sleep(awaited));
   Waiter me{done, argument, {explain, argument}};
   if (has_threads) join(me);
+  ++waiting_;
   while (!done(argument)) {
     if (has_threads) {
       if (poller_ && poller_ != &me) {
@@ -255,7 +256,17 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
   }
   if (awaited == Awaited::one_peer) is_answered_soon_ = !patience.has_given_way();
   all_polled();
+  end_wait();
   if (has_threads) leave(me);
+}
+
+bool Engine::is_attended() const noexcept { return waiting_ > 0 || Helper::is_there(); }
+
+void Engine::end_wait() noexcept {
+  --waiting_;
+  if (!parked_ || is_attended()) [[likely]]
+    return;
+  for (Pollable* each = parked_; each; each = each->next_) each->left_alone();
 }
 
 /// Sleeps until a peer or another thread wakes us or the time is over.  We sleep in one transport: another

@@ -29,6 +29,8 @@ class Pollable {
   enum class Outcome : std::uint8_t { idle, advanced, finished };
   /// Must not block and must not call Engine::poll; may send, receive and add pollables.
   virtual Outcome poll() noexcept = 0;
+  /// From now on nobody polls until the program's next call (see Engine::is_attended).
+  virtual void left_alone() noexcept {}
 
  protected:
   ~Pollable() = default;
@@ -85,6 +87,9 @@ class Engine {
   /// where ranks share CPUs it sleeps at once, and leaves the CPU to them.
   void wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept;
 
+  /// Whether somebody goes on to poll after this round: a thread that waits, or the helper.
+  bool is_attended() const noexcept;
+
   /// For the helper thread (helper.hpp): a round, unless a thread waits, which polls for all.  None: nothing
   /// is to be done for it, or somebody else does it.
   enum class Help : std::uint8_t { none, idle, moved };
@@ -118,6 +123,7 @@ class Engine {
   void test_shared() noexcept;
   void end_named_receive() noexcept;
   void all_polled() noexcept;
+  void end_wait() noexcept;
 
   void join(Waiter& me) noexcept;
   void leave(Waiter& me) noexcept;
@@ -130,6 +136,7 @@ class Engine {
   std::vector<transport::Transport*> transports_;
   Pollable* parked_ = nullptr;
   bool is_polling_parked_ = false;
+  int waiting_ = 0;  // threads inside wait_slow
   int help_expected_ = 0;
   bool has_refused_help_ = false;  // the helper thread was turned away while a thread polled
   bool is_oversubscribed_ = false;

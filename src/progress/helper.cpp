@@ -97,6 +97,7 @@ void Helper::ring() noexcept {
   if (running) running->bell.ring();
 }
 
+bool Helper::is_there() noexcept { return running != nullptr; }
 bool Helper::is_this_thread() noexcept { return is_helper; }
 
 void Helper::stop() noexcept {

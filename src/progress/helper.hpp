@@ -36,6 +36,7 @@ class Helper {
   static void want(Engine& engine, For whom) noexcept;
   /// Has it look, where there is one.
   static void ring() noexcept;
+  static bool is_there() noexcept;
   /// Whether the calling thread is it.
   static bool is_this_thread() noexcept;
   /// Ends it, at finalize; gives the lock up meanwhile.

@@ -24,12 +24,6 @@
 namespace dunlin::rma {
 namespace {
 
-/// Of this process; under base/big_lock.hpp.
-std::vector<Window*>& all_windows() noexcept {
-  static std::vector<Window*> all;
-  return all;
-}
-
 /// A forked child does not have the segments: its calls go the general way, which refuses them.
 void close_shortcuts_in_child() noexcept {
   for (Window* each : all_windows()) {
@@ -196,6 +190,11 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
 
 std::uint8_t bytes_of_handle[kTypeHandlesEnd] = {};
 
+std::vector<Window*>& all_windows() noexcept {
+  static std::vector<Window*> all;
+  return all;
+}
+
 bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept {
   if (window.size == 1 || has_hint(window, "no_locks")) return false;
   if (window.has_other_nodes()) return true;  // for its lock at least
@@ -248,8 +247,12 @@ void Window::await(int rank) noexcept {
         const auto& awaited = *static_cast<const Awaited*>(a);
         awaited.window.explain(reason);
         reason.peer = awaited.window.comm->target_members[awaited.rank];
-        std::snprintf(reason.what, sizeof reason.what,
-                      "%d one-sided operations that their target carries out", awaited.left());
+        if (awaited.window.outgoing.awaits_lock(awaited.rank))
+          std::snprintf(reason.what, sizeof reason.what, "the lock of rank %d's memory, on another node",
+                        awaited.rank);
+        else
+          std::snprintf(reason.what, sizeof reason.what,
+                        "%d one-sided operations that their target carries out", awaited.left());
       });
 }
 

@@ -28,11 +28,13 @@ namespace dunlin::rma {
 ///        16                16               10             1             21 bits
 ///
 /// A process waits for one of its origins elsewhere at a time (Incoming::try_let_in), so that at most 32,767
-/// ranks of a node wait; readers are up to 2,097,151 of all nodes.
+/// ranks of a node wait; readers are up to 2,097,151 of all nodes.  Such a ticket steps aside while that
+/// process computes: it keeps its place in the queue, but where it is the first it is taken out.
 ///
 /// Invariants: 1. There are readers, or there is a writer, or it is free.  2. Those who wait have the tickets
 /// from the first one's on, in order of arrival; numbers wrap.  3. Whoever leaves it free wakes the first; a
-/// reader that was the first wakes the next.
+/// reader that was the first wakes the next.  4. One ticket at most has stepped aside.  Whoever resets
+/// `aside_` decides: the owner is back, or another takes it out and moves the first on.
 template <class M, std::uint64_t PassesMax = 512>
 struct BasicFairLock {
   static constexpr std::uint32_t kPlaces = 16;  // more who wait are all woken together
@@ -98,6 +100,21 @@ struct BasicFairLock {
     return true;
   }
 
+  /// Nobody looks for this ticket for a while.  Not while another one has stepped aside.
+  template <class Wake>
+  void step_aside(std::uint32_t ticket, const Wake& wake) noexcept {
+    // A1 (pairs with A2): either this sees that it is the first, or who makes it the first sees it aside.
+    aside_.exchange(ticket + 1, std::memory_order_seq_cst);
+    const std::uint64_t seen = word_.load(std::memory_order_seq_cst);
+    if (first_of(seen) == ticket) wake_first(seen, wake);
+  }
+  /// Whether it still stands in the queue, and is looked for again; else its owner draws another.
+  bool step_back(std::uint32_t ticket) noexcept {
+    std::uint32_t expected = ticket + 1;
+    // S2: before the next look at the word.
+    return aside_.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed);
+  }
+
   /// Rank + 1 of the writer, for reports; 0: there is none.
   std::uint32_t holder() const noexcept {
     const bool has_writer = word_.load(std::memory_order_relaxed) & kWriter;
@@ -127,8 +144,24 @@ struct BasicFairLock {
       return (seen & (is_shared ? kWriter : kHeld)) == 0;
     return (seen & kHeld) == 0 && is_open(seen);
   }
+  /// Takes the first out of the queue, if it has stepped aside.
+  bool try_pass_over(std::uint64_t& seen) noexcept {
+    std::uint32_t ticket = first_of(seen) + 1;
+    if (aside_.load(std::memory_order_seq_cst) != ticket) [[likely]]  // A2
+      return false;
+    if (!aside_.compare_exchange_strong(ticket, 0, std::memory_order_seq_cst, std::memory_order_relaxed))
+      return false;
+    std::uint64_t changed;
+    do changed = with_next_first(seen);
+    while (
+        !word_.compare_exchange_strong(seen, changed, std::memory_order_seq_cst, std::memory_order_relaxed));
+    seen = changed;
+    return true;
+  }
   template <class Wake>
   void wake_first(std::uint64_t seen, const Wake& wake) noexcept {
+    while (try_pass_over(seen))
+      if (seen < kWaiting) return;
     const std::uint32_t ticket = first_of(seen);
     const std::uint64_t place = places_[ticket % kPlaces].load(std::memory_order_seq_cst);
     // It may not be announced yet, or another of its place was announced after it, of either ticket.
@@ -137,6 +170,7 @@ struct BasicFairLock {
 
   Atomic<std::uint64_t> word_{};
   Atomic<std::uint32_t> holder_{};           // rank + 1 of the last writer
+  Atomic<std::uint32_t> aside_{};            // the ticket that has stepped aside, + 1; 0: none
   Atomic<std::uint64_t> places_[kPlaces]{};  // who waits, by ticket: ticket << 32 | rank
 };
 using FairLock = BasicFairLock<transport::shm::Hardware>;

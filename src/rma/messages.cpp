@@ -1,5 +1,6 @@
 #include "rma/messages.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -173,6 +174,16 @@ void carry_out(Window& window, std::span<const std::byte> request, std::vector<s
     elements.combine(op_of(head.operation), head.given ? rest : nullptr, result);
 }
 
+bool is_lock(OperationKind kind) noexcept {
+  return kind == OperationKind::lock_shared || kind == OperationKind::lock_exclusive;
+}
+
+/// Tells the calling thread from others.
+const void* this_thread() noexcept {
+  static thread_local char own;
+  return &own;
+}
+
 void control_arrived(const protocol::Control& control) noexcept {
   reinterpret_cast<Window*>(control.a)->incoming.announced(int(control.c), std::size_t(control.b));
 }
@@ -237,6 +248,31 @@ void Outgoing::send(const Operation& operation, Request** request) noexcept {
   comm.engine->add(*this);
 }
 
+void Outgoing::send_alone(int target, OperationKind kind) noexcept {
+  Operation operation{.kind = kind, .target = target};
+  operation.type = &byte_type();
+  send(operation, nullptr);
+}
+
+void Outgoing::ask_for_lock(int target, bool is_shared) noexcept {
+  locks_.push_back({target, this_thread()});
+  ++locks_awaited_;
+  send_alone(target, is_shared ? OperationKind::lock_shared : OperationKind::lock_exclusive);
+}
+
+void Outgoing::give_lock_back(int target) noexcept { send_alone(target, OperationKind::unlock); }
+
+bool Outgoing::awaits_lock(int target) const noexcept {
+  return std::any_of(locks_.begin(), locks_.end(),
+                     [&](const AskedLock& each) noexcept { return each.target == target; });
+}
+
+int Outgoing::lock_awaited_here() const noexcept {
+  for (const AskedLock& each : locks_)
+    if (each.thread == this_thread()) return each.target;
+  return -1;
+}
+
 /// Has the target's helper thread look, where it is on this node.  False: not all has left yet that it is to
 /// see.
 bool Outgoing::try_ring(int rank) noexcept {
@@ -260,6 +296,10 @@ void Outgoing::end(int rank, One& one) noexcept {
       window_.first_error = error;
   } else if (one.is_wanted) {
     Cursor(one.wanted).unpack(&one.answer[sizeof answer], one.answer.size() - sizeof answer);
+  }
+  if (is_lock(head_of(one.request).kind)) {
+    std::erase_if(locks_, [&](const AskedLock& each) noexcept { return each.target == rank; });
+    --locks_awaited_;
   }
   forget(one.out);
   forget(one.in);
@@ -308,11 +348,10 @@ bool Incoming::try_carry_out(int rank, One& one) noexcept {
     one.has_come = true;
   }
   const OperationKind kind = head_of(one.request).kind;
-  const bool is_lock = kind == OperationKind::lock_shared || kind == OperationKind::lock_exclusive;
-  if (is_lock && !try_let_in(rank, kind == OperationKind::lock_shared)) return false;
+  if (is_lock(kind) && !try_let_in(rank, kind == OperationKind::lock_shared)) return false;
   if (kind == OperationKind::unlock) let_out(rank);
   Answer& answer = answers_[rank].emplace_back();
-  if (is_lock || kind == OperationKind::unlock)
+  if (is_lock(kind) || kind == OperationKind::unlock)
     answer.bytes.resize(sizeof(AnswerHead));
   else
     carry_out(window_, one.request, answer.bytes);
@@ -322,7 +361,9 @@ bool Incoming::try_carry_out(int rank, One& one) noexcept {
 }
 
 /// Whether the origin has our lock now.  Those that wait do so in order of arrival, and only the first of
-/// them in the lock itself, which then knows of one a process; whoever lets it in wakes this process.
+/// them in the lock itself, which then knows of one a process; whoever lets it in wakes this process.  Where
+/// nobody goes on to poll it steps aside at once, and takes the lock also where others wait: its turn may
+/// never meet a poll.
 bool Incoming::try_let_in(int rank, bool is_shared) noexcept {
   FairLock& lock = window_.own_block().lock;
   Guest& guest = guests_[rank];
@@ -333,20 +374,41 @@ bool Incoming::try_let_in(int rank, bool is_shared) noexcept {
     waiting_.push_back(rank);
   }
   if (waiting_.front() != rank) return false;
+  if (is_aside_) step_back();
   if (!ticket_) {
     ticket_ = lock.draw();
     lock.announce(*ticket_, window_.comm->rank);
   }
-  if (!lock.try_enter_in_turn(*ticket_, is_shared, rank, [this](int each) noexcept { window_.wake(each); }))
-    return false;
+  const auto wake = [this](int each) noexcept { window_.wake(each); };
+  bool has_entered = lock.try_enter_in_turn(*ticket_, is_shared, rank, wake);
+  if (has_entered) {
+    ticket_.reset();
+  } else if (!window_.comm->engine->is_attended()) {
+    has_entered = lock.try_enter(is_shared, rank);
+    step_aside();  // a ticket that was not needed is the next one's
+  }
+  if (!has_entered) return false;
   guest.is_waiting = false;
   waiting_.pop_front();
-  ticket_.reset();
   return true;
 }
 
 void Incoming::let_out(int rank) noexcept {
   window_.own_block().lock.leave(guests_[rank].is_shared, [this](int each) noexcept { window_.wake(each); });
+}
+
+void Incoming::step_aside() noexcept {
+  window_.own_block().lock.step_aside(*ticket_, [this](int each) noexcept { window_.wake(each); });
+  is_aside_ = true;
+}
+
+void Incoming::step_back() noexcept {
+  if (!window_.own_block().lock.step_back(*ticket_)) ticket_.reset();
+  is_aside_ = false;
+}
+
+void Incoming::left_alone() noexcept {
+  if (ticket_ && !is_aside_) step_aside();
 }
 
 /// To one origin: those that have left.

@@ -5,8 +5,9 @@
 // the request as an ordinary message of the window's communicator: a head, the runs at the target, the data.
 // The target applies it and answers with an error class and what was asked for.  Requests of one origin are
 // done in order, those of different origins do not wait for each other.  The lock of a target on another node
-// is such a request, too: the target draws a ticket for the origin, whose further requests wait behind it.
-// While the target computes and calls no MPI, its helper thread does them (progress/helper.hpp).
+// is such a request, too: the target draws a ticket for the origin, whose further requests wait behind it,
+// and steps aside with it while nobody looks, so that the target's node need not wait for a target that
+// computes. While the target computes and calls no MPI, its helper thread does them (progress/helper.hpp).
 //
 // Cost: two messages and one copy of the data on each side; a poll looks at the oldest of each rank only.
 // What is under way takes 16 MiB at most, or is one operation: an origin that is further ahead waits.
@@ -31,6 +32,7 @@ namespace dunlin::rma {
 
 class Window;
 struct Operation;
+enum class OperationKind : std::uint32_t;
 
 /// From the first window on: control messages of this process's engine find their window.
 void hear_requests(protocol::Messaging& messaging) noexcept;
@@ -44,7 +46,21 @@ class Outgoing final : public progress::Pollable {
   void send(const Operation& operation, Request** request) noexcept;
   Outcome poll() noexcept override;
 
+  /// The lock of a target on another node.  Nobody waits for the answer alone: operations queue behind it.
+  void ask_for_lock(int target, bool is_shared) noexcept;
+  void give_lock_back(int target) noexcept;
+  /// Whether a lock of this target was asked for that has not been answered.
+  bool awaits_lock(int target) const noexcept;
+  /// Whether this process has asked for any such lock.
+  static bool any_lock_is_awaited() noexcept { return locks_awaited_ > 0; }
+  /// A target whose lock the calling thread has asked for, and has not got; -1: there is none.
+  int lock_awaited_here() const noexcept;
+
  private:
+  struct AskedLock {
+    int target;
+    const void* thread;  // that has asked
+  };
   struct One {
     std::vector<std::byte> request, answer;
     bool is_wanted = false;
@@ -57,13 +73,16 @@ class Outgoing final : public progress::Pollable {
     std::size_t bytes = 0;       // of memory that it takes
   };
   void await_room(int rank, std::size_t bytes) noexcept;
+  void send_alone(int target, OperationKind kind) noexcept;
   void end(int rank, One& one) noexcept;
   bool try_ring(int rank) noexcept;
 
   Window& window_;
   std::map<int, std::deque<One>> each_;  // by target; in order
   std::size_t bytes_ = 0;                // of memory that all of them take
+  std::vector<AskedLock> locks_;         // in the order in which they were asked for
   bool is_parked_ = false;
+  static inline int locks_awaited_ = 0;  // in all windows
 };
 
 /// Operations of others on a window, from the announcement to the answer.
@@ -72,6 +91,7 @@ class Incoming final : public progress::Pollable {
   explicit Incoming(Window& window) noexcept : window_(window) {}
   void announced(int rank, std::size_t bytes) noexcept;
   Outcome poll() noexcept override;
+  void left_alone() noexcept override;
   /// Waits until all that was announced is answered, and the answers have left.
   void finish() noexcept;
 
@@ -93,6 +113,8 @@ class Incoming final : public progress::Pollable {
   bool try_carry_out(int rank, One& one) noexcept;
   bool try_let_in(int rank, bool is_shared) noexcept;
   void let_out(int rank) noexcept;
+  void step_aside() noexcept;
+  void step_back() noexcept;
   bool try_forget_answers(std::deque<Answer>& answers) noexcept;
 
   Window& window_;
@@ -100,7 +122,8 @@ class Incoming final : public progress::Pollable {
   std::map<int, std::deque<Answer>> answers_;  // by origin; in order; that have not left
   std::map<int, Guest> guests_;                // by origin
   std::deque<int> waiting_;                    // of them, in order of arrival
-  std::optional<std::uint32_t> ticket_;        // of the first that waits
+  std::optional<std::uint32_t> ticket_;        // of the first that waits, or will
+  bool is_aside_ = false;                      // it has stepped aside
   bool is_parked_ = false;
 };
 

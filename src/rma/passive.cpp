@@ -7,6 +7,7 @@
 // answer; lock_all, that for each rank, one after the other; a flush, one fence.
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -91,21 +92,25 @@ constexpr std::uint32_t kQueueShort = 2;
     engine.wait_until(&Turn::has_come, &turn, &Turn::explain);
 }
 
-/// The lock of a target on another node: a request like others, which the target answers when it lets this
-/// process in, and behind which all operations wait.  Nobody waits for the answer alone, but for a second
-/// lock.
-void ask(Window& window, int target, OperationKind kind) noexcept {
-  Operation operation{.kind = kind, .target = target};
-  operation.type = from_handle<Datatype>(MPI_BYTE);
-  window.outgoing.send(operation, nullptr);
-}
-
 void take(Window& window, int target, bool is_shared) noexcept {
   const Part& part = window.part(target);
-  if (!part.block)
-    return ask(window, target, is_shared ? OperationKind::lock_shared : OperationKind::lock_exclusive);
+  if (!part.block) return window.outgoing.ask_for_lock(target, is_shared);
   FairLock& lock = part.block->lock;
   if (!lock.try_enter(is_shared, window.comm->rank)) await({window, target, lock.draw(), is_shared});
+}
+
+/// Who takes several locks in one order everywhere must not come to wait in a circle: those on other nodes
+/// that this thread has asked for, in whatever window, and that nobody has waited for, are held before the
+/// next one is asked for.
+void await_locks(const progress::Engine& engine) noexcept {
+  while (Outgoing::any_lock_is_awaited()) {
+    const auto& all = all_windows();
+    const auto window = std::find_if(all.begin(), all.end(), [&](const Window* each) noexcept {
+      return each->comm->engine == &engine && each->outgoing.lock_awaited_here() >= 0;
+    });
+    if (window == all.end()) return;  // they are other threads'
+    (*window)->await((*window)->outgoing.lock_awaited_here());
+  }
 }
 
 void acquire(Window& window, int target, Part::Hold hold) noexcept {
@@ -123,14 +128,14 @@ void release(Window& window, int target) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return;
   }
-  if (!part.block) return ask(window, target, OperationKind::unlock);
+  if (!part.block) return window.outgoing.give_lock_back(target);
   part.block->lock.leave(hold == Part::Hold::shared, [&](int rank) noexcept { window.wake(rank); });
 }
 
 /// What MPI_Win_flush and its kin are allowed in.
 Err check_passive(const Window& window, int rank) noexcept {
   const bool is_held =
-      window.epoch == Epoch::lock_all ||
+      window.epoch == Epoch::lock_all || (rank < 0 && window.is_nobody_locked) ||
       (window.epoch == Epoch::lock && (rank < 0 || window.part(rank).hold != Part::Hold::none));
   return is_held ? Err::ok : fail(Err::rma_sync, "no epoch of MPI_Win_lock or MPI_Win_lock_all is open");
 }
@@ -145,13 +150,14 @@ Err win_lock(int lock_type, int rank, int assertions, Win& win) noexcept {
                 lock_type);
   if (window.epoch == Epoch::start || window.epoch == Epoch::lock_all)
     return fail(Err::rma_sync, "another epoch is open already");
-  if (rank == MPI_PROC_NULL) return Err::ok;
+  if (rank == MPI_PROC_NULL) {
+    window.is_nobody_locked = true;
+    return Err::ok;
+  }
   if (window.part(rank).hold != Part::Hold::none)
     return fail(Err::rma_sync, "rank %d is locked already by this process", rank);
   if (window.epoch == Epoch::fence) window.close_all();  // it ends without another fence
-  // Who takes several locks of a window in one order everywhere must not come to wait in a circle: an earlier
-  // one on another node, which nobody has waited for, is held before the next one is asked for.
-  if (window.locks_held > 0) window.await_all();
+  await_locks(*window.comm->engine);
   window.epoch = Epoch::lock;
   ++window.locks_held;
   acquire(window, rank,
@@ -169,7 +175,7 @@ Err win_lock_all(int assertions, Win& win) noexcept {
   window.epoch = Epoch::lock_all;
   const bool is_unchecked = assertions & MPI_MODE_NOCHECK;
   for (int rank = 0; rank < window.size; ++rank) {
-    window.await_all();  // as between the locks of win_lock
+    await_locks(*window.comm->engine);
     acquire(window, rank, is_unchecked ? Part::Hold::unchecked : Part::Hold::shared);
   }
   window.gather_facts();
@@ -178,7 +184,10 @@ Err win_lock_all(int assertions, Win& win) noexcept {
 
 Err win_unlock(int rank, Win& win) noexcept {
   Window& window = window_of(win);
-  if (rank == MPI_PROC_NULL) return Err::ok;
+  if (rank == MPI_PROC_NULL) {
+    window.is_nobody_locked = false;
+    return Err::ok;
+  }
   if (window.epoch != Epoch::lock || window.part(rank).hold == Part::Hold::none)
     return fail(Err::rma_sync, "rank %d is not locked by MPI_Win_lock of this process", rank);
   const Err error = window.complete(rank);

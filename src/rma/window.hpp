@@ -135,6 +135,7 @@ class Window final : public Win {
     return error();
   }
   /// The same, but the error is left to the next call that completes operations.
+  void await(int rank) noexcept;
   void await_all() noexcept {
     for (int rank = 0; rank < size && under_way; ++rank)
       if (part(rank).under_way) await(rank);
@@ -166,9 +167,10 @@ class Window final : public Win {
   int under_way = 0;  // of all targets
   Err first_error = Err::ok;
   Epoch epoch = Epoch::none;
-  int locks_held = 0;           // Epoch::lock: targets with a hold
-  bool can_barrier = false;     // all ranks take part in os::global_barrier
-  bool sees_processes = false;  // the pids of all ranks mean something here (no namespaces)
+  int locks_held = 0;             // Epoch::lock: targets with a hold
+  bool is_nobody_locked = false;  // MPI_Win_lock of MPI_PROC_NULL
+  bool can_barrier = false;       // all ranks take part in os::global_barrier
+  bool sees_processes = false;    // the pids of all ranks mean something here (no namespaces)
 
   Segment segment;
   peer::Exposed exposed;                        // of MPI_Win_create
@@ -182,7 +184,6 @@ class Window final : public Win {
 
  private:
   ~Window() override;
-  void await(int rank) noexcept;
   void poll() noexcept;
   Err error() noexcept {
     const Err now = first_error;
@@ -191,6 +192,9 @@ class Window final : public Win {
     return now;
   }
 };
+
+/// Of this process (in a simulation, of all its ranks); under base/big_lock.hpp.
+std::vector<Window*>& all_windows() noexcept;
 
 /// The window behind a Win: there are no others.
 inline Window& window_of(Win& win) noexcept { return static_cast<Window&>(win); }

@@ -163,6 +163,29 @@ static void test_order(MPI_Win win, int turns) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The same with locks of two windows, of ranks that may be on two nodes. */
+static void test_two_windows(MPI_Win win, int turns) {
+  long* memory;
+  MPI_Win second;
+  MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &second);
+  for (int i = 0; i < turns; ++i) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, check_size - 1, 0, win);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, second);
+    MPI_Win_unlock(check_size - 1, win);
+    MPI_Win_unlock(0, second);
+  }
+  MPI_Win_free(&second);
+}
+
+/* An epoch towards nobody is an epoch. */
+static void test_nobody(MPI_Win win) {
+  MPI_Win_lock(MPI_LOCK_SHARED, MPI_PROC_NULL, 0, win);
+  MPI_Win_flush(MPI_PROC_NULL, win);
+  MPI_Win_flush_all(win);
+  MPI_Win_flush_local_all(win);
+  MPI_Win_unlock(MPI_PROC_NULL, win);
+}
+
 /* Who takes all locks takes those of lower ranks first, too: the last rank must not have its own before that
  * of rank 0, whose holder waits for it. */
 static void test_all_beside_two(MPI_Win win) {
@@ -195,6 +218,8 @@ int main(int argc, char** argv) {
   test_many(win, memory);
   test_contention(win, memory, 200);
   test_order(win, 200);
+  test_two_windows(win, 200);
+  test_nobody(win);
   test_all_beside_two(win);
   test_waiting(win);
   MPI_Win_free(&win);

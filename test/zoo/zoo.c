@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -419,9 +418,9 @@ static void child_process(void) {
 
 /// The library reads files by this function.
 static int is_disk_slow;
-__attribute__((visibility("default"))) ssize_t preadv(int file, const struct iovec *to, int n, off_t at) {
+__attribute__((visibility("default"))) ssize_t pread(int file, void *to, size_t n, off_t at) {
   if (is_disk_slow) take_long();
-  return syscall(SYS_preadv, file, to, n, at, 0);
+  return syscall(SYS_pread64, file, to, n, at);
 }
 static void slow_file(void) {
   char name[64];

@@ -97,6 +97,43 @@ TEST(FairLock, WhoWaitsIsPassedSoOftenAndNotMore) {
   }
 }
 
+TEST(FairLock, WhoHasSteppedAsideIsWaitedForByNobody) {
+  FairLock one;
+  lock(one, false);
+  const std::uint32_t guest = one.draw(), other = one.draw();
+  for (int look = 0; look < 4; ++look) wait_in_vain(one, guest, false);
+  int woken = 0;
+  const auto wake = [&](int) { ++woken; };
+  one.step_aside(guest, wake);
+  EXPECT_EQ(woken, 1) << "it was the first: the next may be a reader behind readers";
+  EXPECT_FALSE(one.step_back(guest));
+  EXPECT_EQ(one.before(other), 0u);
+  one.leave(false, kNobody);
+  wait_no_more(one, other, false);
+  one.leave(false, kNobody);
+  EXPECT_TRUE(one.try_enter(false, 0));
+}
+
+TEST(FairLock, WhoStepsBackInTimeKeepsItsPlace) {
+  FairLock one;
+  lock(one, false);
+  const std::uint32_t first = one.draw(), guest = one.draw(), last = one.draw();
+  one.step_aside(guest, kNobody);
+  one.leave(false, kNobody);
+  wait_no_more(one, first, false);
+  EXPECT_TRUE(one.step_back(guest));
+  one.leave(false, kNobody);
+  wait_in_vain(one, last, false);
+  wait_no_more(one, guest, false);
+  const std::uint32_t again = one.draw();
+  one.step_aside(again, kNobody);
+  one.leave(false, kNobody);
+  wait_no_more(one, last, false);
+  one.leave(false, kNobody);  // takes it out
+  EXPECT_FALSE(one.step_back(again));
+  EXPECT_TRUE(one.try_enter(false, 0));
+}
+
 /// The next one's bound is its own.
 TEST(FairLock, PassesAreCountedAnew) {
   FairLock one;

@@ -49,6 +49,25 @@ struct Ranks {
   }
 };
 
+/// One turn of a guest, whose process looks now and then; `looks` times, then never again.
+void guest_turn(Ranks& ranks, int looks) {
+  constexpr int kRank = 1;
+  if (ranks.lock.try_enter(false, kRank)) return ranks.lock.leave(false, ranks.wake());
+  std::optional<std::uint32_t> ticket;
+  for (; looks > 0; --looks) {
+    if (ticket && !ranks.lock.step_back(*ticket)) ticket.reset();
+    if (!ticket) {
+      ticket = ranks.lock.draw();
+      ranks.lock.announce(*ticket, kRank);
+    }
+    if (ranks.lock.try_enter_in_turn(*ticket, false, kRank, ranks.wake()))
+      return ranks.lock.leave(false, ranks.wake());
+    const bool has_passed = ranks.lock.try_enter(false, kRank);
+    ranks.lock.step_aside(*ticket, ranks.wake());
+    if (has_passed) return ranks.lock.leave(false, ranks.wake());
+  }
+}
+
 /// Two ranks with so many turns each; 'w' and 'r' say how.
 void explore(const char* first, const char* second) {
   const char* const turns[] = {first, second};
@@ -70,6 +89,29 @@ void explore(const char* first, const char* second) {
               static_cast<unsigned long long>(outcome.states));
 }
 
+/// A rank with two turns beside a guest that looks so often: nobody waits for a guest that does not look.
+void explore_guest(const char* turns, int looks) {
+  const auto outcome = Interleaver::explore([&] {
+    static std::optional<Ranks> place;
+    Ranks* const ranks = &place.emplace();
+    Interleaver::Program program;
+    program.threads.push_back([ranks, turns] {
+      for (const char* turn = turns; *turn; ++turn) ranks->turn(0, *turn == 'r');
+    });
+    program.threads.push_back([ranks, looks] { guest_turn(*ranks, looks); });
+    // The guest may still stand in the queue.
+    program.check = [ranks] { ranks->turn(0, false), ranks->turn(0, false), ranks->turn(0, false); };
+    return program;
+  });
+  EXPECT_TRUE(outcome.is_complete) << outcome.runs;
+  EXPECT_EQ(outcome.deadlocks, 0u);
+  EXPECT_GT(outcome.runs, 100u);
+  std::printf("  %llu runs, %llu states\n", static_cast<unsigned long long>(outcome.runs),
+              static_cast<unsigned long long>(outcome.states));
+}
+
+TEST(FairLockInterleavings, AGuestThatLooksOnce) { explore_guest("ww", 1); }
+TEST(FairLockInterleavings, AGuestThatLooksTwice) { explore_guest("w", 2); }
 TEST(FairLockInterleavings, TwoWriters) { explore("w", "w"); }
 TEST(FairLockInterleavings, WriterAndReader) { explore("w", "r"); }
 TEST(FairLockInterleavings, AWriterTwice) { explore("ww", "w"); }
