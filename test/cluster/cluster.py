@@ -142,6 +142,17 @@ class Cluster:
         for known_as in (name, address):
             self.write("process." + known_as, init)
 
+    def add_network(self):
+        """A second one: eth1 of each host, 10.2.0.1, 10.2.0.2, ..."""
+        command("ip", "link", "add", "name", "br1", "type", "bridge")
+        command("ip", "link", "set", "br1", "up")
+        for number, name in enumerate(self.names, start=1):
+            command("ip", "link", "add", "w" + name, "type", "veth", "peer", "name", "eth1", "netns",
+                    str(self.inits[name]))
+            command("ip", "link", "set", "w" + name, "master", "br1", "up")
+            command(*self.on(name, "ip", "address", "add", "10.2.0.%d/24" % number, "dev", "eth1"))
+            command(*self.on(name, "ip", "link", "set", "eth1", "up"))
+
     def write(self, name, text):
         """A file that all hosts see; answers its path."""
         path = os.path.join(self.folder, name)

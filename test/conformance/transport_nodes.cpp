@@ -138,6 +138,10 @@ std::vector<NodeKind> ofi_kinds() {
            {"OFI_FRAMES", "4"}}),
       ofi("zerocopy_read", 2, {{"OFI_STAGE", "zerocopy_read"}, {"OFI_PIECE_BYTES", "64k"}}),
       ofi("zerocopy_write", 2, {{"OFI_STAGE", "messages_write"}}),
+      ofi("two_devices_read", 3,
+          {{"OFI_STAGE", "zerocopy_read"}, {"OFI_INTERFACE", "lo,lo"}, {"OFI_STRIPE_BYTES", "4k"}}),
+      ofi("two_devices_write", 2,
+          {{"OFI_STAGE", "zerocopy_write"}, {"OFI_INTERFACE", "lo,lo"}, {"OFI_STRIPE_BYTES", "4k"}}),
       ofi("few_rings", 4, {{"OFI_STAGE", "pipeline"}, {"OFI_RINGS", "1"}, {"OFI_MESSAGES", "0"}}),
   };
 }

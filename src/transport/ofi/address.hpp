@@ -4,15 +4,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/err.hpp"
 
 namespace dunlin::transport::ofi {
 
 struct Address {
-  std::string provider;  // libfabric's name, the same in all processes of a job
-  std::string place;     // "host, interface address", for messages
-  std::string name;      // libfabric's address of the endpoint
+  std::string provider;            // libfabric's name, the same in all processes of a job
+  std::string place;               // "host, interface address", for messages
+  std::vector<std::string> names;  // libfabric's addresses of the endpoints, that for messages first
 
   /// As bytes for the store, and back.
   std::string text() const noexcept;

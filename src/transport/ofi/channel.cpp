@@ -5,7 +5,9 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -22,6 +24,9 @@ IntVariable messages_before_ring{
     "OFI_MESSAGES", 8, "messages", "how many messages go to a peer on another node before it gets a ring", 0,
     1 << 30};
 
+/// Buffers of a peer that were named and never used, as of messages that were cut short.
+constexpr std::size_t kHeardMost = 4096;
+
 /// What is sent without a frame: copied to the stack, and by the provider from there.
 constexpr std::size_t kInjectBytesMax = 256;
 
@@ -33,6 +38,10 @@ class FramePayload final : public Payload {
     if (bytes > 0) copy::bytes(to, first.data() + from, bytes);  // an empty message may have no buffer
   }
 };
+
+std::size_t bytes_of_told(std::size_t buffers) noexcept {
+  return buffers == 0 ? 0 : sizeof(std::uint64_t) + buffers * sizeof(OpenedBuffer);
+}
 
 void pack(std::byte* to, std::span<const std::byte> head, const Source& data) noexcept {
   if (!head.empty()) std::memcpy(to, head.data(), head.size());
@@ -46,13 +55,14 @@ void pack(std::byte* to, std::span<const std::byte> head, const Source& data) no
 }  // namespace
 
 Channel::Channel(Sender& sender, int peer, std::uint32_t number, Address address,
-                 std::uint64_t target) noexcept
+                 const std::vector<std::uint64_t>& targets) noexcept
     : sender_(sender),
       peer_(peer),
       number_(number),
       address_(std::move(address)),
-      target_(target),
-      messages_left_(int(messages_before_ring.get())) {}
+      messages_left_(int(messages_before_ring.get())) {
+  for (const std::uint64_t target : targets) ways_.push_back({.target = target});
+}
 
 FrameHeader Channel::header_of(FrameKind kind) noexcept {
   return {.secret = sender_.secret,
@@ -80,7 +90,8 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
 Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
                              const Source& data) noexcept {
   if (is_promoted_ && !writer_.has_room()) return Sent::full;
-  const std::size_t bytes = sizeof header + header.bytes;
+  const std::size_t told = told_with(header), told_bytes = bytes_of_told(told);
+  const std::size_t bytes = sizeof header + told_bytes + header.bytes;
   alignas(8) std::byte copy[kInjectBytesMax];
   Frame* frame = nullptr;  // none: the provider copies the bytes before it returns
   if (bytes > std::min(kInjectBytesMax, sender_.fabric.inject_bytes_max())) {
@@ -90,19 +101,101 @@ Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byt
   }
   std::byte* const at = frame ? frame->bytes : copy;
   std::memcpy(at, &header, sizeof header);
-  pack(at + sizeof header, head, data);
+  if (told > 0) [[unlikely]]
+    write_told(at, told);
+  pack(at + sizeof header + told_bytes, head, data);
   const Sent sent = is_promoted_ ? try_write(frame, at, bytes) : try_send_by_message(frame, at, bytes);
   if (sent == Sent::yes) {
     reader_.report();  // the header has told it
+    untold_.erase(untold_.begin(), untold_.begin() + std::ptrdiff_t(told));
     sender_.fabric.counters.copied_bytes += header.bytes;
   }
   return sent;
 }
 
+/// How many buffers travel with this frame.
+std::size_t Channel::told_with(const FrameHeader& header) const noexcept {
+  if (untold_.empty() || header.frame != FrameKind::message) [[likely]]
+    return 0;
+  const std::size_t room = bytes_max() - header.bytes;
+  return room < bytes_of_told(1)
+             ? 0
+             : std::min(untold_.size(), (room - sizeof(std::uint64_t)) / sizeof(OpenedBuffer));
+}
+
+/// Between header and message; the count in front.
+void Channel::write_told(std::byte* frame, std::size_t told) const noexcept {
+  FrameHeader header;
+  std::memcpy(&header, frame, sizeof header);
+  header.frame = FrameKind::message_of_buffers;
+  header.bytes += std::uint32_t(bytes_of_told(told));
+  std::memcpy(frame, &header, sizeof header);
+  const std::uint64_t count = told;
+  std::memcpy(frame + sizeof header, &count, sizeof count);
+  std::byte* at = frame + sizeof header + sizeof count;
+  for (std::size_t index = 0; index < told; ++index, at += sizeof(OpenedBuffer))
+    std::memcpy(at, &untold_[index].buffer, sizeof(OpenedBuffer));
+}
+
+/// Answers where the message begins.
+const std::byte* Channel::hear(const std::byte* payload) noexcept {
+  std::uint64_t count;
+  std::memcpy(&count, payload, sizeof count);
+  payload += sizeof count;
+  for (; count > 0; --count, payload += sizeof(OpenedBuffer)) {
+    if (heard_.size() == kHeardMost) heard_.pop_front();
+    std::memcpy(&heard_.emplace_back(), payload, sizeof(OpenedBuffer));
+  }
+  return payload;
+}
+
+/// All that is known of a buffer of the peer: its name on the first device at least.
+OpenedBuffer Channel::heard_of(const RemoteBuffer& buffer) noexcept {
+  const BufferPart first{buffer.address, buffer.key};
+  OpenedBuffer found{{first}};
+  const auto heard = std::find_if(heard_.rbegin(), heard_.rend(),
+                                  [&](const OpenedBuffer& each) noexcept { return each.parts[0] == first; });
+  if (heard == heard_.rend()) return found;
+  found = *heard;
+  heard_.erase(std::next(heard).base());
+  return found;
+}
+
+void Channel::tell(const OpenedBuffer& buffer, std::size_t devices, std::uint64_t opened) noexcept {
+  if (devices > 1) untold_.push_back({buffer, opened});
+}
+
+std::uint64_t Channel::try_open_for_reads(const std::byte* at, std::size_t bytes,
+                                          RemoteBuffer& buffer) noexcept {
+  const std::size_t devices = devices_for(bytes);
+  OpenedBuffer parts;
+  const std::uint64_t opened = sender_.transfers.try_open_for_reads(at, bytes, devices, parts);
+  if (opened == 0) return 0;
+  tell(parts, devices, opened);
+  buffer = {parts.parts[0].address, parts.parts[0].key};
+  return opened;
+}
+
+void Channel::close(std::uint64_t opened) noexcept {
+  if (!untold_.empty()) std::erase_if(untold_, [&](const Untold& each) { return each.opened == opened; });
+  sender_.transfers.close(opened);
+}
+
+bool Channel::try_open_for_write(std::byte* at, std::size_t bytes, std::uint64_t token,
+                                 RemoteBuffer& buffer) noexcept {
+  const std::size_t devices = devices_for(bytes);
+  OpenedBuffer parts;
+  if (!sender_.transfers.try_open_for_write(at, bytes, devices, token, parts, buffer.number)) return false;
+  tell(parts, devices, 0);
+  buffer.address = parts.parts[0].address;
+  buffer.key = parts.parts[0].key;
+  return true;
+}
+
 Sent Channel::try_send_by_message(Frame* frame, const std::byte* bytes, std::size_t count) noexcept {
   fid_ep* const endpoint = sender_.fabric.endpoint();
-  const ssize_t code = frame ? ::fi_send(endpoint, bytes, count, sender_.frames.descriptor(), target_, frame)
-                             : ::fi_inject(endpoint, bytes, count, target_);
+  const ssize_t code = frame ? ::fi_send(endpoint, bytes, count, sender_.frames.descriptor(), target(), frame)
+                             : ::fi_inject(endpoint, bytes, count, target());
   const Sent sent = result_of(code, frame);
   if (sent == Sent::yes) {
     ++sent_;
@@ -120,11 +213,11 @@ Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count)
   void* const memory = sender_.frames.descriptor();
   ssize_t code;
   if (sender_.stage.is_piggybacked)
-    code = frame ? ::fi_writedata(endpoint, bytes, count, memory, notice, target_, to, theirs_.key, frame)
-                 : ::fi_inject_writedata(endpoint, bytes, count, notice, target_, to, theirs_.key);
+    code = frame ? ::fi_writedata(endpoint, bytes, count, memory, notice, target(), to, theirs_.key, frame)
+                 : ::fi_inject_writedata(endpoint, bytes, count, notice, target(), to, theirs_.key);
   else
-    code = frame ? ::fi_write(endpoint, bytes, count, memory, target_, to, theirs_.key, frame)
-                 : ::fi_inject_write(endpoint, bytes, count, target_, to, theirs_.key);
+    code = frame ? ::fi_write(endpoint, bytes, count, memory, target(), to, theirs_.key, frame)
+                 : ::fi_inject_write(endpoint, bytes, count, target(), to, theirs_.key);
   const Sent sent = result_of(code, frame);
   if (sent != Sent::yes) return sent;
   writer_.wrote();
@@ -139,25 +232,31 @@ Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count)
 /// Into the peer's mailbox.
 bool Channel::try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept {
   const ssize_t code = ::fi_inject_writedata(sender_.fabric.endpoint(), &word, sizeof word, notice.word(),
-                                             target_, theirs_.address + at, theirs_.key);
+                                             target(), theirs_.address + at, theirs_.key);
   const Sent sent = result_of(code, nullptr);
   if (sent == Sent::yes) ++sender_.fabric.counters.words;
   return sent != Sent::full;
 }
 
 Sent Channel::result_of(std::int64_t code, Frame* frame) noexcept {
-  if (code == 0) return is_reached_ = true, Sent::yes;
+  if (code == 0) return tried(0, true), Sent::yes;
   if (frame) sender_.frames.give_back(*frame);
-  if (code == -FI_EAGAIN) {
-    if (!is_reached_ && tried_since_ns_ == 0) tried_since_ns_ = os::now_ns();
-    return Sent::full;
-  }
+  if (code == -FI_EAGAIN) return tried(0, false), Sent::full;
   broke(sender_.fabric.text_of(int(code)));
   return Sent::failed;
 }
 
-bool Channel::is_unreached_for(std::int64_t ns) const noexcept {
-  return !is_reached_ && tried_since_ns_ != 0 && os::now_ns() - tried_since_ns_ >= ns;
+void Channel::tried(std::size_t device, bool has_left) noexcept {
+  Way& way = ways_[device];
+  if (has_left)
+    way.is_reached = true;
+  else if (!way.is_reached && way.tried_since_ns == 0)
+    way.tried_since_ns = os::now_ns();
+}
+
+bool Channel::is_unreached_for(std::size_t device, std::int64_t ns) const noexcept {
+  const Way& way = ways_[device];
+  return !way.is_reached && way.tried_since_ns != 0 && os::now_ns() - way.tried_since_ns >= ns;
 }
 
 bool Channel::try_transfer(std::byte* local, std::size_t bytes, const RemoteBuffer& remote,
@@ -165,10 +264,11 @@ bool Channel::try_transfer(std::byte* local, std::size_t bytes, const RemoteBuff
   if (is_broken_) return false;
   auto transfer = std::make_unique<Transfer>();
   transfer->channel = this;
-  transfer->target = target_;
   transfer->local = local;
   transfer->bytes = bytes;
-  transfer->remote = remote;
+  transfer->remote = heard_of(remote);
+  transfer->devices = transfer->remote.parts[1] == BufferPart{} ? 1 : devices_for(bytes);
+  transfer->number = remote.number;
   transfer->token = token;
   transfer->is_write = is_write;
   return sender_.transfers.try_begin(std::move(transfer));
@@ -221,9 +321,13 @@ void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload,
   if (is_promoted_) writer_.heard_released(header.released);
   switch (header.frame) {
     case FrameKind::message:
-      sender_.fabric.counters.copied_bytes += header.bytes;
-      return inbox.arrived(peer_, {header.context, header.source, header.tag, header.bytes, header.kind},
-                           FramePayload(payload, header.bytes));
+    case FrameKind::message_of_buffers: {
+      const std::byte* const message = header.frame == FrameKind::message ? payload : hear(payload);
+      const auto bytes = header.bytes - std::uint32_t(message - payload);
+      sender_.fabric.counters.copied_bytes += bytes;
+      return inbox.arrived(peer_, {header.context, header.source, header.tag, bytes, header.kind},
+                           FramePayload(message, bytes));
+    }
     case FrameKind::ring_offer:
       DUNLIN_ASSERT(header.bytes == sizeof theirs_);
       std::memcpy(&theirs_, payload, sizeof theirs_);

@@ -14,11 +14,16 @@
 // looks at memory to guess.  Back-pressure: a sender knows how many frames the receiver has read, by a count
 // in every frame of the other way, or by a write of its own where half a ring has gone unreported.
 //
+// Where both have several devices, messages go by the first of them and all move long data: a buffer that is
+// open for the peer has a name on each, and the names on the others travel with the next frame that has room,
+// at the latest the one that names it (FrameKind::message_of_buffers).
+//
 // Made by ofi::Transport at first contact: about 200 bytes, and with a ring DUNLIN_OFI_RING_BYTES.
 // Document: RDMA channel (rows R1 to R4 of docs/sources.md).  Thread safety: base/big_lock.hpp.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,8 +53,9 @@ struct Sender {
 
 class Channel final : public transport::Channel, public RemoteAccess {
  public:
-  /// `target` is where libfabric has the peer's address.
-  Channel(Sender& sender, int peer, std::uint32_t number, Address address, std::uint64_t target) noexcept;
+  /// `targets`: where libfabric has the peer's addresses, by device.
+  Channel(Sender& sender, int peer, std::uint32_t number, Address address,
+          const std::vector<std::uint64_t>& targets) noexcept;
 
   Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
                 const Source& data) noexcept override;
@@ -59,14 +65,10 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::size_t bytes_min() const noexcept override { return sender_.stage.long_bytes; }
   bool is_written() const noexcept override { return sender_.stage.is_written; }
   std::uint64_t try_open_for_reads(const std::byte* at, std::size_t bytes,
-                                   RemoteBuffer& buffer) noexcept override {
-    return sender_.transfers.try_open_for_reads(at, bytes, buffer);
-  }
-  void close(std::uint64_t opened) noexcept override { sender_.transfers.close(opened); }
+                                   RemoteBuffer& buffer) noexcept override;
+  void close(std::uint64_t opened) noexcept override;
   bool try_open_for_write(std::byte* at, std::size_t bytes, std::uint64_t token,
-                          RemoteBuffer& buffer) noexcept override {
-    return sender_.transfers.try_open_for_write(at, bytes, token, buffer);
-  }
+                          RemoteBuffer& buffer) noexcept override;
   bool try_read(std::byte* to, std::size_t bytes, const RemoteBuffer& from,
                 std::uint64_t token) noexcept override {
     return try_transfer(to, bytes, from, token, false);
@@ -91,15 +93,18 @@ class Channel final : public transport::Channel, public RemoteAccess {
     is_debtor_ = false;
     pay_debts();
   }
-  /// Where libfabric has the peer's address.
-  std::uint64_t target() const noexcept { return target_; }
+  /// Where libfabric has the peer's address, for messages or on that device.
+  std::uint64_t target(std::size_t device = 0) const noexcept { return ways_[device].target; }
+  std::size_t devices() const noexcept { return ways_.size(); }
   bool is_broken() const noexcept { return is_broken_; }
   int peer() const noexcept { return peer_; }
   const Address& address() const noexcept { return address_; }
   /// What libfabric has answered to a send; `frame` is given back where that has not begun.
   Sent result_of(std::int64_t code, Frame* frame = nullptr) noexcept;
+  /// Something has left on that device, or was tried and could not.
+  void tried(std::size_t device, bool has_left) noexcept;
   /// Whether it has been tried for so long, and nothing has ever left.
-  bool is_unreached_for(std::int64_t ns) const noexcept;
+  bool is_unreached_for(std::size_t device, std::int64_t ns) const noexcept;
   /// The network has given this peer up.
   void broke(const char* why) noexcept;
 
@@ -114,6 +119,14 @@ class Channel final : public transport::Channel, public RemoteAccess {
 
   bool try_transfer(std::byte* local, std::size_t bytes, const RemoteBuffer& remote, std::uint64_t token,
                     bool is_write) noexcept;
+  std::size_t devices_for(std::size_t bytes) const noexcept {
+    return devices() == 1 ? 1 : sender_.transfers.devices_for(bytes, devices());
+  }
+  void tell(const OpenedBuffer& buffer, std::size_t devices, std::uint64_t opened) noexcept;
+  std::size_t told_with(const FrameHeader& header) const noexcept;
+  void write_told(std::byte* frame, std::size_t told) const noexcept;
+  const std::byte* hear(const std::byte* payload) noexcept;
+  OpenedBuffer heard_of(const RemoteBuffer& buffer) noexcept;
   FrameHeader header_of(FrameKind kind) noexcept;
   Sent try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
                       const Source& data) noexcept;
@@ -130,10 +143,13 @@ class Channel final : public transport::Channel, public RemoteAccess {
   const int peer_;  // peer index
   const std::uint32_t number_;
   const Address address_;
-  const std::uint64_t target_;
+  struct Way {
+    std::uint64_t target;
+    bool is_reached = false;          // something has left
+    std::int64_t tried_since_ns = 0;  // until then: since when it was tried; 0: not yet
+  };
+  std::vector<Way> ways_;  // by device
   bool is_broken_ = false;
-  bool is_reached_ = false;          // something has left
-  std::int64_t tried_since_ns_ = 0;  // until then: since when it was tried; 0: not yet
 
   // Our ring, which the peer writes.
   std::unique_ptr<std::byte[]> block_;  // Mailbox, then slots
@@ -150,6 +166,15 @@ class Channel final : public transport::Channel, public RemoteAccess {
   // Frames by message, numbered modulo 2^16: fewer than that are under way at once.
   std::uint16_t sent_ = 0, taken_ = 0;
   std::vector<Frame*> kept_;
+
+  // With several devices: buffers that the peer is still to hear of, and those of the peer that are open and
+  // not used yet.
+  struct Untold {
+    OpenedBuffer buffer;
+    std::uint64_t opened;  // for reads; 0: for a write
+  };
+  std::deque<Untold> untold_;
+  std::deque<OpenedBuffer> heard_;
 
   // What the peer is still to hear.
   bool is_debtor_ = false;  // among Sender::debtors

@@ -30,7 +30,8 @@ WordVariable provider_wanted{"OFI_PROVIDER", "", "",
                              "one that libfabric prefers"};
 WordVariable interface_wanted{
     "OFI_INTERFACE", "", "",
-    "network interface for messages between nodes; empty: the first that reaches other machines"};
+    "network interface for messages between nodes, or several with commas, which share long messages; empty: "
+    "the first that reaches other machines"};
 
 constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
 
@@ -89,12 +90,12 @@ Interface interface_of(const fi_info& info) noexcept {
 }
 
 /// Smaller is better; what libfabric lists first wins among equals.  -1: not wanted.
-int rank_of(const fi_info& info, const Interface& interface, bool matches) noexcept {
-  const std::string_view provider = info.fabric_attr->prov_name, wanted = provider_wanted.get();
+int rank_of(const fi_info& info, const Interface& interface, bool matches, std::string_view name,
+            std::string_view wanted) noexcept {
+  const std::string_view provider = info.fabric_attr->prov_name;
   if (matches && begins_with_any(provider, kProvidersThatMatchWrongly)) return -1;
   if (!wanted.empty() ? !provider.starts_with(wanted) : begins_with_any(provider, kProvidersToName))
     return -1;
-  const std::string_view name = interface_wanted.get();
   if (!name.empty()) return interface.name == name ? 0 : -1;
   if (interface.is_link_local) return -1;
   if (interface.is_loopback) return 2;
@@ -145,15 +146,26 @@ void* Region::descriptor() const noexcept { return registration_ ? ::fi_mr_desc(
 
 std::uint64_t Region::key() const noexcept { return ::fi_mr_key(registration_); }
 
-Result<std::unique_ptr<Fabric>> Fabric::open(int peers, bool matches) noexcept {
+Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool matches) noexcept {
   tell_size_of_universe(peers);  // it reads its settings once
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
   if (matches) avoid_faults_of_rxm();
-  auto fabric = std::unique_ptr<Fabric>(new Fabric(*library.value()));
-  if (const Err error = fabric->choose(matches); error != Err::ok) return error;
-  if (const Err error = fabric->open_endpoint(peers); error != Err::ok) return error;
-  return fabric;
+  std::vector<std::unique_ptr<Fabric>> all;
+  std::string_view names = interface_wanted.get(), provider = provider_wanted.get();
+  do {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    if (all.size() == kDevicesMost)
+      return fail(Err::other, "DUNLIN_OFI_INTERFACE=%s names more than %zu interfaces",
+                  interface_wanted.get(), kDevicesMost);
+    auto fabric = std::unique_ptr<Fabric>(new Fabric(*library.value()));
+    if (const Err error = fabric->choose(matches, name, provider); error != Err::ok) return error;
+    if (const Err error = fabric->open_endpoint(peers); error != Err::ok) return error;
+    all.push_back(std::move(fabric));
+    provider = all.front()->provider();
+  } while (!names.empty() && !matches);
+  return all;
 }
 
 void Fabric::close_endpoint() noexcept {
@@ -177,7 +189,8 @@ Fabric::~Fabric() {
   if (info_) library_.freeinfo(info_);
 }
 
-Err Fabric::choose(bool matches) noexcept {
+Err Fabric::choose(bool matches, std::string_view wanted, std::string_view provider_name) noexcept {
+  const std::string name(wanted), provider(provider_name);
   fi_info* const hints = library_.dupinfo(nullptr);
   if (!hints) return fail(Err::no_mem, "out of memory for libfabric");
   hints->caps = FI_MSG | FI_RMA;
@@ -192,7 +205,7 @@ Err Fabric::choose(bool matches) noexcept {
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->domain_attr->cq_data_size = 4;
-  if (*provider_wanted.get()) hints->fabric_attr->prov_name = ::strdup(provider_wanted.get());
+  if (!provider.empty()) hints->fabric_attr->prov_name = ::strdup(provider.c_str());
   fi_info* all = nullptr;
   const int code = library_.getinfo(kVersion, nullptr, nullptr, 0, hints, &all);
   library_.freeinfo(hints);
@@ -200,7 +213,7 @@ Err Fabric::choose(bool matches) noexcept {
   int best_rank = -1;
   for (const fi_info* each = all; each; each = each->next) {
     const Interface interface = interface_of(*each);
-    const int rank = rank_of(*each, interface, matches);
+    const int rank = rank_of(*each, interface, matches, name, provider);
     if (rank < 0 || (best && rank >= best_rank)) continue;
     best = each;
     best_rank = rank;
@@ -214,8 +227,8 @@ Err Fabric::choose(bool matches) noexcept {
       "libfabric has no provider for messages between nodes%s%s%s%s%s: %s (fi_info -t FI_EP_RDM lists "
       "what is there)",
       matches ? ", with DUNLIN_P2P=offload one that matches" : "",
-      *provider_wanted.get() ? ", DUNLIN_OFI_PROVIDER=" : "", provider_wanted.get(),
-      *interface_wanted.get() ? ", DUNLIN_OFI_INTERFACE=" : "", interface_wanted.get(),
+      provider.empty() ? "" : ", DUNLIN_OFI_PROVIDER=", provider.c_str(),
+      name.empty() ? "" : ", DUNLIN_OFI_INTERFACE=", name.c_str(),
       code == 0 ? "none of them fits" : text_of(code));
 }
 

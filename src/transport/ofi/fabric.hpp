@@ -1,8 +1,9 @@
 // One endpoint of libfabric with what belongs to it: the provider that was chosen, its completion queue, its
 // table of addresses, its registered memory.
 //
-// Owned by ofi::Transport.  Which provider and interface: DUNLIN_OFI_PROVIDER and DUNLIN_OFI_INTERFACE, else
-// the first that libfabric prefers among those that cross machines (docs/network.md).  Thread safety:
+// Owned by ofi::Transport, one for each device.  Which provider and interfaces: DUNLIN_OFI_PROVIDER and
+// DUNLIN_OFI_INTERFACE, else the first that libfabric prefers among those that cross machines
+// (docs/network.md).  Thread safety:
 // base/big_lock.hpp, but for `wait_fd`, which never changes.
 #pragma once
 
@@ -11,6 +12,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/err.hpp"
 
@@ -58,10 +61,14 @@ struct Counters {
   std::uint64_t registrations = 0;  // of memory
 };
 
+/// More of them carry no more: a process has not so many at its own NUMA node.
+constexpr std::size_t kDevicesMost = 4;
+
 class Fabric {
  public:
-  /// Opens the endpoint; `peers` of the job may be talked to.  `matches`: the provider has to match messages.
-  static Result<std::unique_ptr<Fabric>> open(int peers, bool matches) noexcept;
+  /// Opens an endpoint on each device that is wanted, all of one provider, the one for messages first;
+  /// `peers` of the job may be talked to.  `matches`: the provider has to match messages, on one device.
+  static Result<std::vector<std::unique_ptr<Fabric>>> open_all(int peers, bool matches) noexcept;
   ~Fabric();
   /// Nothing arrives any more, and nothing touches memory that was handed over.
   void close_endpoint() noexcept;
@@ -107,7 +114,7 @@ class Fabric {
 
  private:
   explicit Fabric(const Library& library) noexcept : library_(library) {}
-  Err choose(bool matches) noexcept;
+  Err choose(bool matches, std::string_view interface, std::string_view provider) noexcept;
   Err open_endpoint(int peers) noexcept;
 
   const Library& library_;

@@ -8,14 +8,16 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "transport/ofi/fabric.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::transport::ofi {
 
 enum class FrameKind : std::uint8_t {
-  message,     // an envelope and its payload
-  ring_offer,  // payload is RingOffer: where the sender of this takes frames of ours by RDMA write
-  promotion,   // the next frame of this sender lies in its ring
+  message,             // an envelope and its payload
+  message_of_buffers,  // the same behind a count (u64) and so many `OpenedBuffer`, each named by what follows
+  ring_offer,          // payload is RingOffer: where the sender of this takes frames of ours by RDMA write
+  promotion,           // the next frame of this sender lies in its ring
 };
 
 /// In front of every frame, in a message as in a ring.
@@ -41,6 +43,17 @@ struct RingOffer {
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(RingOffer) == 24 && std::is_trivially_copyable_v<RingOffer>);
+
+/// A buffer on one device: how operations of peers name its first byte.
+struct BufferPart {
+  std::uint64_t address = 0, key = 0;
+  bool operator==(const BufferPart&) const = default;
+};
+/// A buffer of the sender that several devices may move, by its name on the first.
+struct OpenedBuffer {
+  BufferPart parts[kDevicesMost];  // by device
+};
+static_assert(std::is_trivially_copyable_v<OpenedBuffer>);
 
 /// What an RDMA write tells its target: 32 bits, which every provider carries.
 struct Notice {

@@ -68,15 +68,18 @@ Lifelines::Place Lifelines::place_of(std::span<const std::byte> name) {
   return {text, ntohs(is_four ? four.sin_port : six.sin6_port)};
 }
 
-Lifelines::Lifelines(const char* provider, std::span<const std::byte> name)
-    : port_(is_tcp(provider) ? place_of(name).port : std::uint16_t(0)) {}
+Lifelines::Lifelines(const char* provider) noexcept : is_tcp_(is_tcp(provider)) {}
+
+void Lifelines::listen(std::span<const std::byte> name) {
+  if (const Place place = place_of(name); place.port != 0) ports_.insert(place.port);
+}
 
 void Lifelines::expect(std::span<const std::byte> name) { others_.insert(place_of(name)); }
 
 std::int64_t Lifelines::silence_ns() noexcept { return silence_s.get() * 1'000'000'000; }
 
 bool Lifelines::are_due() noexcept {
-  if (port_ == 0 || silence_s.get() == 0) return false;
+  if (!is_tcp_ || ports_.empty() || silence_s.get() == 0) return false;
   const std::int64_t now = os::now_ns();
   if (now < next_ns_) return false;
   next_ns_ = now + silence_ns() / 4;
@@ -121,7 +124,8 @@ std::string Lifelines::machine_at_other_end(int fd) const {
   bytes = sizeof there;
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&there), &bytes) != 0) return {};
   const Place place = place_of(bytes_of(there));
-  return place_of(bytes_of(here)).port == port_ || others_.contains(place) ? place.machine : std::string();
+  return ports_.contains(place_of(bytes_of(here)).port) || others_.contains(place) ? place.machine
+                                                                                   : std::string();
 }
 
 }  // namespace dunlin::transport::ofi

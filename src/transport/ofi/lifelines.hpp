@@ -20,9 +20,11 @@ namespace dunlin::transport::ofi {
 
 class Lifelines {
  public:
-  /// `name` is the own address, as libfabric says it.  Looks at nothing where that is no address of TCP.
-  Lifelines(const char* provider, std::span<const std::byte> name);
+  /// Looks at nothing where the provider does not use TCP.
+  explicit Lifelines(const char* provider) noexcept;
 
+  /// An own address, as libfabric says it.
+  void listen(std::span<const std::byte> name);
   /// We may connect to that process.
   void expect(std::span<const std::byte> name);
   /// Whether it is time to look again.
@@ -48,7 +50,8 @@ class Lifelines {
   };
   static Place place_of(std::span<const std::byte> name);
 
-  const std::uint16_t port_;  // where others connect to us; 0: nothing to look at
+  const bool is_tcp_;
+  std::set<std::uint16_t> ports_;  // where others connect to us
   std::int64_t next_ns_ = 0;
   std::set<Place> others_;           // where we connect to
   std::set<int> waiting_;            // descriptors: an answer was due at the last look

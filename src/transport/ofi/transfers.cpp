@@ -17,104 +17,175 @@ namespace dunlin::transport::ofi {
 namespace {
 
 IntVariable piece_bytes{"OFI_PIECE_BYTES", 1 << 30, "bytes", "most that one RDMA operation moves", 4096};
+IntVariable stripe_bytes{
+    "OFI_STRIPE_BYTES", 1 << 20, "bytes",
+    "where several interfaces are used: how much of a long message one of them moves at a "
+    "time; one of fewer than two such pieces goes by the first interface alone",
+    4096};
 
 }  // namespace
 
-Transfers::Transfers(Fabric& fabric) noexcept
-    : fabric_(fabric),
-      registrations_(fabric),
-      piece_bytes_(std::min(std::size_t(piece_bytes.get()), fabric.message_bytes_max())) {}
+Transfers::Transfers(std::span<const std::unique_ptr<Fabric>> devices) noexcept
+    : devices_(devices),
+      piece_bytes_(std::min(std::size_t(piece_bytes.get()), devices.front()->message_bytes_max())),
+      stripe_bytes_(std::min(std::size_t(stripe_bytes.get()), piece_bytes_)) {
+  for (const auto& each : devices) registrations_.push_back(std::make_unique<Registrations>(*each));
+}
+
+std::size_t Transfers::devices_for(std::size_t bytes, std::size_t devices) const noexcept {
+  return std::clamp<std::size_t>(bytes / stripe_bytes_, 1, devices);
+}
+
+/// Empty: refused.
+Transfers::Holds Transfers::try_hold(const std::byte* at, std::size_t bytes, std::size_t devices,
+                                     bool by_peers) noexcept {
+  Holds all;
+  for (std::size_t device = 0; device < devices; ++device) {
+    all.push_back(registrations_[device]->try_hold(at, bytes, by_peers));
+    if (!all.back()) return {};
+  }
+  return all;
+}
+
+OpenedBuffer Transfers::opened(const Holds& memory, const std::byte* at) noexcept {
+  OpenedBuffer buffer;
+  for (std::size_t device = 0; device < memory.size(); ++device)
+    buffer.parts[device] = {memory[device].region().remote_address(at), memory[device].region().key()};
+  return buffer;
+}
 
 bool Transfers::try_begin(std::unique_ptr<Transfer> transfer) noexcept {
   DUNLIN_ASSERT(transfer->bytes > 0);
-  transfer->kind = Operation::Kind::transfer;
-  transfer->memory = registrations_.try_hold(transfer->local, transfer->bytes, false);
-  if (!transfer->memory) return false;
-  post(*transfer.release());  // complete() takes it back
+  transfer->memory = try_hold(transfer->local, transfer->bytes, transfer->devices, false);
+  if (transfer->memory.empty()) return false;
+  for (std::size_t device = 0; device < transfer->devices; ++device) {
+    Piece& piece = transfer->pieces[device];
+    piece.kind = Operation::Kind::transfer;
+    piece.transfer = transfer.get();
+    piece.device = device;
+  }
+  post(*transfer.release());  // end_if_over() takes it back
   return true;
 }
 
-/// The next piece.  Of a write, the last one tells the target; those before it are there when they are over.
+/// Of the piece that is next; 0: nothing is to be begun now.  The last one of a write tells the target: it
+/// begins when all others are over.
+std::size_t Transfers::next_bytes(const Transfer& transfer) const noexcept {
+  const std::size_t left = transfer.bytes - transfer.begun;
+  const std::size_t bytes = std::min(transfer.devices == 1 ? piece_bytes_ : stripe_bytes_, left);
+  const bool is_last = bytes == left;
+  return transfer.is_write && is_last && transfer.done < transfer.begun ? 0 : bytes;
+}
+
+/// The next pieces, on all devices that have none.
 void Transfers::post(Transfer& transfer) noexcept {
-  transfer.under_way = std::min(piece_bytes_, transfer.bytes - transfer.done);
-  const bool is_last = transfer.done + transfer.under_way == transfer.bytes;
-  const iovec piece{transfer.local + transfer.done, transfer.under_way};
-  const fi_rma_iov there{transfer.remote.address + transfer.done, transfer.under_way, transfer.remote.key};
-  void* memory = transfer.memory.region().descriptor();
-  fi_msg_rma message = {};
-  message.msg_iov = &piece;
-  message.desc = &memory;
-  message.iov_count = 1;
-  message.addr = transfer.target;
-  message.rma_iov = &there;
-  message.rma_iov_count = 1;
-  message.context = &transfer;
-  message.data = Notice{Notice::Kind::data, transfer.remote.number}.word();
-  const std::uint64_t how = is_last ? FI_REMOTE_CQ_DATA : FI_DELIVERY_COMPLETE;
-  const ssize_t code = transfer.is_write ? ::fi_writemsg(fabric_.endpoint(), &message, FI_COMPLETION | how)
-                                         : ::fi_readmsg(fabric_.endpoint(), &message, FI_COMPLETION);
-  if (code == 0) {
-    ++(transfer.is_write ? fabric_.counters.writes : fabric_.counters.reads);
+  for (std::size_t device = 0; device < transfer.devices; ++device) {
+    Piece& piece = transfer.pieces[device];
+    if (piece.bytes > 0) continue;
+    piece.bytes = next_bytes(transfer);
+    if (piece.bytes == 0) return;
+    if (try_post(piece)) {
+      transfer.begun += piece.bytes;
+      continue;
+    }
+    piece.bytes = 0;
+    if (std::exchange(transfer.is_waiting, true)) return;
+    transfer.next = std::exchange(waiting_, &transfer);
     return;
   }
-  if (code != -FI_EAGAIN) transfer.channel->broke(fabric_.text_of(int(code)));
-  transfer.under_way = 0;
-  transfer.next = std::exchange(waiting_, &transfer);
+}
+
+bool Transfers::try_post(Piece& piece) noexcept {
+  const Transfer& transfer = *piece.transfer;
+  const BufferPart& part = transfer.remote.parts[piece.device];
+  const bool is_last = transfer.begun + piece.bytes == transfer.bytes;
+  const iovec here{transfer.local + transfer.begun, piece.bytes};
+  const fi_rma_iov there{part.address + transfer.begun, piece.bytes, part.key};
+  void* memory = transfer.memory[piece.device].region().descriptor();
+  fi_msg_rma message = {};
+  message.msg_iov = &here;
+  message.desc = &memory;
+  message.iov_count = 1;
+  message.addr = transfer.channel->target(piece.device);
+  message.rma_iov = &there;
+  message.rma_iov_count = 1;
+  message.context = &piece;
+  message.data = Notice{Notice::Kind::data, transfer.number}.word();
+  const std::uint64_t how = is_last ? FI_REMOTE_CQ_DATA : FI_DELIVERY_COMPLETE;
+  Fabric& device = *devices_[piece.device];
+  const ssize_t code = transfer.is_write ? ::fi_writemsg(device.endpoint(), &message, FI_COMPLETION | how)
+                                         : ::fi_readmsg(device.endpoint(), &message, FI_COMPLETION);
+  if (code == 0 || code == -FI_EAGAIN) transfer.channel->tried(piece.device, code == 0);
+  if (code == 0) {
+    ++(transfer.is_write ? device.counters.writes : device.counters.reads);
+    return true;
+  }
+  if (code != -FI_EAGAIN) transfer.channel->broke(device.text_of(int(code)));
+  return false;
 }
 
 void Transfers::go_on_waiting(Inbox& inbox) noexcept {
   Transfer* each = std::exchange(waiting_, nullptr);
   while (each) {
     Transfer* const next = each->next;
-    if (each->channel->is_broken())
-      complete(*each, false, inbox);
-    else
+    each->is_waiting = false;
+    if (each->channel->is_broken()) {
+      each->is_ok = false;
+      end_if_over(*each, inbox);
+    } else {
       post(*each);
+    }
     each = next;
   }
 }
 
-void Transfers::complete(Transfer& transfer, bool is_ok, Inbox& inbox) noexcept {
-  transfer.done += transfer.under_way;
-  if (is_ok && transfer.done < transfer.bytes) return post(transfer);
-  const std::unique_ptr<Transfer> over(&transfer);
-  over->memory = {};
-  inbox.moved(over->is_write ? Moved::written : Moved::read, over->token, is_ok);
+void Transfers::complete(Piece& piece, bool is_ok, Inbox& inbox) noexcept {
+  Transfer& transfer = *piece.transfer;
+  transfer.done += std::exchange(piece.bytes, 0);
+  transfer.is_ok &= is_ok;
+  if (transfer.is_ok && transfer.begun < transfer.bytes) return post(transfer);
+  end_if_over(transfer, inbox);
 }
 
-std::uint64_t Transfers::try_open_for_reads(const std::byte* at, std::size_t bytes,
-                                            RemoteBuffer& buffer) noexcept {
-  auto memory = std::make_unique<Registrations::Hold>(registrations_.try_hold(at, bytes, true));
-  if (!*memory) return 0;
-  buffer.address = memory->region().remote_address(at);
-  buffer.key = memory->region().key();
+/// All is over, or all that was begun before something failed.
+void Transfers::end_if_over(Transfer& transfer, Inbox& inbox) noexcept {
+  if (transfer.is_waiting || transfer.done < transfer.begun) return;
+  const std::unique_ptr<Transfer> over(&transfer);
+  over->memory.clear();
+  inbox.moved(over->is_write ? Moved::written : Moved::read, over->token, over->is_ok);
+}
+
+std::uint64_t Transfers::try_open_for_reads(const std::byte* at, std::size_t bytes, std::size_t devices,
+                                            OpenedBuffer& buffer) noexcept {
+  auto memory = std::make_unique<Holds>(try_hold(at, bytes, devices, true));
+  if (memory->empty()) return 0;
+  buffer = opened(*memory, at);
   return reinterpret_cast<std::uint64_t>(memory.release());
 }
 
-void Transfers::close(std::uint64_t opened) noexcept {
-  delete reinterpret_cast<Registrations::Hold*>(opened);
-}
+void Transfers::close(std::uint64_t opened) noexcept { delete reinterpret_cast<Holds*>(opened); }
 
-bool Transfers::try_open_for_write(std::byte* at, std::size_t bytes, std::uint64_t token,
-                                   RemoteBuffer& buffer) noexcept {
+bool Transfers::try_open_for_write(std::byte* at, std::size_t bytes, std::size_t devices, std::uint64_t token,
+                                   OpenedBuffer& buffer, std::uint32_t& number) noexcept {
   DUNLIN_ASSERT(token != 0);
   if (free_numbers_.empty() && opened_.size() >> Notice::kNumberBits) return false;
-  Registrations::Hold memory = registrations_.try_hold(at, bytes, true);
-  if (!memory) return false;
+  Holds memory = try_hold(at, bytes, devices, true);
+  if (memory.empty()) return false;
   if (free_numbers_.empty()) {
     free_numbers_.push_back(std::uint32_t(opened_.size()));
     opened_.emplace_back();
   }
-  buffer = {memory.region().remote_address(at), memory.region().key(), free_numbers_.back()};
+  number = free_numbers_.back();
   free_numbers_.pop_back();
-  opened_[buffer.number] = {std::move(memory), token};
+  buffer = opened(memory, at);
+  opened_[number] = {std::move(memory), token};
   return true;
 }
 
 bool Transfers::try_end(std::uint32_t number, Inbox& inbox) noexcept {
   if (number >= opened_.size() || opened_[number].token == 0) return false;
   const std::uint64_t token = std::exchange(opened_[number].token, 0);
-  opened_[number].memory = {};
+  opened_[number].memory.clear();
   free_numbers_.push_back(number);
   inbox.moved(Moved::filled, token, true);
   return true;

@@ -1,67 +1,93 @@
 // Long data on its way by RDMA, straight from buffer to buffer, and the buffers that are open for it.
 //
 // Used by the channels of one process (transport::RemoteAccess).  Which buffers stay registered:
-// registrations.hpp. A transfer goes in pieces of at most DUNLIN_OFI_PIECE_BYTES, one after the other.
-// Document: RDMA channel, zero copy (rows R5 and R6 of docs/sources.md).  Thread safety: base/big_lock.hpp.
+// registrations.hpp.  A transfer goes in pieces of at most DUNLIN_OFI_PIECE_BYTES, one after the other; over
+// several devices in pieces of DUNLIN_OFI_STRIPE_BYTES, one at a time on each, so that the faster one takes
+// more. Document: RDMA channel, zero copy (rows R5 and R6 of docs/sources.md).  Thread safety:
+// base/big_lock.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "transport/ofi/fabric.hpp"
+#include "transport/ofi/frame.hpp"
 #include "transport/ofi/frames.hpp"
 #include "transport/ofi/registrations.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::transport::ofi {
 
-struct Transfer : Operation {
+struct Transfer;
+/// What one device has of a transfer.
+struct Piece : Operation {
+  Transfer* transfer = nullptr;
+  std::size_t device = 0;
+  std::size_t bytes = 0;  // 0: nothing
+};
+
+struct Transfer {
   Channel* channel;
-  std::uint64_t target;  // where libfabric has the peer's address
   std::byte* local;
   std::size_t bytes;
-  RemoteBuffer remote;
+  OpenedBuffer remote;
+  std::size_t devices;   // that take part
+  std::uint32_t number;  // of the buffer, where it is open for writing
   std::uint64_t token;
   bool is_write;
-  Registrations::Hold memory = {};  // of `local`
-  std::size_t done = 0;             // bytes that are over
-  std::size_t under_way = 0;        // bytes of the piece that the network has
-  Transfer* next = nullptr;         // waiting for room in the network
+  std::vector<Registrations::Hold> memory = {};  // of `local`, by device
+  std::size_t begun = 0;                         // bytes that the devices have had
+  std::size_t done = 0;                          // bytes that are over
+  Piece pieces[kDevicesMost] = {};
+  bool is_ok = true;
+  bool is_waiting = false;   // for room in the network
+  Transfer* next = nullptr;  // that waits, too
 };
 
 class Transfers {
  public:
-  explicit Transfers(Fabric& fabric) noexcept;
+  explicit Transfers(std::span<const std::unique_ptr<Fabric>> devices) noexcept;
 
   /// False: refused, and forgotten.
   bool try_begin(std::unique_ptr<Transfer> transfer) noexcept;
   /// A piece is over.
-  void complete(Transfer& transfer, bool is_ok, Inbox& inbox) noexcept;
+  void complete(Piece& piece, bool is_ok, Inbox& inbox) noexcept;
   /// Tries again what found no room.
   void go_on(Inbox& inbox) noexcept {
     if (waiting_) go_on_waiting(inbox);
   }
 
-  std::uint64_t try_open_for_reads(const std::byte* at, std::size_t bytes, RemoteBuffer& buffer) noexcept;
+  /// On the first `devices`.
+  std::uint64_t try_open_for_reads(const std::byte* at, std::size_t bytes, std::size_t devices,
+                                   OpenedBuffer& buffer) noexcept;
   void close(std::uint64_t opened) noexcept;
-  bool try_open_for_write(std::byte* at, std::size_t bytes, std::uint64_t token,
-                          RemoteBuffer& buffer) noexcept;
+  bool try_open_for_write(std::byte* at, std::size_t bytes, std::size_t devices, std::uint64_t token,
+                          OpenedBuffer& buffer, std::uint32_t& number) noexcept;
+  /// How many of `devices` a transfer of so many bytes is worth.
+  std::size_t devices_for(std::size_t bytes, std::size_t devices) const noexcept;
   /// The peer has written all of the buffer with this number; false: none has it.
   bool try_end(std::uint32_t number, Inbox& inbox) noexcept;
 
  private:
+  using Holds = std::vector<Registrations::Hold>;
   struct Opened {
-    Registrations::Hold memory;
+    Holds memory;
     std::uint64_t token = 0;  // 0: the number is free
   };
+  Holds try_hold(const std::byte* at, std::size_t bytes, std::size_t devices, bool by_peers) noexcept;
+  static OpenedBuffer opened(const Holds& memory, const std::byte* at) noexcept;
+  std::size_t next_bytes(const Transfer& transfer) const noexcept;
   void post(Transfer& transfer) noexcept;
+  bool try_post(Piece& piece) noexcept;
   void go_on_waiting(Inbox& inbox) noexcept;
+  static void end_if_over(Transfer& transfer, Inbox& inbox) noexcept;
 
-  Fabric& fabric_;
-  Registrations registrations_;
-  const std::size_t piece_bytes_;
+  const std::span<const std::unique_ptr<Fabric>> devices_;
+  std::vector<std::unique_ptr<Registrations>> registrations_;  // by device
+  const std::size_t piece_bytes_, stripe_bytes_;
   Transfer* waiting_ = nullptr;
   std::vector<Opened> opened_;  // for writing, by number
   std::vector<std::uint32_t> free_numbers_;

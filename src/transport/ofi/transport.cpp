@@ -6,10 +6,12 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -43,10 +45,34 @@ std::string host_name() noexcept {
   return name;
 }
 
+/// A descriptor that is readable when any device has news: its own where there is one, else one that looks at
+/// all of them; -1: one of them tells nobody.
+class News {
+ public:
+  explicit News(std::span<const std::unique_ptr<Fabric>> devices) noexcept : fd_(devices.front()->wait_fd()) {
+    if (devices.size() == 1) return;
+    fd_ = own_ = ::epoll_create1(EPOLL_CLOEXEC);
+    for (const auto& each : devices) {
+      epoll_event readable = {.events = EPOLLIN, .data = {}};
+      if (::epoll_ctl(own_, EPOLL_CTL_ADD, each->wait_fd(), &readable) != 0) fd_ = -1;
+    }
+  }
+  ~News() {
+    if (own_ >= 0) ::close(own_);
+  }
+  News(const News&) = delete;
+  int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_, own_ = -1;
+};
+
 class Network final : public Transport, private Peers {
  public:
-  Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept;
-  ~Network() override { fabric_->close_endpoint(); }
+  Network(const Setup& setup, std::vector<std::unique_ptr<Fabric>> devices) noexcept;
+  ~Network() override {
+    for (const auto& each : devices_) each->close_endpoint();
+  }
   Err start() noexcept;
 
   const std::string& address() const noexcept override { return published_; }
@@ -69,6 +95,8 @@ class Network final : public Transport, private Peers {
  private:
   Channel* channel_of(int peer) noexcept override;
   Channel* meet(int peer) noexcept;
+  int poll_device(Fabric& device, Inbox& inbox) noexcept;
+  bool may_wait() const noexcept;
   int complete(const fi_cq_tagged_entry& entry, Inbox& inbox) noexcept;
   int complete_passed_by(Inbox& inbox) noexcept;
   int notice_arrived(const Notice& notice, Inbox& inbox) noexcept;
@@ -80,12 +108,14 @@ class Network final : public Transport, private Peers {
 
   Directory& directory_;
   const std::vector<int> node_peers_;
-  const std::unique_ptr<Fabric> fabric_;
+  const std::vector<std::unique_ptr<Fabric>> devices_;
+  Fabric* const fabric_;  // the first of them: messages
   const Stage stage_;
   Frames receives_;
   Sender sender_;
   const bool matches_;
   Tagged tagged_;
+  const News news_;
   Sleeper sleeper_;
   Lifelines lifelines_;
   std::uint32_t polls_ = 0;
@@ -97,31 +127,42 @@ class Network final : public Transport, private Peers {
   bool may_sleep_ = false;  // nothing has come since the sleep was announced
 };
 
-Network::Network(const Setup& setup, std::unique_ptr<Fabric> fabric) noexcept
+Network::Network(const Setup& setup, std::vector<std::unique_ptr<Fabric>> devices) noexcept
     : directory_(*setup.directory),
       node_peers_(setup.node_peers.begin(), setup.node_peers.end()),
-      fabric_(std::move(fabric)),
+      devices_(std::move(devices)),
+      fabric_(devices_.front().get()),
       stage_(Stage::of(*fabric_)),
       receives_(*fabric_, Operation::Kind::receive, std::size_t(frames.get()), stage_.frame_bytes),
       sender_{*fabric_,
               stage_,
               Frames(*fabric_, Operation::Kind::send, std::size_t(frames.get()), stage_.frame_bytes),
-              Transfers(*fabric_),
+              Transfers(devices_),
               setup.me,
               int(rings.get())},
       matches_(setup.matches),
       tagged_(*fabric_, *this, sender_.secret),
-      sleeper_(fabric_->wait_fd()),
-      lifelines_(fabric_->provider(), fabric_->name()),
+      news_(devices_),
+      sleeper_(news_.fd()),
+      lifelines_(fabric_->provider()),
       channels_(std::size_t(setup.peers)) {
   mine_.provider = fabric_->provider();
   mine_.place = host_name() + ", " + fabric_->interface();
-  mine_.name.assign(reinterpret_cast<const char*>(fabric_->name().data()), fabric_->name().size());
+  for (const auto& each : devices_) {
+    lifelines_.listen(each->name());
+    mine_.names.emplace_back(reinterpret_cast<const char*>(each->name().data()), each->name().size());
+  }
   published_ = mine_.text();
 }
 
 void Network::note_counters() const noexcept {
-  const Counters& all = fabric_->counters;
+  Counters all = fabric_->counters;
+  for (const auto& each : std::span(devices_).subspan(1)) {
+    log::note("network: %s: %llu writes, %llu reads", each->interface().c_str(),
+              static_cast<unsigned long long>(each->counters.writes),
+              static_cast<unsigned long long>(each->counters.reads));
+    all.registrations += each->counters.registrations;
+  }
   log::note(
       "network: %llu messages, %llu writes, %llu reads, %llu words, %llu bytes copied, %llu registrations",
       static_cast<unsigned long long>(all.messages), static_cast<unsigned long long>(all.writes),
@@ -139,7 +180,9 @@ Err Network::start() noexcept {
 }
 
 std::string Network::describe() const noexcept {
-  return std::string(fabric_->provider()) + " on " + fabric_->interface() + ", " + stage_.name;
+  std::string text = std::string(fabric_->provider()) + " on " + fabric_->interface();
+  for (const auto& each : std::span(devices_).subspan(1)) text += " and " + each->interface();
+  return text + ", " + stage_.name;
 }
 
 transport::Channel* Network::connect(int peer) noexcept {
@@ -166,29 +209,42 @@ Channel* Network::meet(int peer) noexcept {
               address->place.c_str(), address->provider.c_str(), mine_.place.c_str(), mine_.provider.c_str());
     return nullptr;
   }
-  fi_addr_t target = FI_ADDR_UNSPEC;
-  if (::fi_av_insert(fabric_->addresses(), address->name.data(), 1, &target, 0, nullptr) != 1) {
-    log::warn("rank %d (%s, %s) has an address that this network does not know", peer,
-              address->provider.c_str(), address->place.c_str());
-    return nullptr;
+  std::vector<fi_addr_t> targets;
+  for (std::size_t device = 0; device < std::min(devices_.size(), address->names.size()); ++device) {
+    const std::string& name = address->names[device];
+    fi_addr_t& target = targets.emplace_back(FI_ADDR_UNSPEC);
+    if (::fi_av_insert(devices_[device]->addresses(), name.data(), 1, &target, 0, nullptr) != 1) {
+      log::warn("rank %d (%s, %s) has an address that this network does not know", peer,
+                address->provider.c_str(), address->place.c_str());
+      return nullptr;
+    }
+    lifelines_.expect(std::as_bytes(std::span(name)));
   }
-  lifelines_.expect(std::as_bytes(std::span(address->name)));
   const auto number = std::uint32_t(numbered_.size());
   std::unique_ptr<Channel>& channel = channels_[std::size_t(peer)];
-  channel = std::make_unique<Channel>(sender_, peer, number, std::move(*address), target);
+  channel = std::make_unique<Channel>(sender_, peer, number, std::move(*address), targets);
   numbered_.push_back(channel.get());
   return channel.get();
 }
 
 int Network::poll(Inbox& inbox) noexcept {
+  int delivered = tagged_.passed_by.empty() ? 0 : complete_passed_by(inbox);
+  for (const auto& each : devices_) delivered += poll_device(*each, inbox);
+  if (!sender_.debtors.empty()) settle_debts();
+  sender_.transfers.go_on(inbox);
+  if (++polls_ % kPollsUnwatched == 0) look_after_others();  // whoever tests does not sleep
+  return delivered;
+}
+
+int Network::poll_device(Fabric& device, Inbox& inbox) noexcept {
   constexpr std::size_t kEntries = 16;
   fi_cq_tagged_entry entries[kEntries];
-  int delivered = tagged_.passed_by.empty() ? 0 : complete_passed_by(inbox);
+  int delivered = 0;
   for (;;) {
-    const ssize_t count = ::fi_cq_read(fabric_->completions(), entries, kEntries);
+    const ssize_t count = ::fi_cq_read(device.completions(), entries, kEntries);
     if (count == -FI_EAVAIL) {
       fi_cq_err_entry error = {};
-      if (::fi_cq_readerr(fabric_->completions(), &error, 0) == 1) operation_failed(error, inbox);
+      if (::fi_cq_readerr(device.completions(), &error, 0) == 1) operation_failed(error, inbox);
       continue;
     }
     if (count <= 0) break;
@@ -196,9 +252,6 @@ int Network::poll(Inbox& inbox) noexcept {
     for (ssize_t index = 0; index < count; ++index) delivered += complete(entries[index], inbox);
     if (std::size_t(count) < kEntries) break;
   }
-  if (!sender_.debtors.empty()) settle_debts();
-  sender_.transfers.go_on(inbox);
-  if (++polls_ % kPollsUnwatched == 0) look_after_others();  // whoever tests does not sleep
   return delivered;
 }
 
@@ -208,7 +261,7 @@ int Network::complete(const fi_cq_tagged_entry& entry, Inbox& inbox) noexcept {
   if (operation.kind == Operation::Kind::tagged_receive) return tagged_.received(entry, inbox), 1;
   if (operation.kind == Operation::Kind::tagged_send) return inbox.sent(operation, true), 1;
   if (operation.kind == Operation::Kind::transfer)
-    return sender_.transfers.complete(static_cast<Transfer&>(operation), true, inbox), 1;
+    return sender_.transfers.complete(static_cast<Piece&>(operation), true, inbox), 1;
   auto& frame = static_cast<Frame&>(operation);
   if (frame.kind == Operation::Kind::send) {
     sender_.frames.give_back(frame);
@@ -274,9 +327,9 @@ void Network::operation_failed(const fi_cq_err_entry& error, Inbox& inbox) noexc
   if (operation.kind == Operation::Kind::tagged_receive || operation.kind == Operation::Kind::tagged_send)
     return tagged_.failed(error, inbox);
   if (operation.kind == Operation::Kind::transfer) {
-    auto& transfer = static_cast<Transfer&>(operation);
-    transfer.channel->broke(fabric_->text_of(error.err));
-    return sender_.transfers.complete(transfer, false, inbox);
+    auto& piece = static_cast<Piece&>(operation);
+    piece.transfer->channel->broke(fabric_->text_of(error.err));
+    return sender_.transfers.complete(piece, false, inbox);
   }
   auto& frame = static_cast<Frame&>(operation);
   if (frame.kind == Operation::Kind::send) {
@@ -305,18 +358,22 @@ void Network::look_after_others() noexcept {
   const auto seconds = int(Lifelines::silence_ns() / 1'000'000'000);
   for (const Channel* each : numbered_) {
     const Address& there = each->address();
-    const auto name = std::as_bytes(std::span(there.name));
-    if (!lost.empty() && lost == Lifelines::machine_of(name))
-      log::die(
-          "the network has lost rank %d (%s, %s): its machine has not answered for %d s "
-          "(DUNLIN_OFI_SILENCE_S); this one is on %s",
-          each->peer(), there.provider.c_str(), there.place.c_str(), seconds, fabric_->interface().c_str());
-    if (each->is_unreached_for(Lifelines::silence_ns()) && !lifelines_.is_connected(name))
-      log::die(
-          "rank %d (%s, %s) could not be reached for %d s (DUNLIN_OFI_SILENCE_S) from %s: is there a "
-          "firewall "
-          "between the two, or does DUNLIN_OFI_INTERFACE have to name another interface?",
-          each->peer(), there.provider.c_str(), there.place.c_str(), seconds, fabric_->interface().c_str());
+    for (const std::string& name : there.names)
+      if (!lost.empty() && lost == Lifelines::machine_of(std::as_bytes(std::span(name))))
+        log::die(
+            "the network has lost rank %d (%s, %s): its machine has not answered%s%s for %d s "
+            "(DUNLIN_OFI_SILENCE_S); this one is on %s",
+            each->peer(), there.provider.c_str(), there.place.c_str(),
+            &name == &there.names.front() ? "" : " at ", &name == &there.names.front() ? "" : lost.c_str(),
+            seconds, fabric_->interface().c_str());
+    for (std::size_t device = 0; device < each->devices(); ++device)
+      if (each->is_unreached_for(device, Lifelines::silence_ns()) &&
+          !lifelines_.is_connected(std::as_bytes(std::span(there.names[device]))))
+        log::die(
+            "rank %d (%s, %s) could not be reached for %d s (DUNLIN_OFI_SILENCE_S) from %s: is there a "
+            "firewall between the two, or does DUNLIN_OFI_INTERFACE have to name another interface?",
+            each->peer(), there.provider.c_str(), there.place.c_str(), seconds,
+            devices_[device]->interface().c_str());
   }
   if (!lost.empty())
     log::die(
@@ -329,8 +386,13 @@ void Network::settle_debts() noexcept {
   for (Channel* each : std::exchange(sender_.debtors, {})) each->settle();
 }
 
+bool Network::may_wait() const noexcept {
+  return std::all_of(devices_.begin(), devices_.end(),
+                     [](const auto& each) noexcept { return each->may_wait(); });
+}
+
 void Network::announce_sleep() noexcept {
-  may_sleep_ = fabric_->may_wait();
+  may_sleep_ = may_wait();
   look_after_others();
 }
 
@@ -348,9 +410,9 @@ void Network::sleep(std::int64_t timeout_ns) noexcept {
 Result<std::unique_ptr<Transport>> Transport::open(const Setup& setup) noexcept {
   DUNLIN_ASSERT(setup.directory != nullptr);
   DUNLIN_ASSERT(setup.me >= 0 && setup.me < setup.peers);
-  Result<std::unique_ptr<Fabric>> fabric = Fabric::open(setup.peers, setup.matches);
-  if (!fabric) return fabric.error();
-  auto network = std::make_unique<Network>(setup, std::move(*fabric));
+  Result<std::vector<std::unique_ptr<Fabric>>> devices = Fabric::open_all(setup.peers, setup.matches);
+  if (!devices) return devices.error();
+  auto network = std::make_unique<Network>(setup, std::move(*devices));
   if (const Err error = network->start(); error != Err::ok) return error;
   return std::unique_ptr<Transport>(std::move(network));
 }

@@ -21,11 +21,11 @@ class OfiRegistrations : public ::testing::Test {
   void SetUp() override {
     setenv("DUNLIN_OFI_PROVIDER", "tcp", 1);
     Variable::read_all_again();
-    auto fabric = Fabric::open(2, false);
+    auto fabrics = Fabric::open_all(2, false);
     unsetenv("DUNLIN_OFI_PROVIDER");
     Variable::read_all_again();
-    if (!fabric) GTEST_SKIP() << error_detail(fabric.error());
-    fabric_ = std::move(*fabric);
+    if (!fabrics) GTEST_SKIP() << error_detail(fabrics.error());
+    fabric_ = std::move(fabrics->front());
     registrations_ = std::make_unique<Registrations>(*fabric_);
     block_ = static_cast<std::byte*>(heap::allocate(kBytes));
     ASSERT_TRUE(heap::is_shared(block_, kBytes)) << heap::face().why_not();
