@@ -10,7 +10,7 @@
 
 #include "base/assert.hpp"
 #include "boot/launch_environment.hpp"
-#include "boot/pmi1_wire.hpp"
+#include "boot/pmi_wire.hpp"
 #include "boot/node_map.hpp"
 
 namespace dunlin::launcher {

@@ -56,7 +56,7 @@ class Boot {
   int app_number() const noexcept { return place_.app_number; }
   int universe_size() const noexcept { return place_.universe_size; }
 
-  /// "mpirun", "PMI-1", "PMIx" or "singleton", for messages.
+  /// "mpirun", "PMI-1", "PMI-2", "PMIx" or "singleton", for messages.
   virtual const char* name() const noexcept = 0;
 
   /// Publishes `value` (any bytes, any length) under this rank and `key` (letters, digits, '.', '_', '-').
@@ -90,7 +90,7 @@ class Boot {
   virtual Err finalize() noexcept = 0;
 
   /// Takes `finalize` back: the same process uses MPI again (a session after the last one).  What the ranks
-  /// share stays as it is.  A launcher that speaks PMI-1 cannot be told; it then sees only how the process
+  /// share stays as it is.  A launcher that speaks PMI cannot be told; it then sees only how the process
   /// ends.
   virtual Err restart() noexcept { return Err::ok; }
 
@@ -112,7 +112,7 @@ class Boot {
   std::vector<int> machine_peers_;
 };
 
-/// Finds the launcher of this process: our mpirun, a PMI-1 launcher (Hydra, Slurm), a PMIx launcher (PRRTE,
+/// Finds the launcher of this process: our mpirun, a PMI launcher (Hydra, Slurm), a PMIx launcher (PRRTE,
 /// Slurm), or none (a singleton).
 /// Under a launcher that cannot be spoken to yet this fails with one sentence instead of making N
 /// singletons.

@@ -3,7 +3,7 @@
 #include "boot/boot.hpp"
 #include "boot/foreign.hpp"
 #include "boot/own_launcher.hpp"
-#include "boot/pmi1.hpp"
+#include "boot/pmi.hpp"
 #include "boot/pmix.hpp"
 #include "boot/singleton.hpp"
 #include "os/environment.hpp"
@@ -19,12 +19,12 @@ Result<std::unique_ptr<Boot>> find_launcher() noexcept {
     log::note("this program was started by a rank of an MPI job and runs as a job of its own");
     return std::unique_ptr<Boot>(std::make_unique<SingletonBoot>());
   }
-  if (os::environment_number("PMI_FD", -1) >= 0 || *os::environment_text("PMI_PORT")) return Pmi1Boot::open();
+  if (os::environment_number("PMI_FD", -1) >= 0 || *os::environment_text("PMI_PORT")) return PmiBoot::open();
   if (PmixBoot::is_present()) return PmixBoot::open();
   if (const char* launcher = unspoken_launcher())
     return fail(Err::other,
                 "started by %s, which this library cannot speak to yet: use its own mpirun, or a "
-                "launcher that speaks PMI-1 or PMIx (mpiexec.hydra, srun --mpi=pmi2 or pmix, prterun)",
+                "launcher that speaks PMI-1, PMI-2 or PMIx (mpiexec.hydra, srun --mpi=pmi2 or pmix, prterun)",
                 launcher);
   return std::unique_ptr<Boot>(std::make_unique<SingletonBoot>());
 }

@@ -90,7 +90,7 @@ Result<std::unique_ptr<Boot>> OwnLauncherBoot::open() noexcept {
     const int fd = environment_number("PMI_FD", -1);
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     boot->store_.socket().adopt(fd);
-    boot->store_.set_space(kStoreName, kStoreValueBytesMax);
+    boot->store_.set_space(kPmi1, kStoreName, kStoreValueBytesMax);
   }
   return std::unique_ptr<Boot>(std::move(boot));
 }

@@ -7,7 +7,7 @@
 
 #include "boot/boot.hpp"
 #include "boot/launch_page.hpp"
-#include "boot/pmi1.hpp"
+#include "boot/pmi.hpp"
 
 namespace dunlin::boot {
 
@@ -32,7 +32,7 @@ class OwnLauncherBoot final : public Boot {
  private:
   Err find_segment() noexcept;
 
-  Pmi1Store store_;
+  PmiStore store_;
   LaunchPage* page_ = nullptr;
   int node_fd_ = -1;
 };

@@ -19,6 +19,7 @@ import cluster
 MPIRUN = os.environ["CLUSTER_TEST_MPIRUN"]
 PROBE = os.environ["CLUSTER_TEST_PROBE"]
 NODES = os.environ["CLUSTER_TEST_NODES"]
+REFUSE_PMI1 = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "launcher", "refuse_pmi1.py")
 PRTERUN = shutil.which(os.environ.get("CLUSTER_TEST_PRTERUN", "")) or shutil.which("prterun")
 NETWORK = ctypes.util.find_library("fabric")
 CLIENT = ctypes.util.find_library("pmix")
@@ -90,6 +91,16 @@ class Job(Cluster):
         heap = os.path.join(os.path.dirname(os.path.dirname(MPIRUN)), "lib", "libdunlin_heap.so")
         self.assertEqual(sorted(out.splitlines()),
                          ["%s 777 a b %s /dev" % (name, heap) for name in self.cluster.names])
+
+    def test_pmi2(self):
+        if self.manager != "PMI-1":
+            self.skipTest("not of this launcher")
+        for what in ("exchange", "segment"):
+            code, out, err = self.job("-ppn", "2", sys.executable, REFUSE_PMI1, PROBE, what)
+            self.assertEqual((code, out.count("ok PMI-2 rank")), (0, 2 * self.hosts), out + err)
+        if NETWORK:
+            code, out, err = self.job("-ppn", "2", sys.executable, REFUSE_PMI1, NODES)
+            self.assertEqual((code, out.count("fine: rank")), (0, 2 * self.hosts), out + err)
 
     def test_one_rank_ends_all(self):
         for what in ("abort", "crash"):

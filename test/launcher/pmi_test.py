@@ -1,4 +1,4 @@
-# PMI-1 both ways: ranks that are not ours under mpirun, and our ranks under Debian's mpiexec.hydra (package
+# PMI both ways: ranks that are not ours under mpirun, and our ranks under Debian's mpiexec.hydra (package
 # mpich). Run by ctest; a class whose launcher is not installed is skipped with its reason.
 import os
 import shutil
@@ -12,7 +12,9 @@ from harness import LauncherTest, MPIRUN, PROBE, SECOND
 
 HYDRA = shutil.which("mpiexec.hydra")
 MPICH_CC = os.environ.get("LAUNCHER_TEST_MPICH_CC") or shutil.which("mpicc.mpich")
-RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pmi_rank.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+RANK = os.path.join(HERE, "pmi_rank.py")
+REFUSE_PMI1 = os.path.join(HERE, "refuse_pmi1.py")
 
 MPICH_PROGRAM = r"""
 #include <mpi.h>
@@ -110,6 +112,16 @@ class Hydra(LauncherTest):
                 self.assertEqual(out.count("ok cpus %d\n" % expected), size, out)
         code, out, err = self.run_hydra("-n", "32", PROBE, "segment")
         self.assertEqual((code, err, out.count("of 32, node rank")), (0, "", 32))
+
+    def test_pmi2(self):
+        rank = [sys.executable, REFUSE_PMI1, PROBE]
+        for what in ("place", "exchange", "segment"):
+            for size in (1, 2, 5):
+                code, out, err = self.run_hydra("-n", str(size), *rank, what)
+                self.assertEqual((code, err, out.count("ok PMI-2 rank")), (0, "", size), out)
+        code, _, err = self.run_hydra("-n", "3", *rank, "abort", "5")
+        self.assertNotEqual(code, 0)  # which code, this protocol does not say
+        self.assertIn("dunlin: rank 2: was told to end the job", err)
 
     def test_abort(self):
         code, _, err = self.run_hydra("-n", "3", PROBE, "abort", "5")

@@ -1,5 +1,5 @@
-// The PMI-1 client; see pmi1.hpp.
-#include "boot/pmi1.hpp"
+// The PMI client; see pmi.hpp.
+#include "boot/pmi.hpp"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -19,6 +19,7 @@ namespace dunlin::boot {
 namespace {
 
 constexpr int kLastWordsUs = 100000;
+constexpr int kPmi2ValueBytesMax = 1024;           // by its description
 constexpr std::size_t kServerLineBytesMax = 1024;  // Slurm 22.05 cuts longer ones in two, whatever it says
 
 /// "host:port" from PMI_PORT.  The launcher chose the name, so it must resolve; ours is never looked up.
@@ -47,14 +48,15 @@ std::string key_of(int rank, std::string_view key) {
 
 }  // namespace
 
-void Pmi1Store::set_space(std::string name, int value_bytes_max) noexcept {
-  space_ = std::move(name);
+void PmiStore::set_space(const PmiCommands& commands, const std::string& name, int value_bytes_max) noexcept {
+  commands_ = &commands;
+  space_ = name.empty() ? "" : std::string(" ") + commands.space + '=' + name;
   value_bytes_max_ = value_bytes_max;
 }
 
-Err Pmi1Store::put(int rank, std::string_view key, std::string_view value) noexcept {
+Err PmiStore::put(int rank, std::string_view key, std::string_view value) noexcept {
   constexpr std::size_t kHeaderBytes = 16;  // "<pieces>:" and the terminating NUL that some servers count
-  const std::string start = "cmd=put kvsname=" + space_ + " key=" + key_of(rank, key);
+  const std::string start = std::string("cmd=") + commands_->put + space_ + " key=" + key_of(rank, key);
   const std::size_t around_bytes = std::max(start.size(), sizeof "cmd=get_result rc=0 msg=success") + 32;
   DUNLIN_ASSERT(value_bytes_max_ > int(kHeaderBytes));
   DUNLIN_ASSERT(around_bytes < kServerLineBytesMax);
@@ -66,18 +68,25 @@ Err Pmi1Store::put(int rank, std::string_view key, std::string_view value) noexc
     std::string line = start;
     line += i == 0 ? " value=" + std::to_string(pieces) + ':' : '.' + std::to_string(i) + " value=";
     line += word.substr(i * piece_bytes, piece_bytes);
-    if (const auto got = socket_.ask(line, "put_result"); !got) return got.error();
+    if (const auto got = socket_.ask(line, commands_->put_result); !got) return got.error();
   }
   return Err::ok;
 }
 
-Result<std::string> Pmi1Store::get_raw(std::string_view name) noexcept {
-  auto got = socket_.ask("cmd=get kvsname=" + space_ + " key=" + std::string(name), "get_result");
+Result<std::string_view> PmiStore::ask_for(std::string_view name) noexcept {
+  const std::string question = std::string("cmd=") + commands_->get + space_ + " key=" + std::string(name);
+  return socket_.ask(question, commands_->get_result);
+}
+
+Result<std::string> PmiStore::get_raw(std::string_view name) noexcept {
+  auto got = ask_for(name);
   if (!got) return got.error();
+  if (wire_field(*got, "found") == "FALSE")
+    return fail(Err::other, "the launcher knows nothing under \"%.*s\"", int(name.size()), name.data());
   return std::string(wire_field(*got, "value"));
 }
 
-Result<std::string> Pmi1Store::get(int rank, std::string_view key) noexcept {
+Result<std::string> PmiStore::get(int rank, std::string_view key) noexcept {
   Result<std::string> first = get_raw(key_of(rank, key));
   if (!first) return first;
   const std::size_t colon = first->find(':');
@@ -93,20 +102,26 @@ Result<std::string> Pmi1Store::get(int rank, std::string_view key) noexcept {
   return decode_word(word);
 }
 
-Err Pmi1Store::fence() noexcept { return socket_.ask("cmd=barrier_in", "barrier_out").error(); }
+Err PmiStore::fence() noexcept {
+  const Err error = socket_.ask(std::string("cmd=") + commands_->fence, commands_->fence_result).error();
+  if (error != Err::ok || commands_ != &kPmi2) return error;
+  // PMI-2 lets a rank pass before others come (Hydra 4.0 does), and holds up what it asks for.  Of a key that
+  // nobody puts only this can be known to it: all have come, and none has put it.
+  return ask_for("dunlin.fence." + std::to_string(++fences_)).error();
+}
 
-Result<std::unique_ptr<Boot>> Pmi1Boot::open() noexcept {
-  auto boot = std::make_unique<Pmi1Boot>();
+Result<std::unique_ptr<Boot>> PmiBoot::open() noexcept {
+  auto boot = std::make_unique<PmiBoot>();
   if (const Err e = boot->connect(); e != Err::ok) return e;
   if (const Err e = boot->greet(); e != Err::ok) return e;
   const Place& place = boot->place_;
   if (place.size < 1 || place.rank < 0 || place.rank >= place.size)
-    return fail(Err::other, "the PMI-1 launcher says rank %d of %d", place.rank, place.size);
+    return fail(Err::other, "the %s launcher says rank %d of %d", boot->name(), place.rank, place.size);
   if (const Err e = boot->find_nodes(); e != Err::ok) return e;
   return std::unique_ptr<Boot>(std::move(boot));
 }
 
-Err Pmi1Boot::connect() noexcept {
+Err PmiBoot::connect() noexcept {
   WireSocket& socket = store_.socket();
   if (const int fd = os::environment_number("PMI_FD", -1); fd >= 0) {
     struct stat status;
@@ -138,10 +153,18 @@ Err Pmi1Boot::connect() noexcept {
   return Err::ok;
 }
 
-Err Pmi1Boot::greet() noexcept {
+/// Agrees on the version.  That of a launcher holds for all ranks.
+Err PmiBoot::greet() noexcept {
   WireSocket& socket = store_.socket();
-  if (const auto got = socket.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init"); !got)
-    return got.error();
+  auto answer = socket.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
+  if (answer && wire_number(*answer, "pmi_version", 1) == 1) return greet_1();
+  if (!answer && !socket.ask("cmd=init pmi_version=2 pmi_subversion=0", "response_to_init"))
+    return answer.error();
+  return greet_2();
+}
+
+Err PmiBoot::greet_1() noexcept {
+  WireSocket& socket = store_.socket();
   auto maxes = socket.ask("cmd=get_maxes", "maxes");
   if (!maxes) return maxes.error();
   const int value_bytes_max = wire_number(*maxes, "vallen_max", 0);
@@ -149,7 +172,7 @@ Err Pmi1Boot::greet() noexcept {
     return fail(Err::other, "the PMI-1 launcher stores only %d bytes under a key", value_bytes_max);
   auto name = socket.ask("cmd=get_my_kvsname", "my_kvsname");
   if (!name) return name.error();
-  store_.set_space(std::string(wire_field(*name, "kvsname")), value_bytes_max);
+  store_.set_space(kPmi1, std::string(wire_field(*name, "kvsname")), value_bytes_max);
   if (auto got = socket.ask("cmd=get_appnum", "appnum"))
     place_.app_number = std::max(0, wire_number(*got, "appnum", 0));  // Slurm says -1
   if (auto got = socket.ask("cmd=get_universe_size", "universe_size"))
@@ -157,40 +180,64 @@ Err Pmi1Boot::greet() noexcept {
   return Err::ok;
 }
 
-Err Pmi1Boot::find_nodes() noexcept {
+Err PmiBoot::greet_2() noexcept {
+  WireSocket& socket = store_.socket();
+  socket.set_form(WireForm::frames);
+  const std::string job = os::environment_text("PMI_JOBID");
+  store_.set_space(kPmi2, job, kPmi2ValueBytesMax);
+  std::string hello = "cmd=fullinit pmijobid=" + job + " pmirank=" + std::to_string(place_.rank);
+  auto got = socket.ask(hello + " threaded=FALSE", "fullinit-response");
+  if (!got) return got.error();
+  place_.rank = wire_number(*got, "rank", -1);
+  place_.size = wire_number(*got, "size", -1);
+  place_.app_number = std::max(0, wire_number(*got, "appnum", 0));
+  if (const auto size = job_attribute("universeSize"))
+    place_.universe_size = wire_number("size=" + size.value(), "size", -1);
+  return Err::ok;
+}
+
+/// Of PMI-2.
+Result<std::string> PmiBoot::job_attribute(std::string_view name) noexcept {
+  auto got = store_.socket().ask("cmd=info-getjobattr key=" + std::string(name), "info-getjobattr-response");
+  if (!got) return got.error();
+  return std::string(wire_field(*got, "value"));  // empty: it knows none
+}
+
+Err PmiBoot::find_nodes() noexcept {
+  constexpr char kMapping[] = "PMI_process_mapping";
   NodeMap map;
   if (place_.size == 1) return Err::ok;
-  const auto mapping = store_.get_raw("PMI_process_mapping");
+  const auto mapping = is_2() ? job_attribute(kMapping) : store_.get_raw(kMapping);
   if (!mapping || !map.try_assign(mapping.value(), place_.size)) return find_nodes_by_host();
   place_.set_map(std::move(map));
   return Err::ok;
 }
 
-Err Pmi1Boot::put(std::string_view key, std::string_view value) noexcept {
+Err PmiBoot::put(std::string_view key, std::string_view value) noexcept {
   return store_.put(rank(), key, value);
 }
 
-Result<std::string> Pmi1Boot::get(int rank, std::string_view key) noexcept {
+Result<std::string> PmiBoot::get(int rank, std::string_view key) noexcept {
   DUNLIN_ASSERT(rank >= 0 && rank < size());
   return store_.get(rank, key);
 }
 
-Err Pmi1Boot::fence() noexcept { return store_.fence(); }
+Err PmiBoot::fence() noexcept { return store_.fence(); }
 
-void Pmi1Boot::abort(int code, const char* message) noexcept {
+void PmiBoot::abort(int code, const char* message) noexcept {
   log::warn("%s", message);
   // Hydra drops output that it has not passed on when it is told to abort (4.0.2: always, without this
   // pause).
   ::usleep(kLastWordsUs);
-  const std::string line = "cmd=abort exitcode=" + std::to_string(code);
+  const std::string line = is_2() ? "cmd=abort isworld=TRUE" : "cmd=abort exitcode=" + std::to_string(code);
   (void)store_.socket().send(line);  // a launcher that is gone has ended the job already
   ::_exit(code & 0xff ? code & 0xff : 1);
 }
 
-Err Pmi1Boot::finalize() noexcept {
+Err PmiBoot::finalize() noexcept {
   if (is_finalized_) return Err::ok;
   is_finalized_ = true;
-  const auto got = store_.socket().ask("cmd=finalize", "finalize_ack");
+  const auto got = store_.socket().ask("cmd=finalize", store_.commands().finalize_result);
   store_.socket().close();
   return got.error();
 }

@@ -1,11 +1,13 @@
-// The PMI-1 wire protocol; see pmi1_wire.hpp.
-#include "boot/pmi1_wire.hpp"
+// The wire of PMI; see pmi_wire.hpp.
+#include "boot/pmi_wire.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/assert.hpp"
@@ -13,7 +15,8 @@
 namespace dunlin::boot {
 namespace {
 
-constexpr std::size_t kLineBytesMax = std::size_t{1} << 20;  // a longer line is a broken peer, not a message
+constexpr std::size_t kBytesMax = std::size_t{1} << 20;  // a longer command is a broken peer, not a message
+constexpr std::size_t kLengthBytes = 6;                  // in front of a frame
 
 bool is_plain(char c) noexcept {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -90,10 +93,18 @@ void WireSocket::close() noexcept {
   fd_ = -1;
 }
 
-Err WireSocket::send(std::string_view line) noexcept {
-  DUNLIN_ASSERT(line.find('\n') == std::string_view::npos);
+Err WireSocket::send(std::string_view words) noexcept {
+  DUNLIN_ASSERT(words.find_first_of("\n;") == std::string_view::npos);
   if (!is_open()) return fail(Err::other, "there is no connection to the launcher");
-  const std::string text = std::string(line) + '\n';
+  std::string text(words);
+  if (form_ == WireForm::frames) {
+    std::replace(text.begin(), text.end(), ' ', ';');
+    std::string length = std::to_string(text.size() + 1);
+    length.resize(kLengthBytes, ' ');
+    text = length + text + ';';
+  } else {
+    text += '\n';
+  }
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t sent = ::send(fd_, text.data() + at, text.size() - at, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
@@ -106,6 +117,10 @@ Err WireSocket::send(std::string_view line) noexcept {
 Result<std::string_view> WireSocket::receive() noexcept {
   received_.erase(0, used_);
   used_ = 0;
+  return form_ == WireForm::frames ? receive_frame() : receive_line();
+}
+
+Result<std::string_view> WireSocket::receive_line() noexcept {
   for (std::size_t searched = 0;;) {
     const std::size_t end = received_.find('\n', searched);
     if (end != std::string::npos) {
@@ -113,25 +128,48 @@ Result<std::string_view> WireSocket::receive() noexcept {
       return std::string_view(received_).substr(0, end);
     }
     searched = received_.size();
-    if (searched > kLineBytesMax) return fail(Err::other, "the launcher sent a line without end");
-    char block[4096];
-    const ssize_t got = ::read(fd_, block, sizeof block);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(Err::other, "cannot receive from the launcher: %s", std::strerror(errno));
-    if (got == 0) return fail(Err::other, "the launcher has closed the connection");
-    received_.append(block, std::size_t(got));
+    if (searched > kBytesMax) return fail(Err::other, "the launcher sent a line without end");
+    if (const Err e = read_more(); e != Err::ok) return e;
   }
 }
 
-Result<std::string_view> WireSocket::ask(std::string_view line, std::string_view answer) noexcept {
-  if (const Err e = send(line); e != Err::ok) return e;
+Result<std::string_view> WireSocket::receive_frame() noexcept {
+  while (received_.size() < kLengthBytes)
+    if (const Err e = read_more(); e != Err::ok) return e;
+  const std::size_t bytes = std::strtoul(received_.substr(0, kLengthBytes).c_str(), nullptr, 10);
+  if (bytes == 0 || bytes > kBytesMax)
+    return fail(Err::other, "the launcher sent what is not PMI-2: \"%.*s\"", int(kLengthBytes),
+                received_.data());
+  while (received_.size() < kLengthBytes + bytes)
+    if (const Err e = read_more(); e != Err::ok) return e;
+  used_ = kLengthBytes + bytes;
+  const auto begin = received_.begin() + kLengthBytes;
+  std::replace(begin, begin + std::ptrdiff_t(bytes), ';', ' ');
+  const std::string_view words = std::string_view(received_).substr(kLengthBytes, bytes);
+  return words.substr(0, words.find_last_not_of(' ') + 1);
+}
+
+Err WireSocket::read_more() noexcept {
+  char block[4096];
+  ssize_t got;
+  do {
+    got = ::read(fd_, block, sizeof block);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return fail(Err::other, "cannot receive from the launcher: %s", std::strerror(errno));
+  if (got == 0) return fail(Err::other, "the launcher has closed the connection");
+  received_.append(block, std::size_t(got));
+  return Err::ok;
+}
+
+Result<std::string_view> WireSocket::ask(std::string_view words, std::string_view answer) noexcept {
+  if (const Err e = send(words); e != Err::ok) return e;
   Result<std::string_view> got = receive();
   if (!got) return got;
   const std::string_view command = wire_field(*got, "cmd");
   const int rc = wire_number(*got, "rc", 0);
   if (command == answer && rc == 0) return got;
   return fail(Err::other, "the launcher answered \"%.*s\" to \"%.*s\"", int(got->size()), got->data(),
-              int(line.size()), line.data());
+              int(words.size()), words.data());
 }
 
 }  // namespace dunlin::boot
