@@ -2,6 +2,7 @@
 //
 // Each call is an argument struct, whose `start` chooses the algorithm, run in one of three modes
 // (coll/plan.hpp). Called by the generated C bindings.
+#include "coll/algorithms/algorithms.hpp"
 #include "coll/functions.hpp"
 #include "coll/plan.hpp"
 #include "coll/select.hpp"
@@ -20,8 +21,10 @@ struct Barrier {
 };
 
 /// For a rank that sends itself another length than it receives from itself: where all ranks give the same
-/// wrong counts, no message shows it.
+/// wrong counts, no message shows it.  Its turn passes: the others count it.
 Task own_lengths_differ(Cx cx, std::size_t sent, std::size_t asked) {
+  const Reservation turn = cx.reserve(cx.share_memory());
+  co_await leave(cx, &turn);
   WaitReason where;
   cx.comm->explain(where);
   co_return fail(sent > asked ? Err::truncate : Err::count,

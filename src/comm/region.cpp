@@ -13,7 +13,8 @@ namespace {
 
 // A member looks at the flags of all others: at 32 that takes as long as five rounds of messages.
 IntVariable members_max{"COLL_SHARED_RANKS", 32, "ranks",
-                        "up to so many ranks of a node do collectives in one piece of shared memory", 0};
+                        "up to so many ranks of a node do collectives in one piece of shared memory", 0,
+                        1 << 20};
 
 constexpr std::uint64_t kNamed = std::uint64_t{1} << 63;
 

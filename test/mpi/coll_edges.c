@@ -1,7 +1,9 @@
 /* What collectives met at their edges: several pair types with gaps, absolute addresses, long elements,
- * operands that a program's operator expects aligned, and a communicator after an error. */
+ * operands that a program's operator expects aligned, many without data behind a slow one, and a communicator
+ * after an error. */
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -119,7 +121,33 @@ static void aligned_operands(void) {
   MPI_Op_free(&op);
 }
 
-/* A root that got too much has an error, and everybody a communicator that works. */
+/* A rank that gets nothing waits for nobody, and yet does not run far ahead of what it has begun before. */
+static void nothing_behind_a_slow_one(void) {
+  enum { kMany = 150 };
+  int out = check_rank, in = -1, *all = malloc(2 * (size_t)check_size * sizeof *all);
+  int* const counts = calloc(3 * (size_t)check_size, sizeof *counts);
+  int *const nothing = counts + check_size, *const places = nothing + check_size;
+  MPI_Request slow[2], empty[2 * kMany];
+  for (int i = 0; i < check_size; ++i) counts[i] = 1, places[i] = i, all[check_size + i] = -i;
+  if (check_rank == check_size - 1) usleep(50000);
+  MPI_Igatherv(&out, 1, MPI_INT, all, counts, places, MPI_INT, 0, MPI_COMM_WORLD, &slow[0]);
+  MPI_Iscatterv(all + check_size, counts, places, MPI_INT, &in, 1, MPI_INT, check_size - 1, MPI_COMM_WORLD,
+                &slow[1]);
+  for (int i = 0; i < kMany; ++i) {
+    MPI_Igatherv(&out, 0, MPI_INT, NULL, nothing, places, MPI_INT, 0, MPI_COMM_WORLD, &empty[2 * i]);
+    MPI_Iscatterv(NULL, nothing, places, MPI_INT, &in, 0, MPI_INT, check_size - 1, MPI_COMM_WORLD,
+                  &empty[2 * i + 1]);
+  }
+  MPI_Waitall(2 * kMany, empty, MPI_STATUSES_IGNORE);
+  MPI_Waitall(2, slow, MPI_STATUSES_IGNORE);
+  for (int i = 0; check_rank == 0 && i < check_size; ++i) CHECK(all[i] == i, "of rank %d: %d", i, all[i]);
+  CHECK(in == -check_rank, "%d", in);
+  free(counts);
+  free(all);
+}
+
+/* A root that got too much has an error, and everybody a communicator that works; so, too, where it is its
+ * own count that is wrong. */
 static void after_an_error(void) {
   if (check_size < 2) return;
   int out[3] = {1, 2, 3};
@@ -127,8 +155,15 @@ static void after_an_error(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const int code = MPI_Gather(out, check_rank == 1 ? 3 : 2, MPI_INT, in, 2, MPI_INT, 0, MPI_COMM_WORLD);
   CHECK((code != MPI_SUCCESS) == (check_rank == 0), "code %d", code);
+  const int own = MPI_Gather(out, check_rank == 0 ? 2 : 1, MPI_INT, in, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  CHECK((own != MPI_SUCCESS) == (check_rank == 0), "code %d", own);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-  for (int i = 0; i < 10; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 10; ++i) {
+    int sum = -1;
+    MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == i * check_size, "round %d: %d", i, sum);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   free(in);
 }
 
@@ -138,6 +173,7 @@ int main(int argc, char** argv) {
   absolute_addresses();
   long_elements();
   aligned_operands();
+  nothing_behind_a_slow_one();
   after_an_error();
   return check_end();
 }

@@ -9,7 +9,7 @@ namespace dunlin::coll {
 
 Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::size_t short_bytes_max) {
   const Turn turn = cx.turn();
-  bool are_all_short = true;
+  bool are_all_short = true, has_met_any = false;
   if (cx.rank != root) {
     const std::size_t bytes = mine.bytes();
     are_all_short = bytes <= short_bytes_max;
@@ -25,6 +25,7 @@ Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::
       const std::size_t bytes = block.bytes();
       if (bytes == 0) continue;
       co_await cx.until(turn.is_there(from));
+      has_met_any = true;
       if (!cx.agrees(turn, from, bytes)) continue;
       if (bytes <= short_bytes_max)
         turn.get(from, block, bytes, 0, bytes);
@@ -36,6 +37,7 @@ Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::
       const Block block = all[from];
       if (block.bytes() > short_bytes_max) cx.post_recv(block.target(), from);
     }
+    if (!has_met_any) co_await cx.until(turn.place_is_free());  // nobody runs ahead of turns not left yet
   }
   turn.leave(false);
   if (!are_all_short) co_await cx.all();

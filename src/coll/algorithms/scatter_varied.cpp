@@ -58,6 +58,8 @@ Task scatter_varied(Cx cx, Blocks all, Block mine, int root, bool in_place) {
       cx.post_recv(mine.target(), root);
     else if (cx.agrees(root, place.bytes, mine.bytes()))
       copy(Block::of_bytes(const_cast<std::byte*>(theirs) + place.position, place.bytes), mine);
+  } else {
+    co_await cx.until(turn.place_is_free());  // nobody runs ahead of turns not left yet
   }
   turn.leave(false);
   co_await cx.all();
