@@ -1,13 +1,16 @@
 /* Collective accesses to pieces of a page or so, which each rank moves for all, straight in their buffers:
  * every byte arrives, and by few calls of the kernel; also where calls move less than asked for or fail,
- * where the file ends early, where the lists of pieces are too long, where a buffer cannot be mapped.
+ * where the file ends early, where the lists of pieces are too long, where a buffer cannot be mapped, where a
+ * rank forks meanwhile.
  *
  * ranks: 1 2 3 5 variants: none */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -23,10 +26,19 @@ static int calls;    /* of the kernel that move data */
 static int is_short; /* they are interrupted, and move a part */
 static int failures; /* so many fail */
 static int is_bad;   /* all fail that write in the middle of the file */
+static int forks_at; /* the call with this number forks first; 0: none */
+static pid_t child = -1;
+
+/* From then on peers see this rank's buffers no more. The child lives until it is killed. */
+static void fork_now(void) {
+  forks_at = 0;
+  child = fork();
+  while (child == 0) pause();
+}
 
 static ssize_t moved(int descriptor, const struct iovec* pieces, int count, off_t at, int is_write) {
   struct iovec some = pieces[0];
-  ++calls;
+  if (++calls == forks_at) fork_now();
   if ((is_short && calls % 3 == 0) || (failures > 0 && failures-- > 0) ||
       (is_bad && is_write && at > 300000)) {
     errno = is_short ? EINTR : EIO;
@@ -147,6 +159,20 @@ static void write_and_read(const Mine* mine, int round, int is_background, long 
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* In the `call`-th call of the kernel of one rank; what the others have moved for it by then, or still do, may
+ * be of no use. */
+static void write_and_read_forking(Mine* mine, int round, int is_background, int call) {
+  calls = 0;
+  forks_at = round % check_size == check_rank ? call : 0;
+  write_and_read(mine, round, is_background, 0);
+  forks_at = 0;
+  if (child > 0) kill(child, SIGKILL);
+  if (child > 0) waitpid(child, NULL, 0);
+  child = -1;
+  free(mine->data); /* another block has met no fork yet */
+  mine->data = malloc(kBytesMax);
+}
+
 static void open_file(const char* buffer_bytes) {
   MPI_Info info;
   MPI_Info_create(&info);
@@ -180,10 +206,9 @@ int main(int argc, char** argv) {
   int job = (int)getpid(), round = 0;
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
   snprintf(path, sizeof path, "/dev/shm/dunlin-files-in-place-%d", job);
-  unsigned char* const heap = malloc(kBytesMax);
   unsigned char* const unmapped =
       mmap(NULL, kBytesMax, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  mine.data = heap;
+  mine.data = malloc(kBytesMax);
   for (int is_small = 0; is_small < 2; ++is_small) {
     open_file(is_small ? "4096" : "1048576");
     for (int is_uneven = 0; is_uneven < 2; ++is_uneven) {
@@ -199,8 +224,10 @@ int main(int argc, char** argv) {
         failures = check_rank == 0 ? 1 : 0;
         if (check_size > 1) write_and_read(&mine, ++round, is_background, 0);
         failures = 0;
+        for (int call = 1; call < 5; call += 3) write_and_read_forking(&mine, ++round, is_background, call);
         write_and_read(&mine, ++round, is_background, mine.total * 2 / 3);
-        mine.data = check_rank == check_size - 1 ? unmapped : heap;
+        unsigned char* const heap = mine.data;
+        if (check_rank == check_size - 1) mine.data = unmapped;
         write_and_read(&mine, ++round, is_background, 0);
         mine.data = heap;
       }
