@@ -159,8 +159,8 @@ static void write_and_read(const Mine* mine, int round, int is_background, long 
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* In the `call`-th call of the kernel of one rank; what the others have moved for it by then, or still do, may
- * be of no use. */
+/* In the `call`-th call of the kernel of one rank; what the others have moved for it by then, or still do,
+ * may be of no use. */
 static void write_and_read_forking(Mine* mine, int round, int is_background, int call) {
   calls = 0;
   forks_at = round % check_size == check_rank ? call : 0;

@@ -141,7 +141,8 @@ static void expect_sleep(void) {
   qsort(shares, kSpans, sizeof shares[0], compare);
   const double share = shares[kSpans / 2];
   CHECK(share < .002, "%d waiting threads used %f %% of a CPU", kWaiting, share * 100);
-  CHECK(switches <= 2 * (kWaiting * kLooks + kSpans), "%d waiting threads were woken %ld times", kWaiting, switches);
+  CHECK(switches <= 2 * (kWaiting * kLooks + kSpans), "%d waiting threads were woken %ld times", kWaiting,
+        switches);
 }
 
 int main(int argc, char** argv) {
