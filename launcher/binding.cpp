@@ -58,6 +58,7 @@ BindingPlan plan_binding(const Job& job) {
     else
       narrow(share, places, job.binding);
   }
+  plan.near = os::near_ranks(places, plan.cpus_of_rank);
   return plan;
 }
 

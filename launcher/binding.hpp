@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "launcher/job.hpp"
+#include "os/topology.hpp"
 
 namespace dunlin::launcher {
 
 struct BindingPlan {
   std::vector<std::vector<int>> cpus_of_rank;  // empty: ranks are not bound
   int cpus_usable = 1;                         // by mask and quota, for the launch page
+  os::NearRanks near;                          // as they are bound, for the launch page
   std::string complaint;                       // why what the user asked for is not done; "" when it is
 };
 

@@ -118,7 +118,7 @@ void Supervisor::prepare() {
   memory_kills_at_start_ = out_of_memory_kills();
   binding_ = plan_binding(job_);
   if (!binding_.complaint.empty()) output_.say(binding_.complaint);
-  node_fd_ = boot::make_node_segment(job_.size(), binding_.cpus_usable);
+  node_fd_ = boot::make_node_segment(job_.size(), binding_.cpus_usable, binding_.near);
   if (node_fd_ < 0) give_up("make shared memory for the job (memfd_create)", os::why_no_shared_memory(errno));
   page_ = boot::map_launch_page(node_fd_, job_.size());
   if (!page_) give_up("map the shared memory of the job");

@@ -66,7 +66,7 @@ std::size_t launch_page_bytes(int node_size) noexcept {
   return (bytes + 4095) & ~std::size_t{4095};
 }
 
-int make_node_segment(int node_size, int cpus_usable) noexcept {
+int make_node_segment(int node_size, int cpus_usable, os::NearRanks near) noexcept {
   const int fd = ::memfd_create("dunlin-node", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
   ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);  // who maps what has been cut off dies of SIGBUS
@@ -84,6 +84,7 @@ int make_node_segment(int node_size, int cpus_usable) noexcept {
   auto* page = new (memory) LaunchPage{};
   page->node_size = std::uint32_t(node_size);
   page->cpus_usable = std::uint32_t(cpus_usable);
+  page->near = near;
   page->abort_rank.store(LaunchPage::kNobody, std::memory_order_relaxed);  // nobody else has it yet
   page->magic = LaunchPage::kMagic;
   ::munmap(memory, bytes);

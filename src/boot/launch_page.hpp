@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "boot/wait_board.hpp"
+#include "os/topology.hpp"
 
 namespace dunlin::boot {
 
@@ -26,13 +27,14 @@ enum class RankState : std::uint8_t {
 };
 
 struct LaunchPage {
-  static constexpr std::uint64_t kMagic = 0x334c4e55444e4c44;  // changes with the layout
+  static constexpr std::uint64_t kMagic = 0x344c4e55444e4c44;  // changes with the layout
   static constexpr std::int32_t kNobody = -1;
   static constexpr std::size_t kMessageBytes = 400;
 
   std::uint64_t magic;        // constant
   std::uint32_t node_size;    // ranks of this node; constant
   std::uint32_t cpus_usable;  // CPUs that this node's ranks may keep busy (mask, quota); 0 unknown; constant
+  os::NearRanks near;         // as ranks are bound; constant
   std::atomic<std::int32_t> abort_rank;   // world rank whose abort is reported; kNobody until then
   std::int32_t abort_code;                // written by abort_rank
   std::atomic<std::uint32_t> abort_told;  // 1 when code and message are complete
@@ -58,13 +60,13 @@ struct LaunchPage {
 };
 static_assert(std::atomic<std::int32_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint8_t>::is_always_lock_free && sizeof(std::atomic<std::uint8_t>) == 1);
-static_assert(sizeof(LaunchPage) == 32 + LaunchPage::kMessageBytes);
+static_assert(sizeof(LaunchPage) == 40 + LaunchPage::kMessageBytes);
 
 /// Bytes at the start of a node segment that belong to the launch page: a multiple of 4096.
 std::size_t launch_page_bytes(int node_size) noexcept;
 
 /// Makes a memfd (close-on-exec) with a filled-in launch page; -1 and errno on failure.
-int make_node_segment(int node_size, int cpus_usable) noexcept;
+int make_node_segment(int node_size, int cpus_usable, os::NearRanks near = {}) noexcept;
 
 /// Maps the launch page of a node segment; null when the descriptor is no segment of `node_size` ranks.
 LaunchPage* map_launch_page(int fd, int node_size) noexcept;

@@ -90,6 +90,19 @@ int NodeMap::node_of(int rank) const noexcept {
   return block.first_node + int((at - block.first_rank) / block.ranks_per_node);
 }
 
+int NodeMap::place_of(int rank) const noexcept {
+  const int node = node_of(rank);
+  const std::int64_t rounds = rank / period_, at = rank % period_;
+  std::int64_t place = 0;
+  for (const Block& block : blocks_) {
+    if (node < block.first_node || node >= block.first_node + block.nodes) continue;
+    const std::int64_t before = std::int64_t{node - block.first_node} * block.ranks_per_node;
+    const std::int64_t first = block.first_rank + before;
+    place += rounds * block.ranks_per_node + std::clamp<std::int64_t>(at - first, 0, block.ranks_per_node);
+  }
+  return int(place);
+}
+
 /// Calls `visit(first_rank, last_rank, node)` for every run of ranks on one node, in rank order.
 template <class Visit>
 void NodeMap::for_each_run(Visit visit) const {

@@ -31,6 +31,8 @@ class NodeMap {
   int nodes() const noexcept { return nodes_; }
   /// Cost: O(log blocks).
   int node_of(int rank) const noexcept;
+  /// Index of a rank among those of its node.  Cost: O(blocks).
+  int place_of(int rank) const noexcept;
   /// Ascending.  Cost: O(runs of ranks on one node).
   std::vector<int> ranks_of(int node) const;
   /// The lowest rank of each node.

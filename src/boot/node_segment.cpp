@@ -16,6 +16,7 @@
 #include "os/clock.hpp"
 #include "os/cpus.hpp"
 #include "os/descriptor_exchange.hpp"
+#include "os/topology.hpp"
 
 namespace dunlin::boot {
 namespace {
@@ -24,11 +25,16 @@ constexpr char kTicketKey[] = "node_segment";
 constexpr char kCpusKey[] = "cpus";
 constexpr int kHandOverSecondsMax = 60;  // a rank that has not come by then is dead or stopped
 
-/// How many ranks of this machine can compute at once: the CPUs of all their masks together, since the
-/// launcher may have bound each to its own, and not more than their quota.  After a fence that followed the
-/// put of kCpusKey.
-Result<int> usable_cpus_of_machine(Boot& boot) noexcept {
+/// What the masks of this machine's ranks say.
+struct Masks {
+  int cpus_usable = 1;  // of all together, since the launcher may have bound each to its own; and their quota
+  os::NearRanks near;
+};
+
+/// After a fence that followed the put of kCpusKey.
+Result<Masks> masks_of_machine(Boot& boot) noexcept {
   std::set<int> cpus;
+  std::vector<std::vector<int>> cpus_of_rank;
   int quota = os::kUnlimitedCpus;
   for (const int rank : boot.machine_peers()) {
     const Result<std::string> text = boot.get(rank, kCpusKey);  // "<quota>;<list>"
@@ -36,9 +42,11 @@ Result<int> usable_cpus_of_machine(Boot& boot) noexcept {
     const std::size_t end = text.value().find(';');
     if (end == std::string::npos) return fail(Err::other, "rank %d did not say which CPUs it has", rank);
     quota = std::min(quota, std::atoi(text.value().c_str()));
-    for (const int cpu : os::parse_cpu_list(text.value().substr(end + 1))) cpus.insert(cpu);
+    cpus_of_rank.push_back(os::parse_cpu_list(text.value().substr(end + 1)));
+    cpus.insert(cpus_of_rank.back().begin(), cpus_of_rank.back().end());
   }
-  return std::min(quota, int(cpus.size()));
+  const std::vector<os::CpuPlace> places = os::read_topology({cpus.begin(), cpus.end()});
+  return Masks{std::min(quota, int(cpus.size())), os::near_ranks(places, cpus_of_rank)};
 }
 
 Err tell_cpus(Boot& boot) noexcept {
@@ -47,8 +55,8 @@ Err tell_cpus(Boot& boot) noexcept {
   return boot.fence();
 }
 
-Result<int> make(const Boot& boot, int cpus_usable) noexcept {
-  const int fd = make_node_segment(boot.node_size(), cpus_usable);
+Result<int> make(const Boot& boot, const Masks& masks) noexcept {
+  const int fd = make_node_segment(boot.node_size(), masks.cpus_usable, masks.near);
   if (fd >= 0) return fd;
   return fail(Err::no_mem, "cannot make the shared segment of this node: %s", std::strerror(errno));
 }
@@ -67,9 +75,9 @@ Err hand_out(os::DescriptorOffer& offer, LaunchPage& page, int node_size) noexce
 }
 
 Result<int> lead(Boot& boot) noexcept {
-  const Result<int> cpus = usable_cpus_of_machine(boot);
-  if (!cpus) return cpus;
-  const Result<int> fd = make(boot, cpus.value());
+  const Result<Masks> masks = masks_of_machine(boot);
+  if (!masks) return masks.error();
+  const Result<int> fd = make(boot, masks.value());
   if (!fd) return fd;
   LaunchPage* page = map_launch_page(fd.value(), boot.node_size());
   if (!page) return fail(Err::no_mem, "cannot map the shared segment of this node: %s", std::strerror(errno));
@@ -108,7 +116,7 @@ Result<int> node_segment(Boot& boot) noexcept {
     if (copy < 0) return fail(Err::no_mem, "cannot duplicate a descriptor: %s", std::strerror(errno));
     return copy;
   }
-  if (boot.size() == 1) return make(boot, os::usable_cpu_count());
+  if (boot.size() == 1) return make(boot, {.cpus_usable = os::usable_cpu_count(), .near = {}});
   if (const Err e = tell_cpus(boot); e != Err::ok) return e;
   return boot.node_rank() == 0 ? lead(boot) : follow(boot);
 }

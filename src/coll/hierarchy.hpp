@@ -1,8 +1,9 @@
 // How the members of a communicator lie on the job's nodes: in domains, whose members share memory.
 //
-// A domain is a node's members, or, of more than work well in one region (coll/region.hpp), a part of them;
-// ranks are bound in order, so such parts follow the caches of the machine.  Collectives of communicators of
-// several domains go in three steps: inside each domain, between leaders of the domains, inside each domain
+// A domain is a node's members, or, of more than work well in one region (coll/region.hpp), a part of them:
+// whole memory nodes of the machine as long as these are small enough, whole last-level caches of larger
+// ones, and equal parts where ranks are not bound to such.  Collectives of communicators of several domains
+// go in three steps: inside each domain, between leaders of the domains, inside each domain
 // again (coll/algorithms/*_hierarchical.cpp).  Long data is cut into slices, and each has a leader of its
 // own in every domain.
 //
@@ -17,10 +18,17 @@
 
 namespace dunlin::coll {
 
+/// Where a member runs; numbers are arbitrary, and equal within a group.
+struct MemberPlace {
+  int node = 0;
+  int memory = 0;  // memory node, of its node
+  int cache = 0;   // last-level cache, of its node
+};
+
 class Hierarchy {
  public:
-  /// By member, the number of its node; domains have at most `domain_members_max`.
-  Hierarchy(const std::vector<int>& node_of_member, int domain_members_max);
+  /// By member; domains have at most `domain_members_max`.
+  Hierarchy(std::span<const MemberPlace> places, int domain_members_max);
 
   int domains() const noexcept { return int(begins_.size()) - 1; }
   /// Ranks, ascending.
@@ -44,6 +52,10 @@ class Hierarchy {
   int leaders_max() const noexcept { return leaders_max_; }
 
  private:
+  void cut(std::span<const MemberPlace> places, std::span<const int> members, int level,
+           std::size_t members_max);
+  void add_domain(std::span<const int> members);
+
   std::vector<int> order_;
   std::vector<int> begins_;   // of each domain in `order_`; one more for the end
   std::vector<int> domains_;  // by member

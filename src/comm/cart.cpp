@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
 #include "comm/reorder.hpp"
 #include "comm/split.hpp"
 #include "comm/topology.hpp"
@@ -61,6 +62,11 @@ Err check_room(const char* argument, int room, const Topology& topology) noexcep
   return Err::ok;
 }
 
+/// Ranks stay as they are where the grid leaves some out.
+std::vector<int> reordered(const Comm& comm, const std::vector<int>& dims, int size) noexcept {
+  return size == comm.size ? ranks_of_grid(places_of(comm), dims) : first_ranks(size);
+}
+
 }  // namespace
 
 void find_cart_neighbors(Topology& topology, int rank) noexcept {
@@ -82,8 +88,7 @@ Err cart_create(Comm& comm, int ndims, const int* dims, const int* periods, int 
   auto topology = std::make_shared<Topology>(Topology::Kind::cart);
   topology->dims.assign(dims, dims + ndims);
   for (int i = 0; i < ndims; ++i) topology->periods.push_back(periods[i] != 0);
-  std::vector<int> ranks = first_ranks(size);
-  if (reorder) ranks = ranks_of_grid(comm, topology->dims, size);
+  const std::vector<int> ranks = reorder ? reordered(comm, topology->dims, size) : first_ranks(size);
   const auto me = std::find(ranks.begin(), ranks.end(), comm.rank);
   if (me != ranks.end()) find_cart_neighbors(*topology, int(me - ranks.begin()));
   return create_with_topology(comm, ranks, std::move(topology), newcomm);
@@ -92,7 +97,7 @@ Err cart_create(Comm& comm, int ndims, const int* dims, const int* periods, int 
 Err cart_map(const Comm& comm, int ndims, const int* dims, const int* periods, int* newrank) noexcept {
   int size = 0;
   if (Err e = grid_size(ndims, dims, comm.size, &size); e != Err::ok) return e;
-  const std::vector<int> ranks = ranks_of_grid(comm, {dims, dims + ndims}, size);
+  const std::vector<int> ranks = reordered(comm, {dims, dims + ndims}, size);
   const auto me = std::find(ranks.begin(), ranks.end(), comm.rank);
   *newrank = me != ranks.end() ? int(me - ranks.begin()) : MPI_UNDEFINED;
   return Err::ok;

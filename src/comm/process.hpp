@@ -18,6 +18,7 @@
 #include "base/log.hpp"
 #include "boot/node_map.hpp"
 #include "object/comm.hpp"
+#include "os/topology.hpp"
 
 namespace dunlin::comm {
 
@@ -28,6 +29,7 @@ struct Process {
   int me = 0;   // world rank, which is also the peer index
   int world_size = 1;
   boot::NodeMap node_map;                 // of world ranks; the same in all processes
+  os::NearRanks near_ranks;               // on every node; the same in all processes
   std::vector<int> node_peers = {0};      // world ranks of this node, ascending, this process included
   std::uint32_t contexts_taken = 2;       // of the counter; 0: world (of rank 0), 1: self
   std::uint32_t contexts_max = 1u << 29;  // fewer where a network matches (protocol/match_bits.hpp)

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/variable.hpp"
-#include "coll/hierarchy.hpp"
 #include "coll/region.hpp"
 #include "comm/create.hpp"
 #include "protocol/messaging.hpp"
@@ -35,10 +34,8 @@ bool is_on_one_node(const Comm& made, const transport::shm::Transport& shm) noex
 /// member.
 std::shared_ptr<const coll::Hierarchy> hierarchy_of(const Comm& made) noexcept {
   if (made.is_inter() || made.size <= 2 || made.context & kNamed) return nullptr;
-  std::vector<int> nodes;
-  for (const int member : made.group->span()) nodes.push_back(made.process->node_map.node_of(member));
   const int domain_members_max = members_max.get() > 1 ? int(members_max.get()) : made.size;
-  auto hierarchy = std::make_shared<const coll::Hierarchy>(nodes, domain_members_max);
+  auto hierarchy = std::make_shared<const coll::Hierarchy>(places_of(made), domain_members_max);
   return hierarchy->domains() > 1 && hierarchy->domains() < made.size ? hierarchy : nullptr;
 }
 
@@ -76,6 +73,20 @@ void Process::give_back(std::uint64_t context) noexcept {
   if (commons == int(kNoCommons)) return;
   DUNLIN_ASSERT(leader_of(context) == me);
   messaging->peers.shared_memory()->give_back_commons(commons);
+}
+
+std::vector<coll::MemberPlace> places_of(const Comm& comm) noexcept {
+  const Process& process = *comm.process;
+  const int each_memory = process.near_ranks.memory, each_cache = process.near_ranks.cache;
+  std::vector<coll::MemberPlace> places;
+  for (const int member : comm.group->span()) {
+    coll::MemberPlace& place = places.emplace_back(coll::MemberPlace{process.node_map.node_of(member)});
+    if (each_memory == 0 && each_cache == 0) continue;
+    const int index = process.node_map.place_of(member);
+    if (each_memory > 0) place.memory = index / each_memory;
+    if (each_cache > 0) place.cache = index / each_cache;
+  }
+  return places;
 }
 
 void share_memory(Comm& made) noexcept {

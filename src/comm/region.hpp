@@ -6,12 +6,17 @@
 // is, or that there is none.  Of several domains the first member of each does so for its own, by a message.
 #pragma once
 
+#include <vector>
+
+#include "coll/hierarchy.hpp"
 #include "coll/steps.hpp"
 #include "coll/task.hpp"
 #include "comm/process.hpp"
 
 namespace dunlin::comm {
 
+/// Where the members of a communicator run, by rank; the same on all members, without a message.
+std::vector<coll::MemberPlace> places_of(const Comm& comm) noexcept;
 /// For a communicator that has its context and its group.
 void share_memory(Comm& made) noexcept;
 /// After that, where there are several domains.  `cx`: all members of `made`.

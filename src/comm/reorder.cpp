@@ -1,9 +1,9 @@
-// Blocks of grids for domains; see reorder.hpp.
+// Blocks of grids for groups of near ranks; see reorder.hpp.
 #include "comm/reorder.hpp"
 
 #include <cstdint>
+#include <unordered_map>
 
-#include "coll/hierarchy.hpp"
 #include "comm/topology.hpp"
 
 namespace dunlin::comm {
@@ -45,23 +45,40 @@ class BlockSearch {
   std::int64_t surface_ = 0;
 };
 
-/// How many members every domain has; 0 where they have not equally many.
-int members_of_each(const coll::Hierarchy& hierarchy) noexcept {
-  const auto members = hierarchy.members(0).size();
-  for (int domain = 1; domain < hierarchy.domains(); ++domain)
-    if (hierarchy.members(domain).size() != members) return 0;
-  return int(members);
+using Level = int coll::MemberPlace::*;
+constexpr Level kLevels[] = {&coll::MemberPlace::node, &coll::MemberPlace::memory,
+                             &coll::MemberPlace::cache};
+constexpr int kLevelCount = 3;
+
+/// The members of each group of a level, in the order of their first ones; empty where these are not equally
+/// many.
+std::vector<std::vector<int>> equal_groups(std::span<const coll::MemberPlace> places,
+                                           const std::vector<int>& members, Level level) {
+  std::unordered_map<int, std::size_t> found;
+  std::vector<std::vector<int>> groups;
+  for (const int member : members) {
+    const auto [at, is_new] = found.emplace(places[std::size_t(member)].*level, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(member);
+  }
+  for (const std::vector<int>& group : groups)
+    if (group.size() != groups[0].size()) return {};
+  return groups;
 }
 
-}  // namespace
-
-std::vector<int> ranks_of_grid(const Comm& comm, const std::vector<int>& dims, int size) noexcept {
-  std::vector<int> ranks = first_ranks(size);
-  const int members = comm.hierarchy && size == comm.size ? members_of_each(*comm.hierarchy) : 0;
-  const std::vector<int> shape = members > 1 ? BlockSearch(dims).find(members) : std::vector<int>{};
-  if (shape.empty()) return ranks;
-  for (int cell = 0; cell < size; ++cell) {
-    int block = 0, inside = 0, blocks = 1, insides = 1, rest = cell;
+/// Gives each group of a level a block of the grid, and so on in each block by the next level.
+std::vector<int> fill(std::span<const coll::MemberPlace> places, const std::vector<int>& members,
+                      const std::vector<int>& dims, int level) {
+  if (level == kLevelCount) return members;
+  std::vector<std::vector<int>> groups = equal_groups(places, members, kLevels[level]);
+  if (groups.size() == 1) return fill(places, members, dims, level + 1);
+  const std::vector<int> shape =
+      groups.empty() ? std::vector<int>{} : BlockSearch(dims).find(int(groups[0].size()));
+  if (shape.empty()) return members;
+  for (std::vector<int>& group : groups) group = fill(places, group, shape, level + 1);
+  std::vector<int> ranks(members.size());
+  for (std::size_t cell = 0; cell < ranks.size(); ++cell) {
+    int block = 0, inside = 0, blocks = 1, insides = 1, rest = int(cell);
     for (std::size_t i = dims.size(); i-- > 0; rest /= dims[i]) {
       const int coordinate = rest % dims[i];
       block += coordinate / shape[i] * blocks;
@@ -69,9 +86,15 @@ std::vector<int> ranks_of_grid(const Comm& comm, const std::vector<int>& dims, i
       blocks *= dims[i] / shape[i];
       insides *= shape[i];
     }
-    ranks[std::size_t(cell)] = comm.hierarchy->order()[std::size_t(block * members + inside)];
+    ranks[cell] = groups[std::size_t(block)][std::size_t(inside)];
   }
   return ranks;
+}
+
+}  // namespace
+
+std::vector<int> ranks_of_grid(std::span<const coll::MemberPlace> places, const std::vector<int>& dims) {
+  return fill(places, first_ranks(int(places.size())), dims, 0);
 }
 
 }  // namespace dunlin::comm

@@ -1,17 +1,17 @@
-// New ranks for Cartesian topologies, so that neighbors share memory: MPI_Cart_create with `reorder`, and
-// MPI_Cart_map.
+// New ranks for Cartesian topologies, so that neighbors share a node, there a memory node, there a cache:
+// MPI_Cart_create with `reorder`, and MPI_Cart_map.
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "object/comm.hpp"
+#include "coll/hierarchy.hpp"
 
 namespace dunlin::comm {
 
-/// The ranks in `comm` of the processes of a grid, by their new, row-major ranks.  Where the grid has all
-/// ranks of `comm` and domains (coll/hierarchy.hpp) have equally many, each domain gets a block of the grid
-/// with the fewest neighbors outside; else ranks stay as they are.  The same on all members, without a
-/// message.
-std::vector<int> ranks_of_grid(const Comm& comm, const std::vector<int>& dims, int size) noexcept;
+/// The ranks of a communicator in a grid that has them all, by their new, row-major ranks.  Where nodes have
+/// equally many, each gets a block of the grid with the fewest neighbors outside, in it each memory node, and
+/// each cache; else they stay as they are.
+std::vector<int> ranks_of_grid(std::span<const coll::MemberPlace> places, const std::vector<int>& dims);
 
 }  // namespace dunlin::comm

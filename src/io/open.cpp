@@ -10,6 +10,7 @@
 #include "coll/agree.hpp"
 #include "coll/functions.hpp"
 #include "comm/process.hpp"
+#include "comm/region.hpp"
 #include "io/collective.hpp"
 #include "io/common.hpp"
 #include "io/file.hpp"
@@ -107,9 +108,7 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
 }
 
 std::unique_ptr<const coll::Hierarchy> nodes_of(const Comm& comm) noexcept {
-  std::vector<int> nodes;
-  for (const int member : comm.group->span()) nodes.push_back(comm.process->node_map.node_of(member));
-  return std::make_unique<const coll::Hierarchy>(nodes, comm.size);
+  return std::make_unique<const coll::Hierarchy>(comm::places_of(comm), comm.size);
 }
 
 /// The file's own communicator, and the shared pointer; rank 0 has set one that is used again.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -121,7 +122,41 @@ void share_level(std::span<const CpuPlace> places, int level, int ranks, Shares&
   cut(places, ends, shares);
 }
 
+/// The group that has all these CPUs, or -1.
+int group_of(const std::vector<CpuPlace>& places, const std::vector<int>& cpus, Group group) {
+  int found = -1;
+  for (const CpuPlace& place : places) {
+    if (std::find(cpus.begin(), cpus.end(), place.cpu) == cpus.end()) continue;
+    if (found >= 0 && place.*group != found) return -1;
+    found = place.*group;
+  }
+  return found;
+}
+
+/// Ranks in each group, where every group has equally many in a row.
+int ranks_of_each(const std::vector<CpuPlace>& places, const std::vector<std::vector<int>>& cpus_of_rank,
+                  Group group) {
+  std::vector<int> groups;
+  for (const std::vector<int>& cpus : cpus_of_rank) groups.push_back(group_of(places, cpus, group));
+  const std::size_t ranks = groups.size();
+  std::size_t each = 0;
+  while (each < ranks && groups[each] >= 0 && groups[each] == groups[0]) ++each;
+  if (each < 2 || each == ranks || ranks % each != 0) return 0;
+  std::set<int> seen;
+  for (std::size_t first = 0; first < ranks; first += each) {
+    if (groups[first] < 0 || !seen.insert(groups[first]).second) return 0;
+    for (std::size_t i = 1; i < each; ++i)
+      if (groups[first + i] != groups[first]) return 0;
+  }
+  return int(each);
+}
+
 }  // namespace
+
+NearRanks near_ranks(const std::vector<CpuPlace>& places, const std::vector<std::vector<int>>& cpus_of_rank) {
+  return {std::uint16_t(ranks_of_each(places, cpus_of_rank, &CpuPlace::numa)),
+          std::uint16_t(ranks_of_each(places, cpus_of_rank, &CpuPlace::l3))};
+}
 
 std::vector<CpuPlace> read_topology(const std::vector<int>& cpus, const std::string& root) {
   std::vector<CpuPlace> places;

@@ -1,7 +1,9 @@
-// Which CPUs are near each other, read from /sys, and how to share them out among ranks. Used by
-// mpirun (launcher/binding.cpp).  hwloc knows more, but costs 20 ms at start and is not needed to run.
+// Which CPUs are near each other, read from /sys, how to share them out among ranks, and which ranks are near
+// each other then.  Used by mpirun (launcher/binding.cpp), and by the first rank of a node elsewhere.  hwloc
+// knows more, but costs 20 ms at start and is not needed to run.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,5 +28,15 @@ std::vector<CpuPlace> read_topology(const std::vector<int>& cpus, const std::str
 /// `places` come from read_topology and are at least as many as ranks.  Shares are disjoint and in rank
 /// order from near to far.
 std::vector<std::vector<int>> share_cpus(const std::vector<CpuPlace>& places, int ranks);
+
+/// How many ranks of a machine in a row are near each other.
+struct NearRanks {
+  std::uint16_t memory = 0;  // on one memory node; 0: not alike everywhere, or no more than one, or all
+  std::uint16_t cache = 0;   // the same behind one last-level cache
+  bool operator==(const NearRanks&) const = default;
+};
+
+/// Of ranks that are bound to these CPUs.
+NearRanks near_ranks(const std::vector<CpuPlace>& places, const std::vector<std::vector<int>>& cpus_of_rank);
 
 }  // namespace dunlin::os

@@ -116,11 +116,13 @@ Err Instance::start() noexcept {
   if (boot_->nodes() > 1)
     if (Err error = start_network(); error != Err::ok) return error;
   transport::Tagged* const tagged = network_ ? network_->tagged() : nullptr;
-  const auto facts = agree_on_facts(*boot_, engine_->is_oversubscribed(), tagged ? tagged->bits() : 0);
+  const auto facts =
+      agree_on_facts(*boot_, engine_->is_oversubscribed(), tagged ? tagged->bits() : 0, process_.near_ranks);
   if (!facts) return facts.error();
   if (tagged)
     if (Err error = let_network_match(facts.value().match_bits); error != Err::ok) return error;
   engine_->set_job_shares_cores(facts.value().shares_cores);
+  process_.near_ranks = facts.value().near;
   if (network_) network_->set_secret(facts.value().secret_word());
   add(*self_);
   open_world();
@@ -150,6 +152,7 @@ Err Instance::start_node() noexcept {
     const int cpus = cpus_of(*page), ranks = int(boot_->machine_peers().size());
     engine_->set_oversubscribed(ranks > cpus);
     engine_->set_has_free_core(ranks < cpus);
+    process_.near_ranks = page->near;
     boot::unmap_launch_page(page, node_size);
   }
   const Err error = node_size > 1 ? join_node(fd) : Err::ok;

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "base/assert.hpp"
+#include "base/variable.hpp"
 
 namespace dunlin::runtime {
 namespace {
@@ -16,15 +18,35 @@ namespace {
 constexpr std::string_view kNodeKey = "node.facts";  // put by the first rank of each node
 constexpr std::string_view kJobKey = "job.facts";    // put by rank 0: the same of all nodes, then the secret
 
-/// "1" or "0" where CPUs are shared, and the match bits as a character.
-std::string text_of(const JobFacts& facts) {
-  return {facts.shares_cores ? '1' : '0', char(facts.match_bits)};
+WordVariable told_near_ranks{
+    "NEAR_RANKS", "", "",
+    "how many ranks of each node in a row share a memory node, and a last-level cache, such as 32,8, where "
+    "that differs from how they are bound; 0 for none: collectives of many ranks of a node and Cartesian "
+    "topologies follow it"};
+
+/// Of the setting, if it is one.
+bool try_parse(std::string_view text, os::NearRanks& near) {
+  const char* const end = text.data() + text.size();
+  const auto [comma, error] = std::from_chars(text.data(), end, near.memory);
+  if (error != std::errc{} || comma == end || *comma != ',') return false;
+  const auto [last, late_error] = std::from_chars(comma + 1, end, near.cache);
+  return late_error == std::errc{} && last == end;
 }
-constexpr std::size_t kTextBytes = 2;
+
+/// "1" or "0" where CPUs are shared, the match bits as a character, and the near ranks as they are.
+std::string text_of(const JobFacts& facts) {
+  std::string text{facts.shares_cores ? '1' : '0', char(facts.match_bits)};
+  return text.append(reinterpret_cast<const char*>(&facts.near), sizeof facts.near);
+}
+constexpr std::size_t kTextBytes = 2 + sizeof(os::NearRanks);
 
 JobFacts facts_of(const std::string& text) {
   DUNLIN_ASSERT(text.size() >= kTextBytes);
-  return {.shares_cores = text[0] == '1', .match_bits = unsigned(text[1])};
+  JobFacts facts;
+  facts.shares_cores = text[0] == '1';
+  facts.match_bits = unsigned(text[1]);
+  std::memcpy(&facts.near, &text[2], sizeof facts.near);
+  return facts;
 }
 
 /// What holds for all nodes.
@@ -35,6 +57,7 @@ Result<JobFacts> combine(boot::Boot& boot, JobFacts facts) noexcept {
     const JobFacts theirs = facts_of(answer.value());
     facts.shares_cores |= theirs.shares_cores;
     facts.match_bits = std::min(facts.match_bits, theirs.match_bits);
+    if (theirs.near != facts.near) facts.near = {};
   }
   return facts;
 }
@@ -53,8 +76,12 @@ Err decide(boot::Boot& boot, const JobFacts& mine) noexcept {
 
 }  // namespace
 
-Result<JobFacts> agree_on_facts(boot::Boot& boot, bool shares_cores, unsigned match_bits) noexcept {
-  const JobFacts mine{.shares_cores = shares_cores, .match_bits = match_bits};
+Result<JobFacts> agree_on_facts(boot::Boot& boot, bool shares_cores, unsigned match_bits,
+                                os::NearRanks near) noexcept {
+  const char* const told = told_near_ranks.get();
+  if (*told && !try_parse(told, near))
+    return fail(Err::other, "DUNLIN_NEAR_RANKS=%s is not two numbers of ranks, such as 32,8", told);
+  const JobFacts mine{.shares_cores = shares_cores, .match_bits = match_bits, .near = near};
   if (boot.nodes() == 1) return mine;
   if (boot.node_rank() == 0)
     if (const Err error = boot.put(kNodeKey, text_of(mine)); error != Err::ok) return error;

@@ -1,4 +1,5 @@
 /* Process topologies: Cartesian, graph, distributed graph; queries, sub-grids, duplicates. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "comm_check.h"
@@ -159,10 +160,32 @@ static void distributed_graph(void) {
   MPI_Comm_free(&star);
 }
 
+/* Where DUNLIN_NEAR_RANKS=4,2 tells 8 ranks of a node that they are near: neighbors share a memory node, and
+   a cache. */
+static void near_ranks(void) {
+  const char* const told = getenv("DUNLIN_NEAR_RANKS");
+  if (!told || strcmp(told, "4,2") != 0 || check_size != 8) return;
+  const int dims[2] = {2, 4}, periods[2] = {0, 0};
+  int mine, cells[8];
+  MPI_Comm grid;
+  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &grid);
+  MPI_Allgather(&check_rank, 1, MPI_INT, cells, 1, MPI_INT, grid); /* world rank of each */
+  MPI_Comm_rank(grid, &mine);
+  const int side = mine % 4 / 2 * 2; /* of the square of four that this rank is in */
+  for (int i = 0; i < 4; ++i) {
+    const int other = cells[i / 2 * 4 + side + i % 2];
+    CHECK(other / 4 == check_rank / 4, "%d shares no memory node with its neighbor %d", check_rank, other);
+  }
+  const int beside = cells[mine ^ 1], below = cells[mine ^ 4];
+  CHECK(beside / 2 == check_rank / 2 || below / 2 == check_rank / 2, "%d shares no cache", check_rank);
+  MPI_Comm_free(&grid);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   cartesian();
   graph();
   distributed_graph();
+  near_ranks();
   return check_end();
 }

@@ -67,6 +67,8 @@ std::unique_ptr<World> on_nodes(int size, int nodes, const transport::sim::Weath
                                                                  : int(dice() % std::uint64_t(nodes)));
   places.memory.maps = true;
   places.memory.decline = decline_percent;
+  constexpr os::NearRanks kNear[] = {{}, {4, 2}, {0, 3}, {6, 6}};
+  places.near = kNear[dice() % std::size(kNear)];
   return std::make_unique<World>(places, weather);
 }
 

@@ -48,7 +48,7 @@ std::unique_ptr<NodeTransport> open_node(int fd, int local_rank, const std::vect
 
 }  // namespace
 
-World::Rank::Rank(transport::sim::Network& network, int me, const boot::NodeMap& node_map,
+World::Rank::Rank(transport::sim::Network& network, int me, const boot::NodeMap& node_map, os::NearRanks near,
                   std::unique_ptr<NodeTransport> node_transport, peer::Memories* memories)
     : node(std::move(node_transport)), messaging(me, network.size()), engine(messaging), self(me, messaging) {
   if (node) {
@@ -62,6 +62,7 @@ World::Rank::Rank(transport::sim::Network& network, int me, const boot::NodeMap&
   process.me = me;
   process.world_size = network.size();
   process.node_map = node_map;
+  process.near_ranks = near;
   process.node_peers = node_map.ranks_of(node_map.node_of(me));
   comm::create_world(process);
 }
@@ -82,7 +83,7 @@ World::World(const boot::NodeMap& map, const transport::sim::Weather& weather)
     : network_(map.ranks(), weather) {
   make_predefined_objects();
   for (int me = 0; me < map.ranks(); ++me)
-    ranks_.push_back(std::make_unique<Rank>(network_, me, map, nullptr, nullptr));
+    ranks_.push_back(std::make_unique<Rank>(network_, me, map, os::NearRanks(), nullptr, nullptr));
 }
 
 World::World(const Nodes& nodes, const transport::sim::Weather& weather)
@@ -102,7 +103,8 @@ World::World(const Nodes& nodes, const transport::sim::Weather& weather)
         transport = open_node(fd, int(i), peers, network_);
         node_transports_.push_back(transport.get());
       }
-      ranks_[me] = std::make_unique<Rank>(network_, int(me), map, std::move(transport), memories_[me].get());
+      ranks_[me] = std::make_unique<Rank>(network_, int(me), map, nodes.near, std::move(transport),
+                                          memories_[me].get());
     }
     close(fd);
   }

@@ -31,6 +31,7 @@ transport::sim::Weather weather_of(std::uint64_t seed);
 struct Nodes {
   std::vector<int> of_rank;  // number of the node
   MemoryWeather memory;
+  os::NearRanks near = {};
 };
 
 /// The transport of a node, looked at when the dice say so.
@@ -94,7 +95,7 @@ class World {
 
  private:
   struct Rank {
-    Rank(transport::sim::Network& network, int me, const boot::NodeMap& node_map,
+    Rank(transport::sim::Network& network, int me, const boot::NodeMap& node_map, os::NearRanks near,
          std::unique_ptr<NodeTransport> node, peer::Memories* memories);
     ~Rank();
     void add(transport::Transport& transport) noexcept;

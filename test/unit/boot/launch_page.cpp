@@ -10,12 +10,13 @@ namespace dunlin::boot {
 namespace {
 
 TEST(LaunchPage, TwoMappingsSeeEachOther) {
-  const int fd = make_node_segment(5000, 8);
+  const int fd = make_node_segment(5000, 8, {32, 4});
   ASSERT_GE(fd, 0);
   LaunchPage* one = map_launch_page(fd, 5000);
   LaunchPage* two = map_launch_page(fd, 5000);
   ASSERT_TRUE(one && two && one != two);
   EXPECT_EQ(two->cpus_usable, 8u);
+  EXPECT_EQ(two->near, (os::NearRanks{32, 4}));
   EXPECT_EQ(two->state(4999), RankState::started);
   EXPECT_TRUE(one->try_begin(4999));
   EXPECT_FALSE(two->try_begin(4999));

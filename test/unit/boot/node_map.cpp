@@ -35,6 +35,17 @@ TEST(NodeMap, BlocksOfTwoNodes) {
   EXPECT_EQ(map.ranks_of(1), (std::vector<int>{3, 4}));
 }
 
+TEST(NodeMap, PlacesAreIndicesOfTheRanksOfANode) {
+  for (const char* mapping : {"(vector,(0,2,3))", "(vector,(0,3,2),(1,1,4))",
+                              "(vector,(0,1,2),(1,2,1),(0,2,3))", "(vector,(0,1,99))"}) {
+    const NodeMap map = map_of(40, mapping);
+    for (int node = 0; node < map.nodes(); ++node) {
+      const std::vector<int> ranks = map.ranks_of(node);
+      for (std::size_t i = 0; i < ranks.size(); ++i) EXPECT_EQ(map.place_of(ranks[i]), int(i)) << mapping;
+    }
+  }
+}
+
 TEST(NodeMap, MoreBlocksThanRanks) {
   EXPECT_EQ(map_of(3, "(vector,(0,2,3))").nodes(), 1);
   EXPECT_EQ(map_of(3, "(vector,(0,1,2),(1,9,1),(10,2000000000,2000000000))").nodes(), 2);

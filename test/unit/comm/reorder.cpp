@@ -4,19 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
 #include <set>
-
-#include "coll/hierarchy.hpp"
 
 namespace dunlin::comm {
 namespace {
 
-Ref<Comm> comm_on(const std::vector<int>& nodes) {
-  auto made = Ref<Comm>::adopt(new Comm);
-  made->size = int(nodes.size());
-  made->hierarchy = std::make_shared<const coll::Hierarchy>(nodes, 32);
-  return made;
+std::vector<coll::MemberPlace> on(const std::vector<int>& nodes) {
+  std::vector<coll::MemberPlace> places;
+  for (const int node : nodes) places.push_back({node});
+  return places;
 }
 
 /// Pairs of neighbors along both dimensions that lie on different nodes.
@@ -37,19 +33,29 @@ TEST(Reorder, ASquareGridIsCutIntoSquares) {
   for (const bool is_in_turn : {false, true}) {
     std::vector<int> nodes;
     for (int rank = 0; rank < 64; ++rank) nodes.push_back(is_in_turn ? rank % 4 : rank / 16);
-    const Ref<Comm> comm = comm_on(nodes);
-    const std::vector<int> ranks = ranks_of_grid(*comm, {8, 8}, 64);
+    const std::vector<int> ranks = ranks_of_grid(on(nodes), {8, 8});
     EXPECT_EQ(std::set<int>(ranks.begin(), ranks.end()).size(), 64u);
     EXPECT_EQ(cut(ranks, nodes, 8, 8), 16);  // in slabs of two rows: 24
   }
 }
 
+TEST(Reorder, CachesGetSquaresOfTheSquaresOfNodes) {
+  std::vector<coll::MemberPlace> places;
+  std::vector<int> nodes, caches;
+  for (int rank = 0; rank < 64; ++rank) {
+    places.push_back({rank / 16, rank / 8, rank / 4});
+    nodes.push_back(rank / 16);
+    caches.push_back(rank / 4);
+  }
+  const std::vector<int> ranks = ranks_of_grid(places, {8, 8});
+  EXPECT_EQ(std::set<int>(ranks.begin(), ranks.end()).size(), 64u);
+  EXPECT_EQ(cut(ranks, nodes, 8, 8), 16);
+  EXPECT_EQ(cut(ranks, caches, 8, 8), 48);  // by nodes only: 64
+}
+
 TEST(Reorder, WhatDoesNotFitStays) {
-  const Ref<Comm> unequal = comm_on({0, 0, 0, 1});
-  EXPECT_EQ(ranks_of_grid(*unequal, {2, 2}, 4), (std::vector<int>{0, 1, 2, 3}));
-  const Ref<Comm> equal = comm_on({0, 1, 0, 1, 0, 1});
-  EXPECT_EQ(ranks_of_grid(*equal, {5}, 5), (std::vector<int>{0, 1, 2, 3, 4}));  // one is left out
-  EXPECT_EQ(ranks_of_grid(*equal, {2, 3}, 6), (std::vector<int>{0, 2, 4, 1, 3, 5}));
+  EXPECT_EQ(ranks_of_grid(on({0, 0, 0, 1}), {2, 2}), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(ranks_of_grid(on({0, 1, 0, 1, 0, 1}), {2, 3}), (std::vector<int>{0, 2, 4, 1, 3, 5}));
 }
 
 }  // namespace

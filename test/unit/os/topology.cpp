@@ -53,6 +53,29 @@ TEST(ShareCpus, OddNumbersStayWithinCaches) {
   EXPECT_EQ(shares_of(machine(1, 2, 8, 1), 3), (Texts{"0-3", "4-7", "8-15"}));
 }
 
+NearRanks near_of(const std::vector<CpuPlace>& places, int ranks) {
+  return near_ranks(places, share_cpus(places, ranks));
+}
+
+TEST(NearRanks, OfSharesOfWholeCaches) {
+  const std::vector<CpuPlace> places = machine(2, 4, 8, 2);  // 64 cores
+  EXPECT_EQ(near_of(places, 64), (NearRanks{32, 8}));
+  EXPECT_EQ(near_of(places, 128), (NearRanks{64, 16}));
+  EXPECT_EQ(near_of(places, 16), (NearRanks{8, 2}));
+  EXPECT_EQ(near_of(places, 8), (NearRanks{4, 0}));  // one behind each cache
+  EXPECT_EQ(near_of(places, 2), NearRanks());
+  EXPECT_EQ(near_of(machine(1, 1, 8, 1), 8), NearRanks());  // all behind one
+}
+
+TEST(NearRanks, NoneWhereRanksDoNotLieInRows) {
+  const std::vector<CpuPlace> places = machine(2, 1, 2, 1);
+  EXPECT_EQ(near_ranks(places, {{0}, {1}, {2}, {3}}), (NearRanks{2, 2}));
+  EXPECT_EQ(near_ranks(places, {{0}, {2}, {1}, {3}}), NearRanks());           // in turn
+  EXPECT_EQ(near_ranks(places, {{0}, {1}, {2}}), NearRanks());                // not equally many
+  EXPECT_EQ(near_ranks(places, {{0}, {1}, {0, 1}, {2, 3}}), NearRanks());     // neither
+  EXPECT_EQ(near_ranks(places, {{0, 2}, {0, 2}, {1}, {1}}), NearRanks());     // behind both caches
+}
+
 TEST(ShareCpus, AlwaysDisjointCompleteAndNearlyEqual) {
   for (const auto& places :
        {machine(1, 1, 7, 1), machine(2, 1, 5, 2), machine(2, 4, 3, 2), machine(1, 3, 1, 1)}) {

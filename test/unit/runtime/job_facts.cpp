@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/variable.hpp"
+
 namespace dunlin::test {
 namespace {
 
@@ -60,7 +62,8 @@ std::vector<int> agreed(int size, int ranks_per_node, int crowded) {
   for (int rank = 0; rank < size; ++rank)
     ranks.emplace_back([&, rank] {
       FakeBoot boot(board, rank, size, ranks_per_node);
-      const auto facts = runtime::agree_on_facts(boot, boot.node() == crowded, 64 - unsigned(boot.node()));
+      const auto facts =
+          runtime::agree_on_facts(boot, boot.node() == crowded, 64 - unsigned(boot.node()), {});
       if (!facts) return;
       answers[std::size_t(rank)] = facts.value().shares_cores;
       secrets[std::size_t(rank)] = facts.value().secret;
@@ -80,6 +83,43 @@ TEST(JobFacts, AllRanksHearOfCoresSharedOnAnyNode) {
         EXPECT_EQ(agreed(size, ranks_per_node, crowded), std::vector<int>(std::size_t(size), crowded >= 0))
             << size << " ranks, " << ranks_per_node << " a node, crowded " << crowded;
     }
+}
+
+/// What all hear where node 1 of two has other near ranks than node 0, or the same.
+os::NearRanks agreed_near(os::NearRanks first, os::NearRanks second) {
+  Board board(4);
+  std::vector<os::NearRanks> answers(4, {9, 9});
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 4; ++rank)
+    ranks.emplace_back([&, rank] {
+      FakeBoot boot(board, rank, 4, 2);
+      const auto facts = runtime::agree_on_facts(boot, false, 64, boot.node() == 0 ? first : second);
+      if (facts) answers[std::size_t(rank)] = facts.value().near;
+    });
+  for (auto& each : ranks) each.join();
+  for (const os::NearRanks& each : answers) EXPECT_EQ(each, answers[0]);
+  return answers[0];
+}
+
+TEST(JobFacts, NearRanksHoldWhereAllNodesHaveTheSame) {
+  EXPECT_EQ(agreed_near({32, 8}, {32, 8}), (os::NearRanks{32, 8}));
+  EXPECT_EQ(agreed_near({32, 8}, {32, 4}), os::NearRanks());
+}
+
+TEST(JobFacts, ASettingTellsNearRanks) {
+  const auto set = [](const char* text) {
+    setenv("DUNLIN_NEAR_RANKS", text, 1);
+    Variable::read_all_again();
+  };
+  set("6,3");
+  EXPECT_EQ(agreed_near({32, 8}, {32, 4}), (os::NearRanks{6, 3}));
+  Board board(1);
+  FakeBoot alone(board, 0, 1, 1);
+  for (const char* text : {"6", "6,", "6,x", "6,3,1", "-1,2", "70000,2"}) {
+    set(text);
+    EXPECT_FALSE(runtime::agree_on_facts(alone, false, 64, {})) << text;
+  }
+  set("");
 }
 
 }  // namespace
