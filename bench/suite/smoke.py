@@ -49,6 +49,7 @@ RUNS = [
     (3, "profiles", []),
     (3, "refinement", ["--blocks=5"]),
     (2, "gradients", []),
+    (3, "nonblocking", ["--sizes=8,20000"]),
     (3, "nas_is", ["--log2-keys=14"]),
     (3, "nas_cg", ["--rows=1500"]),
     (4, "nas_mg", ["--side=32"]),

@@ -138,12 +138,10 @@ Err agree_on_track(Cx& cx) noexcept {
   return Err::ok;
 }
 
-CollectiveRequest::CollectiveRequest(const Cx& cx, const char* name, bool calls_program) noexcept
-    : run_(*cx.comm->engine, false, memory_, sizeof memory_),
-      cx_(cx),
-      name_(name),
-      calls_program_(calls_program) {
-  cx_.run = &run_;
+CollectiveRequest::CollectiveRequest(const Cx& cx, LastingRun* run, const char* name,
+                                     bool calls_program) noexcept
+    : run_(run), cx_(cx), name_(name), calls_program_(calls_program) {
+  cx_.run = &run_->run;
   hold(*cx.comm);
   has_empty_status = true;
 }
@@ -153,25 +151,31 @@ Err CollectiveRequest::begin_round() noexcept {
   is_complete = false;
   completion = Completion{};
   has_own_status = false;
-  run_.reset();
+  run_->run.reset();
   start_task(cx_);
-  if (!calls_program_) run_.engine.expect_help(1);
-  if (poll() != Outcome::finished) run_.engine.add(*this);
+  go_on();
   return Err::ok;
+}
+
+void CollectiveRequest::go_on() noexcept {
+  progress::Engine& engine = run_->run.engine;
+  if (!calls_program_) engine.expect_help(1);
+  if (poll() != Outcome::finished) engine.add(*this);
 }
 
 progress::Pollable::Outcome CollectiveRequest::poll() noexcept {
   if (calls_program_ && progress::Helper::is_this_thread()) return Outcome::idle;
-  const Run::Progress progress = run_.advance();
+  Run& run = run_->run;
+  const Run::Progress progress = run.advance();
   if (progress == Run::Progress::idle) return Outcome::idle;
   if (progress == Run::Progress::advanced) return Outcome::advanced;
   DUNLIN_ASSERT(!is_complete);
-  completion.error = run_.error;
-  if (run_.error != Err::ok) {
-    error_text_ = error_detail(run_.error);
+  completion.error = run.error;
+  if (run.error != Err::ok) {
+    error_text_ = error_detail(run.error);
     has_own_status = true;
   }
-  if (!calls_program_) run_.engine.expect_help(-1);
+  if (!calls_program_) run.engine.expect_help(-1);
   finish();  // may be the end of this object
   return Outcome::finished;
 }
@@ -182,7 +186,7 @@ Err CollectiveRequest::query(void* status) noexcept {
 }
 
 void CollectiveRequest::explain(WaitReason& reason) const noexcept {
-  run_.explain(reason);
+  run_->run.explain(reason);
   std::snprintf(reason.what, sizeof reason.what, "a nonblocking %s", name_);
 }
 

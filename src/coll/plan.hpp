@@ -135,11 +135,23 @@ Err run(const Cx& cx, const Arguments& arguments) noexcept {
   return error;
 }
 
+/// A run that outlives its call, with its first memory.
+struct LastingRun : Pooled {
+  explicit LastingRun(progress::Engine& engine) noexcept : run(engine, false, memory, sizeof memory) {}
+  Run run;
+  alignas(16) std::byte memory[kPlanBytes];
+};
+
 /// What nonblocking and persistent collectives share.
 class CollectiveRequest : public Request, public progress::Pollable {
  public:
   Err begin_round() noexcept override;
+  /// Its run has been started.
+  void go_on() noexcept;
   bool wants_help() const noexcept override { return !is_complete && !calls_program_; }
+  void look_first() noexcept override {
+    if (run_->run.awaits_flags_only()) run_->run.engine.poll_alone(*this);
+  }
   Outcome poll() noexcept override;
   void explain(WaitReason& reason) const noexcept override;
   /// After an error: its sentence is told to the thread that asks, which need not be the one that found it.
@@ -147,35 +159,38 @@ class CollectiveRequest : public Request, public progress::Pollable {
 
  protected:
   /// `calls_program`: its operator is a function of the program's.
-  CollectiveRequest(const Cx& cx, const char* name, bool calls_program) noexcept;
+  CollectiveRequest(const Cx& cx, LastingRun* run, const char* name, bool calls_program) noexcept;
   ~CollectiveRequest() override {
+    delete run_;
     if (cx_.region && cx_.track > 0) cx_.region->give_back_track(cx_.track);
   }
   virtual void start_task(const Cx& cx) noexcept = 0;
 
  private:
-  alignas(16) std::byte memory_[kPlanBytes];
-  Run run_;
+  LastingRun* const run_;  // owned
   Cx cx_;
   const char* const name_;
   const bool calls_program_;
   std::string error_text_;
 };
 
+/// Whether it has an operator of the program's.
+template <class Arguments>
+bool calls_program(const Arguments& arguments) noexcept {
+  if constexpr (requires { arguments.r.op; }) return !arguments.r.op->is_predefined();
+  return false;
+}
+
 template <class Arguments>
 class CollectiveRequestOf final : public CollectiveRequest {
  public:
-  CollectiveRequestOf(const Cx& cx, const Arguments& arguments) noexcept
-      : CollectiveRequest(cx, Arguments::kName, calls_program(arguments)), arguments_(arguments) {
+  CollectiveRequestOf(const Cx& cx, LastingRun* run, const Arguments& arguments) noexcept
+      : CollectiveRequest(cx, run, Arguments::kName, calls_program(arguments)), arguments_(arguments) {
     if constexpr (requires { arguments_.own_arrays(arrays_, cx); }) arguments_.own_arrays(arrays_, cx);
     arguments_.held().retain();
   }
 
  private:
-  static bool calls_program(const Arguments& arguments) noexcept {
-    if constexpr (requires { arguments.r.op; }) return !arguments.r.op->is_predefined();
-    return false;
-  }
   ~CollectiveRequestOf() override { arguments_.held().release(); }
   void start_task(const Cx& cx) noexcept override { (void)coll::start(cx, arguments_); }
   OwnArrays arrays_;
@@ -185,16 +200,38 @@ class CollectiveRequestOf final : public CollectiveRequest {
 template <class Arguments>
 Err begin(const Cx& cx, const Arguments& arguments, Request** request) noexcept {
   note_call(cx, arguments, true);
-  auto* made = new CollectiveRequestOf<Arguments>(cx, arguments);
+  auto* made = new CollectiveRequestOf<Arguments>(cx, new LastingRun(*cx.comm->engine), arguments);
   *request = made;
   return made->begin_round();
+}
+
+/// Without a request of its own where it is over at once, as for the last member to arrive.  Not for those
+/// that keep copies of arrays or call functions of the program's, which may free what the arguments name.
+template <class Arguments>
+Err begin_lightly(Cx cx, const Arguments& arguments, Request** request) noexcept {
+  note_call(cx, arguments, true);
+  auto* const lasting = new LastingRun(*cx.comm->engine);
+  cx.run = &lasting->run;
+  (void)coll::start(cx, arguments);
+  if (lasting->run.advance() == Run::Progress::ended && lasting->run.error == Err::ok) {
+    delete lasting;
+    *request = &CompletedRequest::of_sends();
+    return Err::ok;
+  }
+  auto* made = new CollectiveRequestOf<Arguments>(cx, lasting, arguments);
+  *request = made;
+  made->go_on();
+  return Err::ok;
 }
 
 /// The same as a call of the program's: it may go on while the program computes.  The last thing in that
 /// call.
 template <class Arguments>
 Err begin_call(Comm& comm, const Arguments& arguments, Request** request) noexcept {
-  const Err error = begin(everywhere(comm), arguments, request);
+  constexpr bool keeps_arrays = requires(Arguments a, OwnArrays& arrays, Cx cx) { a.own_arrays(arrays, cx); };
+  const bool is_light = !keeps_arrays && !calls_program(arguments);
+  const Cx cx = everywhere(comm);
+  const Err error = is_light ? begin_lightly(cx, arguments, request) : begin(cx, arguments, request);
   if (error == Err::ok && (*request)->wants_help())
     progress::Helper::want(*comm.engine, progress::Helper::For::overlap);
   return error;
@@ -210,7 +247,7 @@ Err prepare(Cx cx, const Arguments& arguments, Request** request) noexcept {
   if (cx.region)
     if (const Err error = agree_on_track(cx); error != Err::ok) return error;
   cx.tag |= kPersistent;
-  auto* made = new CollectiveRequestOf<Arguments>(cx, arguments);
+  auto* made = new CollectiveRequestOf<Arguments>(cx, new LastingRun(*cx.comm->engine), arguments);
   made->is_persistent = true;
   made->is_active = false;
   *request = made;

@@ -71,6 +71,8 @@ class Run {
   bool has_nothing_to_wait_for() const noexcept {
     return flags_.count == 0 && !sends_ && !receives_ && !is_deferred_ && error == Err::ok;
   }
+  /// Whether nothing but flags is awaited.
+  bool awaits_flags_only() const noexcept { return flags_.count > 0 && !sends_ && !receives_; }
   /// Whether all messages are through and all flags up; notes errors.
   bool is_quiet() noexcept { return ((!sends_ && !receives_) || sweep()) && flags_.are_up(); }
   /// Waits in place until that is so.

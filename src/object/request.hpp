@@ -51,6 +51,9 @@ class Request : public Object {
   Err start() noexcept;
   /// Whether it is under way and would gain from steps while the program computes (progress/helper.hpp).
   virtual bool wants_help() const noexcept { return false; }
+  /// Before a wait for it alone: looks for a moment at what only it waits for, where that is in shared
+  /// memory.
+  virtual void look_first() noexcept {}
   /// MPI_Cancel: tries to take the operation back; completion.is_cancelled tells after the wait.
   virtual Err cancel() noexcept { return Err::ok; }
   /// MPI_Request_free: the program's reference goes; an operation under way still runs to its end.
@@ -91,7 +94,7 @@ class CompletedRequest final : public Request {
     has_empty_status = has_empty;
     completion = result;
   }
-  /// Of sends that were complete when the call returned.
+  /// Of sends, and of collectives, that were complete when the call returned.
   static CompletedRequest& of_sends() noexcept { return reinterpret_cast<CompletedRequest&>(of_sends_); }
 
  private:

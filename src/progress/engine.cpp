@@ -172,6 +172,19 @@ void Engine::end_named_receive() noexcept {
   all_polled();
 }
 
+void Engine::poll_alone(Pollable& work) noexcept {
+  DUNLIN_ASSERT(work.is_parked_);
+  Pollable** link = &parked_;
+  while (*link != &work) link = &(*link)->next_;
+  *link = work.next_;
+  work.is_parked_ = false;
+  for (int polls = polls_direct(); polls > 0; --polls) {
+    if (work.poll() == Pollable::Outcome::finished) return end_direct();
+    os::pause();
+  }
+  add(work);
+}
+
 int Engine::polls_direct() const noexcept { return is_oversubscribed_ ? 1 : int(direct_polls.get()); }
 
 void Engine::set_oversubscribed(bool oversubscribed) noexcept {

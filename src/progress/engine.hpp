@@ -80,6 +80,8 @@ class Engine {
   /// called when one of these looks has ended it.
   int polls_direct() const noexcept;
   void end_direct() noexcept { end_named_receive(); }
+  /// The same for parked work that waits for such flags only.
+  void poll_alone(Pollable& work) noexcept;
 
   /// Polls until `done(argument)`.  `explain(argument, ...)` tells the report of a hang what for.
   void wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept;

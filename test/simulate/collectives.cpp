@@ -120,7 +120,7 @@ void run_together(World& world, std::vector<std::unique_ptr<Case>>& cases, Mode 
     if (::testing::Test::HasFatalFailure()) return;
     for (Request* each : requests) {
       ASSERT_EQ(each->completion.error, Err::ok) << error_detail(each->completion.error);
-      each->is_active = false;  // as a wait of the program leaves it
+      if (!each->is_static) each->is_active = false;  // as a wait of the program leaves it
     }
     for (auto& each : cases) {
       SCOPED_TRACE(each->name());
