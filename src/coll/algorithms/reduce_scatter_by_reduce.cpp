@@ -1,7 +1,8 @@
 // Reduce-scatter as a reduce to rank 0 and a scatter of the parts: short messages, and operators that do not
 // commute.
 //
-// Cost: (ceil(lg p) + p - 1) * alpha + (lg p + 1) * n beta + lg p * n gamma.
+// Cost: a reduce and a scatter; of short equal parts 2 ceil(lg p) * alpha + (lg p + 1) * n beta + lg p * n
+// gamma.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/select.hpp"
 
@@ -17,7 +18,8 @@ Task reduce_scatter_by_reduce(Cx cx, Reduction r, Blocks parts) {
   co_await start_reduce(cx, whole, 0);
   parts.base = whole.result;
   const Block mine{r.result, parts[cx.rank].count, r.type};
-  co_await scatter_linear(cx, parts, mine, 0, false);
+  // By messages: the reduce has taken the turn in shared memory.
+  co_await (parts.is_equal() ? start_scatter : start_scatterv)(cx.apart(), parts, mine, 0, false);
   co_return Err::ok;
 }
 
