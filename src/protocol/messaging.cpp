@@ -21,6 +21,11 @@ void Messaging::received(transport::Operation& receive, const transport::Arrival
   offload_->received(receive, message, how);
 }
 
+void Messaging::accessed(Request& request, bool is_ok) noexcept {
+  if (!is_ok) request.completion.error = fail(Err::proc_aborted, "the network has lost a rank");
+  request.finish();
+}
+
 void Messaging::control_arrived(Peer& peer, const transport::Envelope& envelope,
                                 const transport::Payload& payload) noexcept {
   DUNLIN_ASSERT(envelope.bytes >= sizeof(Control));

@@ -67,6 +67,8 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
     message_arrived(peer, envelope, payload);
   }
   void moved(transport::Moved what, std::uint64_t token, bool is_ok) noexcept override {
+    if (what == transport::Moved::put || what == transport::Moved::got)
+      return accessed(*reinterpret_cast<Request*>(token), is_ok);
     rendezvous.moved(what, token, is_ok);
   }
   void sent(transport::Operation& send, bool is_ok) noexcept override;
@@ -81,6 +83,8 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
   void control_arrived(Peer& peer, const transport::Envelope& envelope,
                        const transport::Payload& payload) noexcept;
   bool advance_offload() noexcept;
+  /// What a layer above has asked the network for is over: `request` names it.
+  static void accessed(Request& request, bool is_ok) noexcept;
   Offload* offload_ = nullptr;                                      // where the network matches
   ControlHandler handlers_[std::size_t(ControlKind::count_)] = {};  // of kinds that layers above use
 };

@@ -47,6 +47,8 @@ struct Told {
   std::uint64_t unit;
   std::uint64_t cookie;
   std::uint64_t can_barrier;
+  std::uint64_t is_open_to_network = 0;
+  transport::RemoteBuffer for_network = {};
 };
 
 struct Wanted {
@@ -114,6 +116,20 @@ Err open_segment(Window& window, std::int64_t own_bytes, bool is_packed) noexcep
   return Err::ok;
 }
 
+/// Where the network of ranks on other nodes works by itself, it may from now on.  Memory is attached and
+/// detached by one rank alone: who has its name of before would reach what is not there any more (decision
+/// 0022).
+bool try_open_to_network(Window& window) noexcept {
+  if (window.is_dynamic() || window.bytes == 0) return false;
+  const auto is_elsewhere = [](const Part& part) noexcept { return !part.block; };
+  const auto first = std::find_if(window.parts.begin(), window.parts.end(), is_elsewhere);
+  if (first == window.parts.end()) return false;
+  const int member = window.comm->target_members[first - window.parts.begin()];
+  transport::RemoteAccess* const network = window.comm->messaging->peers.of(member).remote;
+  return network && may_use(*network) &&
+         window.open_to_network.try_open(*network, window.base, std::size_t(window.bytes));
+}
+
 void tell_each_other(Window& window) noexcept {
   Part& own = window.part(window.comm->rank);
   own.address = reinterpret_cast<std::uintptr_t>(window.base);
@@ -123,6 +139,8 @@ void tell_each_other(Window& window) noexcept {
             reinterpret_cast<std::uintptr_t>(&window), os::register_for_global_barrier()};
   mine.exposure.at = own.address;
   mine.exposure.bytes = own.bytes;
+  mine.is_open_to_network = try_open_to_network(window);
+  mine.for_network = window.open_to_network.first_byte();
   // From here on operations of ranks that are further may come, and wait for nothing else.
   const std::vector<Told> all = coll::gather_all(*window.comm, mine);
   window.can_barrier = window.sees_processes = true;
@@ -138,7 +156,12 @@ void tell_each_other(Window& window) noexcept {
     part.is_inside = &window.own_block().is_inside;
     part.is_here = part.fixed && (may_use_mappings() || rank == window.comm->rank);
     if (part.is_here) part.at = reinterpret_cast<std::uintptr_t>(part.fixed);
-    if (!part.block) continue;
+    if (!part.block) {
+      if (!told.is_open_to_network) continue;
+      window.networks.resize(std::size_t(window.size));
+      window.networks[std::size_t(rank)] = told.for_network;
+      continue;
+    }
     window.can_barrier = window.can_barrier && told.can_barrier;
     const pid_t process = part.block->process.load(std::memory_order_relaxed);  // written before
     window.sees_processes = window.sees_processes && kill(process, 0) == 0;

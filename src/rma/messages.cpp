@@ -83,6 +83,9 @@ class OperationRequest final : public Request {
   const int target_;
 };
 
+/// What the network does.
+class NetworkRequest final : public Request {};
+
 /// The request of an operation.
 std::vector<std::byte> written(const Operation& operation) {
   Head head{.kind = operation.kind, .bytes = operation.bytes};
@@ -214,26 +217,64 @@ void Outgoing::await_room(int rank, std::size_t bytes) noexcept {
       });
 }
 
+/// The last one of its target; there must be room.
+Outgoing::One& Outgoing::begin(int rank, std::size_t bytes, Request** request) noexcept {
+  One& one = each_[rank].emplace_back();
+  one.bytes = bytes;
+  bytes_ += bytes;
+  if (request) *request = one.waiting = new OperationRequest(window_, rank);
+  Part& part = window_.part(rank);
+  ++window_.under_way;
+  ++part.under_way;
+  window_.gather_facts(part);
+  window_.gather_facts();
+  return one;
+}
+
+void Outgoing::park() noexcept {
+  if (is_parked_) return;
+  is_parked_ = true;
+  window_.comm->engine->add(*this);
+}
+
+bool Outgoing::try_move(const Operation& operation, Request** request) noexcept {
+  const int rank = operation.target;
+  const bool is_put = operation.kind == OperationKind::put;
+  if (!is_put && operation.kind != OperationKind::get) return false;
+  if (window_.networks.empty() || !window_.networks[std::size_t(rank)]) return false;
+  const bool has_gaps = !operation.type->is_contiguous() ||
+                        !(is_put ? operation.given.is_contiguous() : operation.wanted.is_contiguous());
+  // What is sent queues behind the request for a lock.
+  if (has_gaps || awaits_lock(rank)) return false;
+  Comm& comm = *window_.comm;
+  transport::RemoteAccess* const network = comm.messaging->peers.of(comm.target_members[rank]).remote;
+  if (!network || !may_use(*network)) return false;
+  transport::RemoteBuffer there = *window_.networks[std::size_t(rank)];
+  there.address += operation.address - window_.part(rank).address;
+  await_room(rank, kBytesOfOne);
+  auto* const moved = new NetworkRequest;
+  const auto token = reinterpret_cast<std::uint64_t>(static_cast<Request*>(moved));
+  if (!(is_put ? network->try_put(operation.given.address, operation.bytes, there, token)
+               : network->try_get(operation.wanted.address, operation.bytes, there, token)))
+    return moved->release(), false;
+  begin(rank, kBytesOfOne, request).out = moved;
+  park();
+  return true;
+}
+
 void Outgoing::send(const Operation& operation, Request** request) noexcept {
   Comm& comm = *window_.comm;
-  Part& part = window_.part(operation.target);
+  const Part& part = window_.part(operation.target);
   std::vector<std::byte> message = written(operation);
   const std::size_t answer_bytes = sizeof(AnswerHead) + (operation.is_wanted ? operation.bytes : 0);
   const std::size_t bytes = kBytesOfOne + message.capacity() + answer_bytes;
   await_room(operation.target, bytes);
-  One& one = each_[operation.target].emplace_back();
-  one.bytes = bytes;
-  bytes_ += bytes;
+  One& one = begin(operation.target, bytes, request);
   one.request = std::move(message);
   one.answer.resize(answer_bytes);
   one.is_wanted = operation.is_wanted;
   one.wanted = operation.wanted;
   if (one.wanted.type) one.type = Ref<Datatype>(const_cast<Datatype*>(one.wanted.type));
-  if (request) *request = one.waiting = new OperationRequest(window_, operation.target);
-  ++window_.under_way;
-  ++part.under_way;
-  window_.gather_facts(part);
-  window_.gather_facts();
   one.in = receive_bytes(comm, one.answer, operation.target, kAnswerTag);
   protocol::Peers& peers = comm.messaging->peers;
   protocol::Peer& peer = peers.of(comm.target_members[operation.target]);
@@ -243,9 +284,7 @@ void Outgoing::send(const Operation& operation, Request** request) noexcept {
                             .c = std::uint64_t(comm.rank)});
   one.out = send_bytes(comm, one.request, operation.target, kRequestTag);
   one.must_ring = !try_ring(operation.target);
-  if (is_parked_) return;
-  is_parked_ = true;
-  comm.engine->add(*this);
+  park();
 }
 
 void Outgoing::send_alone(int target, OperationKind kind) noexcept {
@@ -284,23 +323,27 @@ bool Outgoing::try_ring(int rank) noexcept {
   return !peer.has_pending();
 }
 
-void Outgoing::end(int rank, One& one) noexcept {
-  AnswerHead answer;
-  std::memcpy(&answer, one.answer.data(), sizeof answer);
-  if (answer.error != Err::ok) {
-    const Err error = fail(
-        answer.error, "rank %d has not attached, or has detached, memory that an operation was to use", rank);
-    if (one.waiting)
-      one.waiting->completion.error = error;
-    else if (window_.first_error == Err::ok)
-      window_.first_error = error;
-  } else if (one.is_wanted) {
-    Cursor(one.wanted).unpack(&one.answer[sizeof answer], one.answer.size() - sizeof answer);
-  }
+Err Outgoing::take_answer(int rank, const One& one) noexcept {
   if (is_lock(head_of(one.request).kind)) {
     std::erase_if(locks_, [&](const AskedLock& each) noexcept { return each.target == rank; });
     --locks_awaited_;
   }
+  AnswerHead answer;
+  std::memcpy(&answer, one.answer.data(), sizeof answer);
+  if (answer.error != Err::ok)
+    return fail(answer.error,
+                "rank %d has not attached, or has detached, memory that an operation was to use", rank);
+  if (one.is_wanted)
+    Cursor(one.wanted).unpack(&one.answer[sizeof answer], one.answer.size() - sizeof answer);
+  return Err::ok;
+}
+
+void Outgoing::end(int rank, One& one) noexcept {
+  const Err error = one.in ? take_answer(rank, one) : one.out->completion.error;
+  if (error != Err::ok && one.waiting)
+    one.waiting->completion.error = error;
+  else if (error != Err::ok && window_.first_error == Err::ok)
+    window_.first_error = error;
   forget(one.out);
   forget(one.in);
   bytes_ -= one.bytes;
@@ -316,7 +359,8 @@ progress::Pollable::Outcome Outgoing::poll() noexcept {
   bool has_moved = false;
   for (auto target = each_.begin(); target != each_.end();) {
     std::deque<One>& queue = target->second;
-    while (!queue.empty() && queue.front().out->is_complete && queue.front().in->is_complete) {
+    while (!queue.empty() && queue.front().out->is_complete &&
+           (!queue.front().in || queue.front().in->is_complete)) {
       One one = std::move(queue.front());
       queue.pop_front();
       end(target->first, one);

@@ -1,5 +1,5 @@
-// One-sided operations that the target carries out: where its memory cannot be reached otherwise, as
-// accumulates in memory that does not map.
+// One-sided operations that take their time: those that the target carries out, where its memory cannot be
+// reached otherwise, as accumulates in memory that does not map, and those that the network does without it.
 //
 // The origin sends a control message (protocol/wire.hpp), which any wait of the target hears, and behind it
 // the request as an ordinary message of the window's communicator: a head, the runs at the target, the data.
@@ -44,6 +44,8 @@ class Outgoing final : public progress::Pollable {
   /// Sends it off, when there is room.  The buffers of the program may be used again, but for those that are
   /// to be filled.
   void send(const Operation& operation, Request** request) noexcept;
+  /// Has the network do it.  False: it cannot.  The buffers of the program are in use until it has.
+  bool try_move(const Operation& operation, Request** request) noexcept;
   Outcome poll() noexcept override;
 
   /// The lock of a target on another node.  Nobody waits for the answer alone: operations queue behind it.
@@ -67,12 +69,15 @@ class Outgoing final : public progress::Pollable {
     Target wanted;
     Ref<Datatype> type;          // of `wanted`
     Request* waiting = nullptr;  // what the program waits for, where it asked
-    Request* out = nullptr;      // of the request
-    Request* in = nullptr;       // of the answer
+    Request* out = nullptr;      // of the request, or what the network does
+    Request* in = nullptr;       // of the answer; nullptr: there is none, the network does it
     bool must_ring = false;      // when all has left: the target was not rung behind it
     std::size_t bytes = 0;       // of memory that it takes
   };
   void await_room(int rank, std::size_t bytes) noexcept;
+  One& begin(int rank, std::size_t bytes, Request** request) noexcept;
+  Err take_answer(int rank, const One& one) noexcept;
+  void park() noexcept;
   void send_alone(int target, OperationKind kind) noexcept;
   void end(int rank, One& one) noexcept;
   bool try_ring(int rank) noexcept;

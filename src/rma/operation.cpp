@@ -15,11 +15,12 @@
 namespace dunlin::rma {
 namespace {
 
-enum Way : int { kAuto, kCopy, kMessage };
+enum Way : int { kAuto, kCopy, kMessage, kNetwork };
 WordVariable way{
-    "RMA_WAY", "auto", "auto|copy|message",
+    "RMA_WAY", "auto", "auto|copy|message|network",
     "how one-sided operations reach other ranks' windows: by mapping where possible, by copies of "
-    "the kernel for put and get, or by messages only"};
+    "the kernel for put and get, or by messages only; network: as auto, and put and get to other nodes by "
+    "RDMA also where that needs the target's process"};
 
 constexpr std::size_t kRunsMax = 64;           // at a time
 constexpr std::size_t kChunkBytes = 16 << 10;  // of buffers with gaps, packed
@@ -239,7 +240,11 @@ Err find_place(const Window& window, Operation& operation, const Part& part,
 
 }  // namespace
 
-bool may_use_mappings() noexcept { return way.index() == kAuto; }
+bool may_use_mappings() noexcept { return way.index() == kAuto || way.index() == kNetwork; }
+
+bool may_use(const transport::RemoteAccess& network) noexcept {
+  return way.index() == kNetwork || (way.index() != kMessage && network.is_offloaded());
+}
 
 void apply(const Operation& operation, std::byte* buffer, ElementLocks& locks,
            std::uint64_t window_address) noexcept {
@@ -278,8 +283,10 @@ Err perform(Window& window, Operation& operation, std::int64_t displacement, Req
   const bool must_follow = is_ordered && part.under_way > 0;
   const bool must_be_sent = must_follow || !part.block;
   if (operation.bytes > 0 &&
-      (must_be_sent || (!try_mapped(window, operation) && !try_copied(window, operation))))
-    return window.outgoing.send(operation, request), Err::ok;
+      (must_be_sent || (!try_mapped(window, operation) && !try_copied(window, operation)))) {
+    if (!window.outgoing.try_move(operation, request)) window.outgoing.send(operation, request);
+    return Err::ok;
+  }
   if (request) *request = &CompletedRequest::of_sends();
   return Err::ok;
 }

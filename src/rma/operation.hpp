@@ -1,13 +1,15 @@
 // One one-sided operation, from the arguments of the call to the bytes at the target.
 //
-// Called by communication.cpp, which has checked arguments; carried out by operation.cpp, by one of three
+// Called by communication.cpp, which has checked arguments; carried out by operation.cpp, by one of four
 // ways, in this order:
 //
 //   mapped    the target's memory maps: loads, stores and atomics by the origin
 //   copied    put and get: the kernel copies (peer::PeerMemory)
+//   network   put and get without gaps to another node, whose network works by itself: its writes and reads
+//             (transport::RemoteAccess)
 //   message   the target does it, inside any of its waits (messages.hpp)
 //
-// DUNLIN_RMA_WAY leaves the first out, or both.
+// DUNLIN_RMA_WAY leaves the first out, or all but the last.
 // Thread safety: under base/big_lock.hpp.
 #pragma once
 
@@ -53,6 +55,8 @@ Err perform(Window& window, Operation& operation, std::int64_t displacement, Req
 
 /// Whether DUNLIN_RMA_WAY lets operations use mappings.
 bool may_use_mappings() noexcept;
+/// Whether it lets them use the network's own.
+bool may_use(const transport::RemoteAccess& network) noexcept;
 
 /// Applies it to memory that is addressable here: `buffer` stands for `operation.address`.  `locks` are the
 /// target's, whose window begins at `window_address` there.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/big_lock.hpp"
@@ -21,6 +22,7 @@
 #include "rma/attachments.hpp"
 #include "rma/messages.hpp"
 #include "rma/segment.hpp"
+#include "transport/transport.hpp"
 
 namespace dunlin::rma {
 
@@ -74,6 +76,28 @@ static_assert(sizeof(Part) == 256);
 [[gnu::always_inline]] inline void order_stores() noexcept {
   __atomic_fetch_sub(&stores_are_pending, 1, __ATOMIC_SEQ_CST);  // a fence as well, in one instruction
 }
+
+/// Memory of this process in a window, open for the network of ranks on other nodes.
+class OpenToNetwork {
+ public:
+  OpenToNetwork() = default;
+  OpenToNetwork(const OpenToNetwork&) = delete;
+  ~OpenToNetwork() {
+    if (opened_) network_->close(opened_);
+  }
+  bool try_open(transport::RemoteAccess& network, void* at, std::size_t bytes) noexcept {
+    network_ = &network;
+    opened_ = network.try_open_for_all(static_cast<std::byte*>(at), bytes, first_byte_);
+    return opened_ != 0;
+  }
+  /// As operations of others name it.
+  const transport::RemoteBuffer& first_byte() const noexcept { return first_byte_; }
+
+ private:
+  transport::RemoteAccess* network_ = nullptr;
+  transport::RemoteBuffer first_byte_;
+  std::uint64_t opened_ = 0;  // 0: it is not
+};
 
 /// The epoch in which this process may be an origin.
 enum class Epoch : std::uint8_t { none, fence, start, lock, lock_all };
@@ -174,6 +198,10 @@ class Window final : public Win {
 
   Segment segment;
   peer::Exposed exposed;                        // of MPI_Win_create
+  OpenToNetwork open_to_network;
+  // By rank, the first byte of its memory; of those whose memory the network does not reach nothing.  Empty:
+  // of nobody's.
+  std::vector<std::optional<transport::RemoteBuffer>> networks;
   std::vector<std::uint64_t> attached_nothing;  // MPI_Win_attach of no bytes: the addresses
 
   Ref<Group> accessed;    // of MPI_Win_start

@@ -71,6 +71,8 @@ enum class Moved : std::uint8_t {
   read,     // RemoteAccess::try_read: the bytes are here
   written,  // try_write: the buffer may be reused
   filled,   // try_open_for_write: the peer has written all of it
+  put,      // try_put: the bytes are at the peer
+  got,      // try_get: the bytes are here
 };
 
 class Inbox {
@@ -114,6 +116,17 @@ class RemoteAccess {
                         std::uint64_t token) noexcept = 0;
   virtual bool try_write(const std::byte* from, std::size_t bytes, const RemoteBuffer& to,
                          std::uint64_t token) noexcept = 0;
+
+  // Memory that stays open and is read and written without a word, short data, too: one-sided operations.
+  /// Whether that goes on while the peer's process does something else.
+  virtual bool is_offloaded() const noexcept = 0;
+  /// Lets all peers read and write these bytes until `close`; 0: refused.
+  virtual std::uint64_t try_open_for_all(std::byte* at, std::size_t bytes, RemoteBuffer& buffer) noexcept = 0;
+  /// Begins; false: refused.  In no order.
+  virtual bool try_put(const std::byte* from, std::size_t bytes, const RemoteBuffer& to,
+                       std::uint64_t token) noexcept = 0;
+  virtual bool try_get(std::byte* to, std::size_t bytes, const RemoteBuffer& from,
+                       std::uint64_t token) noexcept = 0;
 
  protected:
   ~RemoteAccess() = default;

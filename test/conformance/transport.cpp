@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "datatype/datatype.hpp"
@@ -335,6 +336,53 @@ TEST_P(Transports, LongDataGoesStraightFromBufferToBuffer) {
     EXPECT_EQ(to.back(), std::byte{0x5a});
     wait_for(0, transport::Moved::written, 9);
   }
+}
+
+/// More at once than there are frames, beside messages, into memory that is opened once; then all of it back.
+TEST_P(Transports, OneSidedDataGoesToMemoryThatStaysOpen) {
+  transport::RemoteAccess* const here = node().channel(0, other()).remote_access();
+  if (!here) GTEST_SKIP() << "moves nothing by itself";
+  transport::RemoteAccess& there = *node().channel(other(), 0).remote_access();
+  constexpr std::size_t kSizes[] = {1, 8, 4096, 100'001}, kTimes = 50;
+  const std::size_t bytes = kTimes * std::accumulate(std::begin(kSizes), std::end(kSizes), std::size_t{0});
+  const auto data = payload_of(bytes, bytes);
+  std::vector<std::byte> window(bytes + 1, std::byte{0x5a}), back = window;
+  transport::RemoteBuffer buffer;
+  const std::uint64_t opened = there.try_open_for_all(window.data(), bytes, buffer);
+  ASSERT_NE(opened, 0u);
+  for (const transport::Moved what : {transport::Moved::put, transport::Moved::got}) {
+    std::set<std::uint64_t> tokens;
+    for (std::size_t at = 0, index = 0; at < bytes; ++index) {
+      const std::size_t part = kSizes[index % std::size(kSizes)];
+      const transport::RemoteBuffer place{buffer.address + at, buffer.key};
+      const bool is_begun = what == transport::Moved::put
+                                ? here->try_put(data.data() + at, part, place, index)
+                                : here->try_get(back.data() + at, part, place, index);
+      ASSERT_TRUE(is_begun);
+      tokens.insert(index);
+      at += part;
+    }
+    send(0, other(), 1, 100);
+    auto& moves = node().inbox(0).moves;
+    for (int polls = 0; !tokens.empty(); ++polls) {
+      ASSERT_LT(polls, 1'000'000);
+      node().poll(0);
+      node().poll(other());
+      for (const auto& each : moves) {
+        EXPECT_EQ(each.what, what);
+        EXPECT_TRUE(each.is_ok);
+        EXPECT_EQ(tokens.erase(each.token), 1u);
+      }
+      moves.clear();
+    }
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), window.begin()));
+    EXPECT_EQ(window.back(), std::byte{0x5a});
+  }
+  EXPECT_TRUE(node().inbox(other()).moves.empty());
+  EXPECT_EQ(back[bytes], std::byte{0x5a});
+  back.pop_back();
+  EXPECT_EQ(back, data);
+  there.close(opened);
 }
 
 TEST_P(Transports, APollThatFindsNothingHasLookedEverywhere) {

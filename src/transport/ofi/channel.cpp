@@ -176,6 +176,14 @@ std::uint64_t Channel::try_open_for_reads(const std::byte* at, std::size_t bytes
   return opened;
 }
 
+/// By the first device alone.
+std::uint64_t Channel::try_open_for_all(std::byte* at, std::size_t bytes, RemoteBuffer& buffer) noexcept {
+  OpenedBuffer parts;
+  const std::uint64_t opened = sender_.transfers.try_open_for_reads(at, bytes, 1, parts);
+  buffer = {parts.parts[0].address, parts.parts[0].key};
+  return opened;
+}
+
 void Channel::close(std::uint64_t opened) noexcept {
   if (!untold_.empty()) std::erase_if(untold_, [&](const Untold& each) { return each.opened == opened; });
   sender_.transfers.close(opened);
@@ -260,17 +268,18 @@ bool Channel::is_unreached_for(std::size_t device, std::int64_t ns) const noexce
 }
 
 bool Channel::try_transfer(std::byte* local, std::size_t bytes, const RemoteBuffer& remote,
-                           std::uint64_t token, bool is_write) noexcept {
+                           std::uint64_t token, Moved end) noexcept {
   if (is_broken_) return false;
   auto transfer = std::make_unique<Transfer>();
   transfer->channel = this;
   transfer->local = local;
   transfer->bytes = bytes;
-  transfer->remote = heard_of(remote);
-  transfer->devices = transfer->remote.parts[1] == BufferPart{} ? 1 : devices_for(bytes);
   transfer->number = remote.number;
   transfer->token = token;
-  transfer->is_write = is_write;
+  transfer->end = end;
+  transfer->remote =
+      transfer->is_one_sided() ? OpenedBuffer{{{remote.address, remote.key}}} : heard_of(remote);
+  transfer->devices = transfer->remote.parts[1] == BufferPart{} ? 1 : devices_for(bytes);
   return sender_.transfers.try_begin(std::move(transfer));
 }
 

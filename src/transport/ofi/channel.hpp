@@ -71,11 +71,21 @@ class Channel final : public transport::Channel, public RemoteAccess {
                           RemoteBuffer& buffer) noexcept override;
   bool try_read(std::byte* to, std::size_t bytes, const RemoteBuffer& from,
                 std::uint64_t token) noexcept override {
-    return try_transfer(to, bytes, from, token, false);
+    return try_transfer(to, bytes, from, token, Moved::read);
   }
   bool try_write(const std::byte* from, std::size_t bytes, const RemoteBuffer& to,
                  std::uint64_t token) noexcept override {
-    return try_transfer(const_cast<std::byte*>(from), bytes, to, token, true);
+    return try_transfer(const_cast<std::byte*>(from), bytes, to, token, Moved::written);
+  }
+  bool is_offloaded() const noexcept override { return sender_.fabric.is_rma_offloaded(); }
+  std::uint64_t try_open_for_all(std::byte* at, std::size_t bytes, RemoteBuffer& buffer) noexcept override;
+  bool try_put(const std::byte* from, std::size_t bytes, const RemoteBuffer& to,
+               std::uint64_t token) noexcept override {
+    return try_transfer(const_cast<std::byte*>(from), bytes, to, token, Moved::put);
+  }
+  bool try_get(std::byte* to, std::size_t bytes, const RemoteBuffer& from,
+               std::uint64_t token) noexcept override {
+    return try_transfer(to, bytes, from, token, Moved::got);
   }
 
   /// A frame has come by message, and is kept.
@@ -118,7 +128,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
   static_assert(sizeof(Mailbox) == 64);
 
   bool try_transfer(std::byte* local, std::size_t bytes, const RemoteBuffer& remote, std::uint64_t token,
-                    bool is_write) noexcept;
+                    Moved end) noexcept;
   std::size_t devices_for(std::size_t bytes) const noexcept {
     return devices() == 1 ? 1 : sender_.transfers.devices_for(bytes, devices());
   }

@@ -6,6 +6,7 @@
 #include <rdma/fi_rma.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -25,8 +26,11 @@ IntVariable stripe_bytes{
 
 }  // namespace
 
-Transfers::Transfers(std::span<const std::unique_ptr<Fabric>> devices) noexcept
+Transfers::Transfers(std::span<const std::unique_ptr<Fabric>> devices, Frames& frames,
+                     std::size_t short_bytes_end) noexcept
     : devices_(devices),
+      frames_(frames),
+      short_bytes_end_(short_bytes_end),
       piece_bytes_(std::min(std::size_t(piece_bytes.get()), devices.front()->message_bytes_max())),
       stripe_bytes_(std::min(std::size_t(stripe_bytes.get()), piece_bytes_)) {
   for (const auto& each : devices) registrations_.push_back(std::make_unique<Registrations>(*each));
@@ -54,10 +58,20 @@ OpenedBuffer Transfers::opened(const Holds& memory, const std::byte* at) noexcep
   return buffer;
 }
 
+/// The memory that the network is to use here: a frame where that is better and one is free, else the buffer.
+bool Transfers::try_hold(Transfer& transfer) noexcept {
+  if (transfer.is_one_sided() && transfer.bytes < short_bytes_end_) transfer.frame = frames_.try_take();
+  if (transfer.frame) {
+    if (transfer.is_write()) std::memcpy(transfer.frame->bytes, transfer.local, transfer.bytes);
+    return true;
+  }
+  transfer.memory = try_hold(transfer.local, transfer.bytes, transfer.devices, false);
+  return !transfer.memory.empty();
+}
+
 bool Transfers::try_begin(std::unique_ptr<Transfer> transfer) noexcept {
   DUNLIN_ASSERT(transfer->bytes > 0);
-  transfer->memory = try_hold(transfer->local, transfer->bytes, transfer->devices, false);
-  if (transfer->memory.empty()) return false;
+  if (!try_hold(*transfer)) return false;
   for (std::size_t device = 0; device < transfer->devices; ++device) {
     Piece& piece = transfer->pieces[device];
     piece.kind = Operation::Kind::transfer;
@@ -68,13 +82,13 @@ bool Transfers::try_begin(std::unique_ptr<Transfer> transfer) noexcept {
   return true;
 }
 
-/// Of the piece that is next; 0: nothing is to be begun now.  The last one of a write tells the target: it
+/// Of the piece that is next; 0: nothing is to be begun now.  The last one may tell the target: then it
 /// begins when all others are over.
 std::size_t Transfers::next_bytes(const Transfer& transfer) const noexcept {
   const std::size_t left = transfer.bytes - transfer.begun;
   const std::size_t bytes = std::min(transfer.devices == 1 ? piece_bytes_ : stripe_bytes_, left);
   const bool is_last = bytes == left;
-  return transfer.is_write && is_last && transfer.done < transfer.begun ? 0 : bytes;
+  return transfer.end == Moved::written && is_last && transfer.done < transfer.begun ? 0 : bytes;
 }
 
 /// The next pieces, on all devices that have none.
@@ -98,10 +112,12 @@ void Transfers::post(Transfer& transfer) noexcept {
 bool Transfers::try_post(Piece& piece) noexcept {
   const Transfer& transfer = *piece.transfer;
   const BufferPart& part = transfer.remote.parts[piece.device];
-  const bool is_last = transfer.begun + piece.bytes == transfer.bytes;
-  const iovec here{transfer.local + transfer.begun, piece.bytes};
+  const bool tells_target =
+      transfer.end == Moved::written && transfer.begun + piece.bytes == transfer.bytes;
+  const Frame* const frame = transfer.frame;
+  const iovec here{(frame ? frame->bytes : transfer.local) + transfer.begun, piece.bytes};
   const fi_rma_iov there{part.address + transfer.begun, piece.bytes, part.key};
-  void* memory = transfer.memory[piece.device].region().descriptor();
+  void* memory = frame ? frames_.descriptor() : transfer.memory[piece.device].region().descriptor();
   fi_msg_rma message = {};
   message.msg_iov = &here;
   message.desc = &memory;
@@ -111,13 +127,13 @@ bool Transfers::try_post(Piece& piece) noexcept {
   message.rma_iov_count = 1;
   message.context = &piece;
   message.data = Notice{Notice::Kind::data, transfer.number}.word();
-  const std::uint64_t how = is_last ? FI_REMOTE_CQ_DATA : FI_DELIVERY_COMPLETE;
+  const std::uint64_t how = tells_target ? FI_REMOTE_CQ_DATA : FI_DELIVERY_COMPLETE;
   Fabric& device = *devices_[piece.device];
-  const ssize_t code = transfer.is_write ? ::fi_writemsg(device.endpoint(), &message, FI_COMPLETION | how)
-                                         : ::fi_readmsg(device.endpoint(), &message, FI_COMPLETION);
+  const ssize_t code = transfer.is_write() ? ::fi_writemsg(device.endpoint(), &message, FI_COMPLETION | how)
+                                           : ::fi_readmsg(device.endpoint(), &message, FI_COMPLETION);
   if (code == 0 || code == -FI_EAGAIN) transfer.channel->tried(piece.device, code == 0);
   if (code == 0) {
-    ++(transfer.is_write ? device.counters.writes : device.counters.reads);
+    ++(transfer.is_write() ? device.counters.writes : device.counters.reads);
     return true;
   }
   if (code != -FI_EAGAIN) transfer.channel->broke(device.text_of(int(code)));
@@ -152,7 +168,11 @@ void Transfers::end_if_over(Transfer& transfer, Inbox& inbox) noexcept {
   if (transfer.is_waiting || transfer.done < transfer.begun) return;
   const std::unique_ptr<Transfer> over(&transfer);
   over->memory.clear();
-  inbox.moved(over->is_write ? Moved::written : Moved::read, over->token, over->is_ok);
+  if (over->frame) {
+    if (over->is_ok && !over->is_write()) std::memcpy(over->local, over->frame->bytes, over->bytes);
+    frames_.give_back(*over->frame);
+  }
+  inbox.moved(over->end, over->token, over->is_ok);
 }
 
 std::uint64_t Transfers::try_open_for_reads(const std::byte* at, std::size_t bytes, std::size_t devices,

@@ -3,7 +3,8 @@
 // Used by the channels of one process (transport::RemoteAccess).  Which buffers stay registered:
 // registrations.hpp.  A transfer goes in pieces of at most DUNLIN_OFI_PIECE_BYTES, one after the other; over
 // several devices in pieces of DUNLIN_OFI_STRIPE_BYTES, one at a time on each, so that the faster one takes
-// more. Document: RDMA channel, zero copy (rows R5 and R6 of docs/sources.md).  Thread safety:
+// more. One-sided operations, too: short ones by way of a frame, as their buffers would take longer to
+// register. Document: RDMA channel, zero copy (rows R5 and R6 of docs/sources.md).  Thread safety:
 // base/big_lock.hpp.
 #pragma once
 
@@ -37,7 +38,8 @@ struct Transfer {
   std::size_t devices;   // that take part
   std::uint32_t number;  // of the buffer, where it is open for writing
   std::uint64_t token;
-  bool is_write;
+  Moved end;               // how it is told here; `written`: it is told to the target, too
+  Frame* frame = nullptr;  // between `local` and the network; without:
   std::vector<Registrations::Hold> memory = {};  // of `local`, by device
   std::size_t begun = 0;                         // bytes that the devices have had
   std::size_t done = 0;                          // bytes that are over
@@ -45,11 +47,16 @@ struct Transfer {
   bool is_ok = true;
   bool is_waiting = false;   // for room in the network
   Transfer* next = nullptr;  // that waits, too
+
+  bool is_write() const noexcept { return end == Moved::written || end == Moved::put; }
+  bool is_one_sided() const noexcept { return end == Moved::put || end == Moved::got; }
 };
 
 class Transfers {
  public:
-  explicit Transfers(std::span<const std::unique_ptr<Fabric>> devices) noexcept;
+  /// `frames` are of the first device; data below `short_bytes_end` fits one.
+  Transfers(std::span<const std::unique_ptr<Fabric>> devices, Frames& frames,
+            std::size_t short_bytes_end) noexcept;
 
   /// False: refused, and forgotten.
   bool try_begin(std::unique_ptr<Transfer> transfer) noexcept;
@@ -77,15 +84,18 @@ class Transfers {
     Holds memory;
     std::uint64_t token = 0;  // 0: the number is free
   };
+  bool try_hold(Transfer& transfer) noexcept;
   Holds try_hold(const std::byte* at, std::size_t bytes, std::size_t devices, bool by_peers) noexcept;
   static OpenedBuffer opened(const Holds& memory, const std::byte* at) noexcept;
   std::size_t next_bytes(const Transfer& transfer) const noexcept;
   void post(Transfer& transfer) noexcept;
   bool try_post(Piece& piece) noexcept;
   void go_on_waiting(Inbox& inbox) noexcept;
-  static void end_if_over(Transfer& transfer, Inbox& inbox) noexcept;
+  void end_if_over(Transfer& transfer, Inbox& inbox) noexcept;
 
   const std::span<const std::unique_ptr<Fabric>> devices_;
+  Frames& frames_;
+  const std::size_t short_bytes_end_;
   std::vector<std::unique_ptr<Registrations>> registrations_;  // by device
   const std::size_t piece_bytes_, stripe_bytes_;
   Transfer* waiting_ = nullptr;

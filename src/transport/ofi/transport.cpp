@@ -137,7 +137,7 @@ Network::Network(const Setup& setup, std::vector<std::unique_ptr<Fabric>> device
       sender_{*fabric_,
               stage_,
               Frames(*fabric_, Operation::Kind::send, std::size_t(frames.get()), stage_.frame_bytes),
-              Transfers(devices_),
+              Transfers(devices_, sender_.frames, std::min(stage_.long_bytes, stage_.frame_bytes)),
               setup.me,
               int(rings.get())},
       matches_(setup.matches),
