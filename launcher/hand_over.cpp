@@ -14,6 +14,7 @@
 #include "boot/launcher_settings.hpp"
 #include "launcher/program_file.hpp"
 #include "launcher/start.hpp"
+#include "launcher/time_limit.hpp"
 
 namespace dunlin::launcher {
 namespace {
@@ -137,9 +138,7 @@ int hand_over(const Job& job) {
         "srun starts one program (no \":\") with equal shares of ranks for all machines, not %s; choose "
         "another launcher with DUNLIN_REMOTE_LAUNCHER",
         joined(job, ":").c_str());
-  Words words;
-  if (job.timeout_s > 0) words = {"timeout", "--foreground", "--kill-after=5", std::to_string(job.timeout_s)};
-  words.push_back(command[0]);
+  Words words{command[0]};
   append(words, launcher->options(job));
   words.insert(words.end(), command.begin() + 1, command.end());
   for (const App& app : job.apps) {
@@ -156,6 +155,7 @@ int hand_over(const Job& job) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  if (job.timeout_s > 0) return run_with_limit(pointers.data(), job.timeout_s);
   ::execvp(pointers[0], pointers.data());
   return refuse("cannot start it: %s", std::strerror(errno));
 }

@@ -75,11 +75,29 @@ void print_details(const WaitReason& reason, char* text, std::size_t bytes_max) 
   if (reason.peer == WaitReason::kAny) add("%s", ", any rank");
   if (reason.tag >= 0) add(", tag %d", reason.tag);
   if (reason.tag == WaitReason::kAny) add("%s", ", any tag");
+  if (reason.number > 0) add(", collective %d", reason.number);
   if (reason.comm[0]) add(", %s", reason.comm);
   if (reason.hint[0]) add("; %s", reason.hint);
 }
 
+/// In a handler of signals, too.
+void say(const char* call, std::int64_t since_ns, const WaitReason& reason, const char* from) noexcept {
+  char details[384];
+  print_details(reason, details, sizeof details);
+  const std::int64_t waited_s = (os::now_ns() - since_ns) / kSecond;
+  log::warn("%s has waited %lld s for %s%s%s", call[0] ? call : "this rank", static_cast<long long>(waited_s),
+            reason.what, details, from);
+}
+
 }  // namespace
+
+void tell(const boot::WaitRecord& record) noexcept {
+  char from[320] = "";
+  if (record.address != 0)
+    std::snprintf(from, sizeof from, "; called at 0x%llx of %s",
+                  static_cast<unsigned long long>(record.address), record.file);
+  say(record.call, record.since_ns, record.reason, from);
+}
 
 void LongWait::slept() noexcept {
   const std::int64_t now = os::now_ns();
@@ -109,11 +127,7 @@ void LongWait::report() noexcept {
   const std::int64_t waited_s = (os::now_ns() - since_ns_) / kSecond;
   if (!reason.is_held_back && (wait_report.get() == 0 || waited_s < wait_report.get())) return;
   has_reported_ = true;
-  char details[384];
-  print_details(reason, details, sizeof details);
-  const char* const call = name_of_call(os::find_caller());
-  log::warn("%s has waited %lld s for %s%s", call[0] ? call : "this rank", static_cast<long long>(waited_s),
-            reason.what, details);
+  say(name_of_call(os::find_caller()), since_ns_, reason, "");
 }
 
 /// What other threads test meanwhile counts with what the first one does.

@@ -14,6 +14,9 @@
 
 namespace dunlin::progress {
 
+/// A sentence about a wait that was noted.  In a handler of signals, too.
+void tell(const boot::WaitRecord& record) noexcept;
+
 class LongWait {
  public:
   using Explain = void (*)(const void* argument, WaitReason& reason) noexcept;

@@ -21,6 +21,8 @@
 #include "op/op.hpp"
 #include "os/cpus.hpp"
 #include "progress/helper.hpp"
+#include "progress/long_wait.hpp"
+#include "progress/wait_signal.hpp"
 #include "protocol/match_bits.hpp"
 #include "runtime/crash_report.hpp"
 #include "runtime/job_facts.hpp"
@@ -107,7 +109,8 @@ Err Instance::start() noexcept {
   log::set_rank(boot_->rank());
   report_crashes();
   if (boot_->rank() == 0) Variable::warn_of_unknown();
-  progress::LongWait::set_board(boot_->waits());
+  const bool is_told_to_nobody = !boot_->waits() && boot_->size() > 1;
+  progress::LongWait::set_board(is_told_to_nobody ? &progress::answer_signal() : boot_->waits());
   messaging_ = std::make_unique<protocol::Messaging>(boot_->rank(), boot_->size());
   engine_ = std::make_unique<progress::Engine>(*messaging_);
   self_ = std::make_unique<transport::self::Transport>(boot_->rank(), *messaging_);

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -114,6 +115,28 @@ class Job(Cluster):
     def test_time_limit(self):
         code, _, err = self.job("--timeout", "1", "-ppn", "1", PROBE, "hang")
         self.assertEqual(code, 124, err)
+        self.assertIn("the job did not end within 1 s", err)
+
+    def assert_waits(self, text):
+        """All ranks have said what they wait for: all but the last, which sleeps, for a barrier."""
+        last = 2 * self.hosts - 1
+        for rank in range(last):
+            self.assertRegex(text, r"dunlin: rank %d: MPI_Barrier has waited \d+ s for .*MPI_COMM_WORLD.*called at 0x"
+                             r"[0-9a-f]+ of \S*/nodes" % rank)
+        self.assertRegex(text, r"dunlin: rank %d: does not wait in MPI" % last)
+
+    @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+    def test_a_signal_tells_who_waits(self):
+        with open(os.path.join(self.cluster.folder, "said"), "w+") as said:
+            job = subprocess.Popen(self.command("-ppn", "2", NODES, "quiet", "60"), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=said, text=True)
+            self.assertEqual(job.stdout.readline(), "sending\n")
+            time.sleep(2)  # until waits are long ones
+            job.send_signal(signal.SIGUSR1)
+            out, _ = job.communicate(timeout=30)  # it also wakes the last rank: the job goes on to its end
+            self.assertEqual((job.returncode, out.count("fine: rank")), (0, 2 * self.hosts), out)
+            said.seek(0)
+            self.assert_waits(out + said.read())
 
     def test_when_a_host_dies_the_job_ends(self):
         # By its name the last test of a class: afterwards there is a host less.
@@ -140,7 +163,11 @@ class ByHydra(Cluster):
 
 
 class Hydra(ByHydra, Job):
-    pass
+    @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+    def test_a_time_limit_tells_who_waits(self):
+        code, out, err = self.job("--timeout", "5", "-ppn", "2", NODES, "quiet", "60")
+        self.assertEqual(code, 124, out + err)
+        self.assert_waits(out + err)
 
 
 class HydraFour(Hydra):
@@ -321,6 +348,10 @@ class Slurm(Job):
         code, out, err = self.job("--hosts", "h1:1,h2:3", PROBE, "place")
         self.assertEqual((code, out), (2, ""))
         self.assertIn("srun starts one program", err)
+
+
+class SlurmFour(Slurm):
+    hosts = 4
 
 
 @unittest.skipUnless(CLIENT, "libpmix.so.2 is not installed (Debian package libpmix2)")

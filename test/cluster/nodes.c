@@ -1,7 +1,7 @@
 // Messages within hosts and between them: who shares memory, all to all, wildcards over both, sums, windows.
-// Each rank prints one line when it is content.  First argument: "abort" ends the job after that, "wait"
-// waits for a message that does not come.  "stream SECONDS" only sends long messages from the first rank to
-// the last for so long, "quiet SECONDS" none; both say when they begin.
+// Each rank prints one line when it is content.  First argument: "abort" ends the job after that.
+// "stream SECONDS" only sends long messages from the first rank to the last for so long, "quiet SECONDS"
+// none; both say when they begin.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,11 +153,6 @@ int main(int argc, char** argv) {
   printf("fine: rank %d of %d, %d here\n", rank, size, here);
   fflush(stdout);
   if (argc > 1 && strcmp(argv[1], "abort") == 0 && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 21);
-  if (argc > 1 && strcmp(argv[1], "wait") == 0) {
-    int never = 0;  // from the last rank, which does not send: only its end ends this
-    if (rank == size - 1) sleep(100);
-    MPI_Bcast(&never, 1, MPI_INT, size - 1, MPI_COMM_WORLD);
-  }
   MPI_Finalize();
   return 0;
 }
