@@ -332,39 +332,42 @@ def processes():
 # Those of --quick, and those that bench/limits/collective.c does, too.
 QUICK = ("barrier", "bcast", "allreduce", "alltoall")
 HALVED = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
+FRESH = (*HALVED, "gather", "scatter", "scan")
+WITH_MORE_RANKS = ("barrier", *HALVED, "scan", "exscan")
 
 
 def collectives():
     for name in COLLECTIVES:
-        is_main = name in ("barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall")
-        sizes = "--sizes=8,64,512,4096,16384,65536,262144,1048576,4194304"
+        last = 64 << 20 if name in HALVED else 4 << 20
         yield Experiment(
             f"{name}2",
             f"{name}, 2 ranks",
             "collective",
-            (f"--ops={name}", sizes),
+            (f"--ops={name}", f"--sizes=8,64,512,{powers(4096, last, 4)}", "--ms=10"),
             is_curve=name != "barrier",
             quick=(f"--ops={name}", "--sizes=8,65536,1048576") if name in QUICK else None,
             ways=("halves",) if name in HALVED else (),
         )
-        if is_main and name != "barrier":
+        if name in FRESH:
             yield Experiment(
                 f"{name}2_fresh",
                 f"{name}, 2 ranks, buffers written before and read after",
                 "collective",
-                (f"--ops={name}", "--mode=fresh", "--sizes=4096,65536,1048576,4194304"),
-                ways=("halves",),
+                (f"--ops={name}", "--mode=fresh", f"--sizes=8,{powers(4096, last, 4)}", "--ms=10"),
+                ways=("halves",) if name in HALVED else (),
             )
-        if is_main:
+        for ranks in (8, 16) if name in WITH_MORE_RANKS else ():
             yield Experiment(
-                f"{name}8",
-                f"{name}, 8 ranks",
+                f"{name}{ranks}",
+                f"{name}, {ranks} ranks",
                 "collective",
-                (f"--ops={name}", "--sizes=8,4096,65536,1048576", "--ms=60"),
-                ranks=8,
+                (f"--ops={name}", "--sizes=8,4096,65536,1048576", "--ms=40"),
+                ranks=ranks,
                 is_curve=name != "barrier",
                 timeout_s=6,
-                quick=(f"--ops={name}", "--sizes=8,65536", "--ms=30") if name in ("barrier", "allreduce") else None,
+                quick=(f"--ops={name}", "--sizes=8,65536", "--ms=30")
+                if name in ("barrier", "allreduce") and ranks == 8
+                else None,
             )
     for name in ("reduce", "allreduce"):
         for ranks in (4, 8, 16):
@@ -377,6 +380,33 @@ def collectives():
                 is_curve=False,
                 timeout_s=15,
             )
+    yield Experiment(
+        "nonblocking2",
+        "Collectives called blocking, nonblocking with a wait at once, and persistent, 2 ranks",
+        "nonblocking",
+        ("--sizes=8,512,4096,65536", "--ms=10"),
+        is_curve=False,
+    )
+    for suffix, ranks in (("", 2), ("4", 4)):
+        yield Experiment(
+            f"refinement{suffix}",
+            f"Exchange of an adaptive mesh, {ranks} ranks",
+            "refinement",
+            (),
+            ranks=ranks,
+            is_curve=False,
+            x_label="blocks",
+            timeout_s=20,
+        )
+        yield Experiment(
+            f"gradients{suffix}",
+            f"Allreduce of AlexNet's gradients, {ranks} ranks",
+            "gradients",
+            (),
+            ranks=ranks,
+            is_curve=False,
+            timeout_s=20,
+        )
 
 
 def windows():
@@ -507,12 +537,6 @@ def programs():
         is_curve=False,
         x_label="kernel",
     )
-    yield Experiment(
-        "refinement", "Exchange of an adaptive mesh", "refinement", (), is_curve=False, x_label="blocks"
-    )
-    yield Experiment(
-        "gradients", "Allreduce of AlexNet's gradients", "gradients", (), is_curve=False, x_label="bytes"
-    )
     for kernel in ("is", "cg", "mg", "ft"):
         yield Experiment(
             f"nas_{kernel}",
@@ -531,8 +555,13 @@ def experiments():
             *programs()]
 
 
+GROUPS = {"collectives": collectives, "windows": windows, "files": files}
+
+
 def choose(only, is_quick, available):
-    """The entries wanted: `only` holds names or beginnings of names; those without a program are left out."""
+    """The entries wanted: `only` holds names, beginnings of names, or names of groups; those without a program are left
+    out."""
+    only = [name for word in only for name in ([e.name for e in GROUPS[word]()] if word in GROUPS else [word])]
     chosen = [entry for entry in experiments() if entry.part or entry.program in available]
     if only:
         chosen = [
