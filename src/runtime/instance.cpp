@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "base/big_lock.hpp"
 #include "base/log.hpp"
@@ -26,9 +27,12 @@
 #include "protocol/match_bits.hpp"
 #include "runtime/crash_report.hpp"
 #include "runtime/job_facts.hpp"
+#include "transport/ofi/reach.hpp"
 
 namespace dunlin::runtime {
 namespace {
+
+constexpr char kDoorKey[] = "node.door";  // put by the first rank of each node
 
 /// Handles of predefined objects exist from the first start to the end of the process.
 void make_predefined_objects() noexcept {
@@ -114,6 +118,9 @@ Err Instance::start() noexcept {
   messaging_ = std::make_unique<protocol::Messaging>(boot_->rank(), boot_->size());
   engine_ = std::make_unique<progress::Engine>(*messaging_);
   self_ = std::make_unique<transport::self::Transport>(boot_->rank(), *messaging_);
+  std::optional<transport::ofi::Door> door;  // until all nodes have opened their networks
+  if (boot_->nodes() > 1 && boot_->node_rank() == 0)
+    if (Err error = boot_->put(kDoorKey, door.emplace().text()); error != Err::ok) return error;
   if (boot_->size() > 1)
     if (Err error = start_node(); error != Err::ok) return error;
   if (boot_->nodes() > 1)
@@ -179,15 +186,21 @@ Err Instance::join_node(int fd) noexcept {
   return Err::ok;
 }
 
-/// What joins the nodes.  The fence of `agree_on_facts` makes our address known.
+/// What joins the nodes.  A fence in `start_node` has made doors known, that of `agree_on_facts` makes our
+/// address known.
 Err Instance::start_network() noexcept {
   const bool matches = boot_->matches_in_network();  // then it carries everything, also to this rank
+  const boot::NodeMap& nodes = boot_->node_map();
+  const int next_node = (nodes.node_of(boot_->rank()) + 1) % nodes.nodes();
+  const auto other_door = boot_->get(nodes.first_ranks()[std::size_t(next_node)], kDoorKey);
+  if (!other_door) return other_door.error();
   auto opened =
       transport::ofi::Transport::open({.me = boot_->rank(),
                                        .peers = boot_->size(),
                                        .node_peers = matches ? std::span<const int>() : boot_->node_peers(),
                                        .directory = this,
-                                       .matches = matches});
+                                       .matches = matches,
+                                       .other_door = other_door.value()});
   if (!opened) return opened.error();
   network_ = std::move(opened.value());
   if (network_->pins_memory()) heap::keep_pages_over_forks();

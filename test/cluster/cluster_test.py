@@ -131,7 +131,7 @@ class Job(Cluster):
             job = subprocess.Popen(self.command("-ppn", "2", NODES, "quiet", "60"), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=said, text=True)
             self.assertEqual(job.stdout.readline(), "sending\n")
-            time.sleep(2)  # until waits are long ones
+            time.sleep(4)  # until waits are long ones, and their sleeps were over once
             job.send_signal(signal.SIGUSR1)
             out, _ = job.communicate(timeout=30)  # it also wakes the last rank: the job goes on to its end
             self.assertEqual((job.returncode, out.count("fine: rank")), (0, 2 * self.hosts), out)
@@ -289,6 +289,20 @@ class Devices(Stream):
     def test_one_is_enough(self):
         first, second = self.stream(DUNLIN_OFI_INTERFACE="eth1")
         self.assertGreater(second, 100 * first)
+
+    def test_one_that_reaches_nobody_is_not_taken(self):
+        # libfabric lists eth1 first.
+        for each in ("wh1", "wh2"):
+            subprocess.run(["ip", "link", "set", each, "nomaster"], check=True)
+        words = ("-ppn", "2", NODES)
+        code, out, err = self.job(*words, DUNLIN_OFI_PROBE_MS="300", DUNLIN_VERBOSE="1")
+        self.assertEqual((code, out.count("fine: rank")), (0, 4), out + err)
+        self.assertIn("eth1 10.2.0.1 reaches no other node, and eth0 10.1.0.1 does", out + err)
+        code, out, err = self.job(*words, DUNLIN_OFI_PROBE_MS="0", DUNLIN_OFI_SILENCE_S="2")
+        self.assertNotEqual(code, 0)
+        self.assertRegex(out + err, r"could not be reached for 2 s .* from eth1 10\.2\.0\.[12]")
+        for each in ("wh1", "wh2"):
+            subprocess.run(["ip", "link", "set", each, "master", "br1"], check=True)
 
     def test_unknown_interface(self):
         job = subprocess.run([MPIRUN, "-n", "2", NODES], capture_output=True, text=True,

@@ -21,6 +21,7 @@
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "transport/ofi/library.hpp"
+#include "transport/ofi/reach.hpp"
 
 namespace dunlin::transport::ofi {
 namespace {
@@ -57,6 +58,7 @@ bool begins_with_any(std::string_view text, const std::array<std::string_view, n
 /// An address of the machine that a provider would use: "eth0" and "10.1.0.1"; both empty where it has none.
 struct Interface {
   std::string name, address;
+  sockaddr_storage where = {};
   bool is_loopback = false;
   bool is_link_local = false;
 };
@@ -77,6 +79,7 @@ Interface interface_of(const fi_info& info) noexcept {
   char text[INET6_ADDRSTRLEN] = "";
   ::inet_ntop(mine->sa_family, bytes_of(mine).data(), text, sizeof text);
   found.address = text;
+  std::memcpy(&found.where, mine, is_4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
   found.is_loopback = found.address.starts_with("127.") || found.address == "::1";
   found.is_link_local = found.address.starts_with("fe80:") || found.address.starts_with("169.254.");
   ifaddrs* all = nullptr;
@@ -100,6 +103,51 @@ int rank_of(const fi_info& info, const Interface& interface, bool matches, std::
   if (interface.is_link_local) return -1;
   if (interface.is_loopback) return 2;
   return begins_with_any(interface.name, kInterfacesToName) ? 1 : 0;
+}
+
+/// What libfabric offers, and where.
+struct Offer {
+  const fi_info* info;
+  Interface interface;
+  int rank;
+  std::string text() const {
+    return interface.name.empty() ? info->domain_attr->name : interface.name + ' ' + interface.address;
+  }
+};
+
+/// Best first.
+std::vector<Offer> offers_of(const fi_info* all, bool matches, std::string_view name,
+                             std::string_view provider) {
+  std::vector<Offer> offers;
+  for (const fi_info* each = all; each; each = each->next) {
+    Interface interface = interface_of(*each);
+    const int rank = rank_of(*each, interface, matches, name, provider);
+    if (rank >= 0) offers.push_back({each, std::move(interface), rank});
+  }
+  std::stable_sort(offers.begin(), offers.end(),
+                   [](const Offer& one, const Offer& other) { return one.rank < other.rank; });
+  return offers;
+}
+
+/// The best one that reaches another node, where there is a choice of addresses; else the first.
+const Offer& first_to_reach(const std::vector<Offer>& offers, std::string_view door) noexcept {
+  std::vector<sockaddr_storage> candidates;
+  std::vector<const Offer*> of_candidates;
+  for (const Offer& each : offers) {
+    if (each.interface.address.empty() || each.interface.is_loopback) break;
+    const auto is_known = [&each](const Offer* other) noexcept {
+      return other->interface.address == each.interface.address;
+    };
+    if (std::any_of(of_candidates.begin(), of_candidates.end(), is_known)) continue;
+    candidates.push_back(each.interface.where);
+    of_candidates.push_back(&each);
+  }
+  if (candidates.size() < 2 || door.empty()) return offers.front();
+  const int first = first_that_reaches(candidates, door);
+  if (first <= 0) return offers.front();
+  log::note("network: %s reaches no other node, and %s does", offers.front().text().c_str(),
+            of_candidates[std::size_t(first)]->text().c_str());
+  return *of_candidates[std::size_t(first)];
 }
 
 std::uint64_t random_key(std::size_t bytes) noexcept {
@@ -146,7 +194,8 @@ void* Region::descriptor() const noexcept { return registration_ ? ::fi_mr_desc(
 
 std::uint64_t Region::key() const noexcept { return ::fi_mr_key(registration_); }
 
-Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool matches) noexcept {
+Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool matches,
+                                                              std::string_view door) noexcept {
   tell_size_of_universe(peers);  // it reads its settings once
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
@@ -160,7 +209,7 @@ Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool ma
       return fail(Err::other, "DUNLIN_OFI_INTERFACE=%s names more than %zu interfaces",
                   interface_wanted.get(), kDevicesMost);
     auto fabric = std::unique_ptr<Fabric>(new Fabric(*library.value()));
-    if (const Err error = fabric->choose(matches, name, provider); error != Err::ok) return error;
+    if (const Err error = fabric->choose(matches, name, provider, door); error != Err::ok) return error;
     if (const Err error = fabric->open_endpoint(peers); error != Err::ok) return error;
     all.push_back(std::move(fabric));
     provider = all.front()->provider();
@@ -189,7 +238,8 @@ Fabric::~Fabric() {
   if (info_) library_.freeinfo(info_);
 }
 
-Err Fabric::choose(bool matches, std::string_view wanted, std::string_view provider_name) noexcept {
+Err Fabric::choose(bool matches, std::string_view wanted, std::string_view provider_name,
+                   std::string_view door) noexcept {
   const std::string name(wanted), provider(provider_name);
   fi_info* const hints = library_.dupinfo(nullptr);
   if (!hints) return fail(Err::no_mem, "out of memory for libfabric");
@@ -209,17 +259,11 @@ Err Fabric::choose(bool matches, std::string_view wanted, std::string_view provi
   fi_info* all = nullptr;
   const int code = library_.getinfo(kVersion, nullptr, nullptr, 0, hints, &all);
   library_.freeinfo(hints);
-  const fi_info* best = nullptr;
-  int best_rank = -1;
-  for (const fi_info* each = all; each; each = each->next) {
-    const Interface interface = interface_of(*each);
-    const int rank = rank_of(*each, interface, matches, name, provider);
-    if (rank < 0 || (best && rank >= best_rank)) continue;
-    best = each;
-    best_rank = rank;
-    interface_ = interface.name.empty() ? each->domain_attr->name : interface.name + ' ' + interface.address;
+  if (const std::vector<Offer> offers = offers_of(all, matches, name, provider); !offers.empty()) {
+    const Offer& best = first_to_reach(offers, name.empty() ? door : std::string_view());
+    info_ = library_.dupinfo(best.info);
+    interface_ = best.text();
   }
-  if (best) info_ = library_.dupinfo(best);
   if (all) library_.freeinfo(all);
   if (info_) return Err::ok;
   return fail(

@@ -68,7 +68,9 @@ class Fabric {
  public:
   /// Opens an endpoint on each device that is wanted, all of one provider, the one for messages first;
   /// `peers` of the job may be talked to.  `matches`: the provider has to match messages, on one device.
-  static Result<std::vector<std::unique_ptr<Fabric>>> open_all(int peers, bool matches) noexcept;
+  /// `door`: of another node, by which interfaces are tried (reach.hpp).
+  static Result<std::vector<std::unique_ptr<Fabric>>> open_all(int peers, bool matches,
+                                                               std::string_view door) noexcept;
   ~Fabric();
   /// Nothing arrives any more, and nothing touches memory that was handed over.
   void close_endpoint() noexcept;
@@ -114,7 +116,8 @@ class Fabric {
 
  private:
   explicit Fabric(const Library& library) noexcept : library_(library) {}
-  Err choose(bool matches, std::string_view interface, std::string_view provider) noexcept;
+  Err choose(bool matches, std::string_view interface, std::string_view provider,
+             std::string_view door) noexcept;
   Err open_endpoint(int peers) noexcept;
 
   const Library& library_;

@@ -410,7 +410,8 @@ void Network::sleep(std::int64_t timeout_ns) noexcept {
 Result<std::unique_ptr<Transport>> Transport::open(const Setup& setup) noexcept {
   DUNLIN_ASSERT(setup.directory != nullptr);
   DUNLIN_ASSERT(setup.me >= 0 && setup.me < setup.peers);
-  Result<std::vector<std::unique_ptr<Fabric>>> devices = Fabric::open_all(setup.peers, setup.matches);
+  Result<std::vector<std::unique_ptr<Fabric>>> devices =
+      Fabric::open_all(setup.peers, setup.matches, setup.other_door);
   if (!devices) return devices.error();
   auto network = std::make_unique<Network>(setup, std::move(*devices));
   if (const Err error = network->start(); error != Err::ok) return error;

@@ -32,6 +32,7 @@ struct Setup {
   std::span<const int> node_peers;  // ascending; those that something else reaches, perhaps this process, too
   Directory* directory = nullptr;   // asked when a peer is first talked to; not owned
   bool matches = false;             // the network has to match messages: `tagged`
+  std::string other_door = {};      // of another node (reach.hpp); empty: interfaces are not tried
 };
 
 class Transport : public transport::Transport {
