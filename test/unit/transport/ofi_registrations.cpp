@@ -21,7 +21,7 @@ class OfiRegistrations : public ::testing::Test {
   void SetUp() override {
     setenv("DUNLIN_OFI_PROVIDER", "tcp", 1);
     Variable::read_all_again();
-    auto fabrics = Fabric::open_all(2, false);
+    auto fabrics = Fabric::open_all(2, false, "");
     unsetenv("DUNLIN_OFI_PROVIDER");
     Variable::read_all_again();
     if (!fabrics) GTEST_SKIP() << error_detail(fabrics.error());
