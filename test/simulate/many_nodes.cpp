@@ -3,6 +3,7 @@
 // Ranks know their nodes, but all messages pass the simulated network.
 //
 // DUNLIN_TEST_NODES sets the number of nodes, of 8 ranks each; `make test-long` has 512.
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <set>
@@ -105,6 +106,30 @@ TEST(ManyNodes, CollectivesGoNodeByNode) {
     for (int rank = 0; rank < ranks; ++rank) EXPECT_EQ(all[std::size_t(rank)], rank);
   };
   EXPECT_LE(messages_of(world, allgather), 2 * once + among);
+}
+
+/// The most that one rank has sent to other nodes so far.
+std::uint64_t most_sent_to_other_nodes(World& world) {
+  std::vector<std::uint64_t> sent(std::size_t(world.size()));
+  world.network().for_each_lane([&](int from, int to, std::uint64_t messages) {
+    if (from / kRanksPerNode != to / kRanksPerNode) sent[std::size_t(from)] += messages;
+  });
+  return *std::max_element(sent.begin(), sent.end());
+}
+
+TEST(ManyNodes, NobodyHandsOutAllPartsOfAReduceScatter) {
+  const int nodes = std::max(nodes_wanted(), 40), ranks = nodes * kRanksPerNode;
+  World world(map_of(nodes), kCalm);
+  Fibers fibers(world, [&](int me) {
+    const std::vector<int> mine(std::size_t(ranks), me);
+    int sum = -1;
+    EXPECT_EQ(coll::reduce_scatter_block(mine.data(), &sum, 1, *from_handle<Datatype>(MPI_INT),
+                                         *from_handle<Op>(MPI_SUM), world.comm(me)),
+              Err::ok);
+    EXPECT_EQ(sum, ranks * (ranks - 1) / 2);
+  });
+  fibers.run();
+  EXPECT_LE(most_sent_to_other_nodes(world), std::uint64_t(2 * levels_of(nodes)));
 }
 
 TEST(ManyNodes, SplitsAgreeAndNobodyTalksToAll) {

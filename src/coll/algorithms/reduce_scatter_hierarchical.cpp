@@ -25,6 +25,7 @@ Task reduce_scatter_hierarchical(Cx cx, Reduction r, Blocks parts) {
 
   Blocks given = parts;
   given.base = const_cast<std::byte*>(r.mine);
+  bool are_equal = true;  // then the far ranks may pass parts on for each other
   std::int64_t position = 0;
   for (int place = 0; place < places; ++place) {
     starts[place] = position;
@@ -34,6 +35,7 @@ Task reduce_scatter_hierarchical(Cx cx, Reduction r, Blocks parts) {
       if (place == domain.rank) {
         far_counts[number] = part.count;
         far_starts[number] = position - starts[place];
+        are_equal &= part.count == far_counts[0];
       }
       position += part.count;
     }
@@ -47,10 +49,10 @@ Task reduce_scatter_hierarchical(Cx cx, Reduction r, Blocks parts) {
   far.mine = near.result;
   co_await start_reduce_scatter(
       domain, near, Blocks::varied(nullptr, IntArray{counts, true}, IntArray{starts, true}, r.type));
-  if (far.count > 0)
-    co_await start_reduce_scatter(
-        cx.leaders(domain.rank, -1), far,
-        Blocks::varied(nullptr, IntArray{far_counts, true}, IntArray{far_starts, true}, r.type));
+  const Blocks far_parts =
+      are_equal ? Blocks::equal(nullptr, far_counts[0], r.type)
+                : Blocks::varied(nullptr, IntArray{far_counts, true}, IntArray{far_starts, true}, r.type);
+  if (far.count > 0) co_await start_reduce_scatter(cx.leaders(domain.rank, -1), far, far_parts);
   co_await leave(domain, &turn);
   co_return Err::ok;
 }

@@ -81,6 +81,7 @@ Sent Network::try_send(Lane& lane, const Envelope& envelope, std::span<const std
   if (data.is_contiguous() && data.bytes > 0) std::memcpy(body, data.address, data.bytes);
   if (!data.is_contiguous()) Cursor(data).pack(body, data.bytes);
   lane.messages.push_back(std::move(message));
+  ++lane.sent;
   ++under_way_;
   return Sent::yes;
 }

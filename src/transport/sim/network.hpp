@@ -37,6 +37,7 @@ struct Lane {
   };
   int from = 0;
   std::deque<Message> messages;
+  std::uint64_t sent = 0;
   bool is_cut = false;
 };
 
@@ -78,6 +79,12 @@ class Network {
   /// Messages sent and not delivered.
   std::size_t under_way() const noexcept { return under_way_; }
   std::uint64_t delivered() const noexcept { return delivered_; }
+  /// Calls `see(from, to, messages sent)` for every pair that has talked.
+  template <class See>
+  void for_each_lane(const See& see) const {
+    for (int to = 0; to < size_; ++to)
+      for (const auto& lane : lanes_[std::size_t(to)]) see(lane->from, to, lane->sent);
+  }
   /// Lets other ranks run, where ranks make blocking calls on stacks of their own.  Called at the end of
   /// every poll of a rank's transport, and by `interrupt`.
   std::function<void()> give_way;
