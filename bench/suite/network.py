@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -45,6 +46,9 @@ COUNTED_ROUNDS = (200, 1200)  # of ping-pong: their difference is without start 
 COUNTED_SIZES = (8, 4 << 10, 64 << 10, 1 << 20)
 KERNELS = ("hydrodynamics", "particle_in_cell", "ocean", "combustion")
 PROFILED_STEPS = 10
+ONCE = ("count", "profile")  # ways of measuring that do not depend on the machine
+STARTS = 3  # in a round, of each program
+PROGRAM, PLAIN = "MPI program", "plain program"
 TIMEOUT_S = 60.0
 ATTEMPTS = 2  # where others used the CPUs meanwhile
 FOREIGN_SHARE_MAX = 0.08  # the kernel's work for a packet is nobody's
@@ -108,6 +112,11 @@ def parts():
     yield Part("transports", "Halo exchange of 2 x 2 ranks by shared memory and network, us", (("halo", (
         "--methods=nonblocking", "--sizes=64,4096,65536,524288")),), (*OURS, *OTHERS), "us",
         per_host=2)
+    yield Part("waiting", "CPU of a rank that waits for the network, %", (("waiters", ("--mode=idle",)),),
+               (*OURS, *OTHERS), "%", note="Of one second in MPI_Recv.")
+    yield Part("start", "Start and end of 2 hosts x 4 ranks, ms", (("startup", ("--quiet=1",)),), (*OURS, *OTHERS), "ms",
+               per_host=4, way_of_measuring="start",
+               note="Plain: `true`, started by the same launcher; for Dunlin by Hydra.")  # fmt: skip
     yield Part("counts", "What a message of a ping-pong asks of the network", (), (*STAGES, OFFLOAD), "",
                way_of_measuring="count", note="Operations: messages, RDMA writes and reads; credits: writes of a count"
                " alone; copies: of each byte, on both sides.")  # fmt: skip
@@ -137,8 +146,8 @@ class Hosts:
             return (self.build / "bench/limits/network").exists()
         return self.mpi_of(way).home.exists()
 
-    def launch(self, way, part, words):
-        """The command line and its environment."""
+    def launch(self, way, part, words, is_plain=False):
+        """The command line and its environment; of a plain program by Hydra alone, where mpirun hands over to it."""
         if way.kind == "limit":
             inits = [str(self.cluster.inits[name]) for name in self.cluster.names[:2]]
             return [*words, *inits], dict(os.environ)
@@ -149,7 +158,8 @@ class Hosts:
         words = ["sh", "-c", PINNED, str(self.cpus), *words]
         if way.kind == "dunlin":
             environment |= {"DUNLIN_REMOTE_LAUNCHER": self.hydra, "HYDRA_LAUNCHER_EXEC": shell}
-            start = [mpi.home / "bin/mpirun", "--hosts", ",".join(names), "-ppn", part.per_host]
+            start = [self.hydra, "-hosts"] if is_plain else [mpi.home / "bin/mpirun", "--hosts"]
+            start += [",".join(names), "-ppn", part.per_host]
         elif way.kind == "openmpi":
             environment |= {name: str(mpi.home) for name in ("OPAL_PREFIX", "PMIX_PREFIX", "PRTE_PREFIX")}
             slots = ",".join(f"{name}:{part.per_host}" for name in names)
@@ -167,9 +177,9 @@ class Hosts:
             return self.build / "bench" / program
         return runner.compile_program(self.mpi_of(way), program, self.build / "bench/network-peers")
 
-    def run(self, way, part, words, more=(), has_errors=False):
+    def run(self, way, part, words, more=(), has_errors=False, is_plain=False):
         """What a program prints, its errors only where they are wanted, and what went wrong."""
-        command, environment = self.launch(way, part, [str(word) for word in words])
+        command, environment = self.launch(way, part, [str(word) for word in words], is_plain)
         command = ["sh", "-c", 'exec "$@" 2>&1', "sh", *command] if has_errors else command
         return runner.output_of(command, {**environment, **dict(more)}, TIMEOUT_S)
 
@@ -194,7 +204,26 @@ class Hosts:
             found += [sample for sample in more if sample.is_right]
         return [replace(sample, mpi=way.name, experiment=part.name, round=number) for sample in found]
 
-    def count(self, way, part):
+    def start(self, way, part, number):
+        """Wall time of the whole job, in turns with a plain program's under the same launcher."""
+        program, arguments = part.programs[0]
+        jobs = {PROGRAM: [self.program(way, program), *arguments], PLAIN: ["true"]}
+        found = []
+        for _ in range(STARTS):
+            for name, words in jobs.items():
+                meter, started = machine.Meter(), time.monotonic()
+                _, trouble = self.run(way, part, words, is_plain=name == PLAIN)
+                spent_ms = (time.monotonic() - started) * 1e3
+                machine.reap()
+                if trouble:
+                    self.say(f"{part.name}: {way.title}: {trouble}")
+                    return found
+                is_disturbed = meter.foreign_share() > FOREIGN_SHARE_MAX
+                sample = counted(part, name, 0, spent_ms, way.name)
+                found.append(replace(sample, unit="ms", round=number, is_disturbed=is_disturbed))
+        return found
+
+    def count(self, way, part, _):
         """What a message asks of the network, which does not depend on the machine."""
         found, verbose = [], {"DUNLIN_VERBOSE": "1"}
         for bytes_ in COUNTED_SIZES:
@@ -218,7 +247,7 @@ class Hosts:
             found += [counted(part, name, bytes_, value, way.name) for name, value in figures.items()]
         return found
 
-    def profile(self, way, part):
+    def profile(self, way, part, _):
         """Which messages the kernels send, over all ranks."""
         found = []
         with tempfile.TemporaryDirectory(dir=self.cluster.folder) as folder:

@@ -1,7 +1,7 @@
 """Tables, curves and the page of bench/network, from its samples: a row for each way."""
 
 from suite import analysis, markdown, plots
-from suite.network import LIMITS, MATCHING, OFFLOAD, OTHERS
+from suite.network import LIMITS, MATCHING, OFFLOAD, OTHERS, PLAIN, PROGRAM
 from suite.samples import is_less_better, size_text
 
 LATENCIES, LONGEST = (8, 1024, 4096), (1 << 20, 4 << 20)
@@ -38,7 +38,7 @@ def tables_of(results, part, ways):
     names = list(dict.fromkeys(key[0] for key in keys))
     names.sort(key=lambda name: list(ways).index(name) if name in ways else -1)
     xs = {each: sorted({key[2] for key in keys if key[1] == each}) for each in series}
-    if all(len(found) == 1 for found in xs.values()) and len(series) > 1:
+    if all(len(found) == 1 for found in xs.values()):
         yield "", series, [(name, [results.cells.get((part.name, name, each, xs[each][0])) for each in series])
                            for name in names]  # fmt: skip
         return
@@ -84,7 +84,7 @@ def pictures_of(results, part, ways):
 
 
 def asked_of(results):
-    """What was asked for: words, the limit as text, the ratios of its sizes, and whether one holds."""
+    """What was asked for: words, the limit as text, the ratios of its sizes (or one figure), and whether one holds."""
 
     def times(way, other, xs, part="ladder"):
         pairs = [(results.value(part, way, x), results.value(part, other, x)) for x in xs]
@@ -103,6 +103,19 @@ def asked_of(results):
             yield f"{name}: bandwidth of 64 KiB to 4 MiB", "above 1", times(other, way, BANDWIDTHS), is_ahead
             yield f"{name}: rate of 8 B", "above 1", times(way, other, (8,), "rate"), is_ahead
             yield f"{name}: allreduce 2 x 2", "above 1", times(other, sums, (8, 64 << 10, 1 << 20), "allreduce"), is_ahead
+    for way in (MATCHING, OFFLOAD):
+        percent = results.value("waiting", way, 2)
+        yield f"{way}: % of a CPU for a rank that waits", "at most 1", listed(percent), lambda percent: percent <= 1
+        job, plain = (results.value("start", way, 0, name) for name in (PROGRAM, PLAIN))
+        more_ms = job and plain and job - plain
+        yield f"{way}: start of 2 x 4 ranks over a plain program's, ms", "at most 50", listed(more_ms), lambda ms: ms <= 50
+    kept = results.value("availability", OFFLOAD, 1 << 20, "receive")
+    yield (f"{OFFLOAD}: % of its CPU that a receiver keeps, 1 MiB", "at least 90, where the provider progresses by itself",
+           listed(kept), lambda percent: percent >= 90)  # fmt: skip
+
+
+def listed(value):
+    return [] if value is None else [value]
 
 
 def at_most(ratio):
@@ -121,7 +134,7 @@ def asked_lines(results):
     lines = ["| figure | asked | mean of its sizes | from | to |", "|---|---|--:|--:|--:|"]
     for words, asked, ratios, holds in asked_of(results):
         if ratios:
-            mean = analysis.geometric_mean(ratios)
+            mean = analysis.geometric_mean(ratios) if len(ratios) > 1 else ratios[0]
             text = analysis.factor_text(mean)
             lines.append(f"| {words} | {asked} | {text if holds(mean) else f'**{text}**'} | {min(ratios):.2f} | "
                          f"{max(ratios):.2f} |")  # fmt: skip

@@ -50,6 +50,10 @@ class Tables(unittest.TestCase):
         found = results(("nas4", "pipeline", 64, 1.0, "cycles"), ("nas4", "pipeline", 7000, 2.0, "solve"))
         self.assertEqual(network_page.lines_of(found, PARTS["nas4"], WAYS)[1], "| way | cycles | solve |")
 
+    def test_one_series_of_one_point_is_a_column(self):
+        found = results(("waiting", "intel", 2, 3.0, "idle_cpu"))
+        self.assertEqual(network_page.lines_of(found, PARTS["waiting"], WAYS)[1], "| way | idle_cpu |")
+
     def test_series_of_several_points_are_tables(self):
         found = results(("availability", OFFLOAD, 8, 1.0, "send"), ("availability", OFFLOAD, 9, 1.0, "send"),
                         ("availability", OFFLOAD, 8, 1.0, "receive"))  # fmt: skip
@@ -80,6 +84,14 @@ class Asked(unittest.TestCase):
                              ("ladder", "piggyback", 1 << 20, 10.0), ("ladder", "pipeline", 1 << 20, 20.0))  # fmt: skip
         self.assertEqual(found["piggyback before basic, 8 B to 4 KiB"], ([2.0], [True]))
         self.assertEqual(found["pipeline before piggyback, 1 and 4 MiB"], ([0.5], [False]))
+
+    def test_a_rank_that_waits_and_start(self):
+        found = self.reached(("waiting", network.MATCHING, 2, 0.3, "idle_cpu"), ("waiting", OFFLOAD, 2, 1.5, "idle_cpu"),
+                             ("start", OFFLOAD, 0, 100.0, network.PROGRAM), ("start", OFFLOAD, 0, 60.0, network.PLAIN),
+                             ("start", network.MATCHING, 0, 100.0, network.PROGRAM))  # fmt: skip
+        self.assertEqual(found, {"matching: % of a CPU for a rank that waits": ([0.3], [True]),
+                                 "offload: % of a CPU for a rank that waits": ([1.5], [False]),
+                                 "offload: start of 2 x 4 ranks over a plain program's, ms": ([40.0], [True])})  # fmt: skip
 
     def test_what_was_not_measured_is_left_out(self):
         self.assertEqual(self.reached(("ladder", "basic", 8, 20.0)), {})
