@@ -84,8 +84,11 @@ Err error_of_all(const OpenFile& file, const Comm& comm, const std::vector<Said>
   return Err::ok;
 }
 
-/// All ranks at once.  Only where it must not be there before, rank 0 creates the file first.
+/// All ranks at once; a file is created when all are here, as some may only now have deleted what was there
+/// (HDF5's tests do).  Only where it must not be there before, rank 0 creates it first.
 Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
+  if (file.amode & MPI_MODE_CREATE)
+    if (const Err e = error_of_all(file, comm, coll::gather_all(comm, mine)); e != Err::ok) return e;
   const bool is_first = comm.rank == 0, is_new = must_be_new(file.amode);
   const auto open_mine = [&] {
     if (mine.error != Err::ok) return;

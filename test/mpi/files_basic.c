@@ -51,6 +51,21 @@ static void exclusive(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Each rank deletes what is there before it opens a new file, and some are late: all have the same one. */
+static void deleted_before(int amode) {
+  int data = -1;
+  MPI_Status status;
+  usleep(20000 * (unsigned)check_rank);
+  unlink(path);
+  open_file(amode | MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE);
+  if (check_rank == 0) MPI_File_write_at(file, 0, &check_size, 1, MPI_INT, &status);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_read_at(file, 0, &data, 1, MPI_INT, &status);
+  CHECK(data == check_size, "amode 0x%x: %d", (unsigned)amode, data);
+  MPI_File_close(&file);
+}
+
 static void opening(void) {
   MPI_File other = MPI_FILE_NULL;
   MPI_Offset size = -1;
@@ -530,6 +545,8 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   if (check_rank == 0) snprintf(path, sizeof path, "/dev/shm/dunlin-files-%ld", (long)getpid());
   MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+  deleted_before(0);
+  deleted_before(MPI_MODE_EXCL);
   opening();
   for (block = 1; block <= 100000; block *= 10) {
     const int blocks = block > 10000 ? 3 : 20000 / block;
