@@ -125,8 +125,11 @@ class Trials {
     const std::int64_t end = os::now_ns() + probe_ms.get() * 1'000'000;
     while (!waited_.empty() && (reached_ < 0 || *std::min_element(of_.begin(), of_.end()) < reached_)) {
       const std::int64_t left_ms = (end - os::now_ns()) / 1'000'000;
-      if (left_ms <= 0 || ::poll(waited_.data(), waited_.size(), int(left_ms)) < 0) break;
-      take();
+      if (left_ms <= 0) break;
+      if (::poll(waited_.data(), waited_.size(), int(left_ms)) > 0)
+        take();
+      else if (errno != EINTR)
+        break;
     }
     return reached_;
   }
