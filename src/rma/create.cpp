@@ -275,7 +275,7 @@ void Window::await(int rank) noexcept {
                         awaited.rank);
         else
           std::snprintf(reason.what, sizeof reason.what,
-                        "%d one-sided operations that their target carries out", awaited.left());
+                        "%d one-sided operations that are under way", awaited.left());
       });
 }
 
