@@ -12,14 +12,17 @@ namespace dunlin::transport::shm {
 namespace {
 
 WordVariable distance{
-    "DISTANCE", "auto", "auto|near|far",
-    "whether the ranks of a node share caches (near) or not; auto: measured between each two"};
+    "DISTANCE", "auto", "auto|measured|near|far",
+    "whether the ranks of a node share caches (near) or not; measured: between each two; auto: measured on "
+    "processors of AMD, near on others"};
 
 }  // namespace
 
 Distance::Distance() noexcept {
-  if (std::strcmp(distance.get(), "auto") == 0) return;
-  votes_ = std::strcmp(distance.get(), "far") == 0 ? kSure : -kSure;
+  const char* const set = distance.get();
+  if (std::strcmp(set, "measured") == 0) return;
+  if (std::strcmp(set, "auto") == 0 && os::stores_slowly_to_owned_lines()) return;
+  votes_ = std::strcmp(set, "far") == 0 ? kSure : -kSure;
   looks_left_out_ = kAll;
 }
 

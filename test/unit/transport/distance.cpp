@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/variable.hpp"
+#include "os/cpu.hpp"
 
 namespace dunlin::transport::shm {
 namespace {
@@ -17,14 +18,28 @@ void look(Distance& distance, bool is_slow) {
   distance.after_load(before == 0 ? 0 : is_slow ? 1 : before, true);
 }
 
-TEST(Distance, IsNearUntilALineWasSlow) {
+/// Distances measured, whatever the processor.
+class MeasuredDistance : public testing::Test {
+ protected:
+  MeasuredDistance() { set("measured"); }
+  ~MeasuredDistance() override {
+    unsetenv("DUNLIN_DISTANCE");
+    Variable::read_all_again();
+  }
+  static void set(const char* value) {
+    setenv("DUNLIN_DISTANCE", value, 1);
+    Variable::read_all_again();
+  }
+};
+
+TEST_F(MeasuredDistance, IsNearUntilALineWasSlow) {
   Distance distance;
   EXPECT_FALSE(distance.is_far());
   look(distance, true);
   EXPECT_TRUE(distance.is_far());
 }
 
-TEST(Distance, OneLookDoesNotChangeWhatManyHaveSaid) {
+TEST_F(MeasuredDistance, OneLookDoesNotChangeWhatManyHaveSaid) {
   Distance distance;
   for (int i = 0; i < 50; ++i) look(distance, true);
   while (distance.before_load() == 0) look(distance, true);
@@ -34,7 +49,7 @@ TEST(Distance, OneLookDoesNotChangeWhatManyHaveSaid) {
   EXPECT_TRUE(distance.is_far());
 }
 
-TEST(Distance, OnceSureItLooksSeldom) {
+TEST_F(MeasuredDistance, OnceSureItLooksSeldom) {
   Distance distance;
   int looks = 0;
   for (int i = 0; i < 800; ++i) {
@@ -45,10 +60,9 @@ TEST(Distance, OnceSureItLooksSeldom) {
   EXPECT_LE(looks, 105);
 }
 
-TEST(Distance, ASettingIsBelievedAlone) {
+TEST_F(MeasuredDistance, ASettingIsBelievedAlone) {
   for (const bool is_far : {true, false}) {
-    setenv("DUNLIN_DISTANCE", is_far ? "far" : "near", 1);
-    Variable::read_all_again();
+    set(is_far ? "far" : "near");
     Distance distance;
     for (int i = 0; i < 1000; ++i) {
       EXPECT_EQ(distance.before_load(), 0u);
@@ -56,8 +70,13 @@ TEST(Distance, ASettingIsBelievedAlone) {
     }
     EXPECT_EQ(distance.is_far(), is_far);
   }
-  unsetenv("DUNLIN_DISTANCE");
-  Variable::read_all_again();
+}
+
+TEST_F(MeasuredDistance, IsMeasuredByItselfWhereALineStaysOwned) {
+  set("auto");
+  Distance distance;
+  for (int i = 0; i < 10; ++i) look(distance, true);
+  EXPECT_EQ(distance.is_far(), os::stores_slowly_to_owned_lines());
 }
 
 }  // namespace
