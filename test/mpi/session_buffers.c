@@ -1,4 +1,5 @@
-/* Buffered sends of a session: its buffer serves every communicator made from its process sets, and no other.
+/* Buffered sends of a session: its buffer serves every communicator made from its process sets, and no other,
+ * unless they have one of their own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,13 @@ int main(void) {
   CHECK(MPI_Session_iflush_buffer(first, &request) == MPI_SUCCESS);
   receive_all(mine, data);
   CHECK(MPI_Session_detach_buffer(first, &detached, &size) == MPI_SUCCESS);
+  CHECK(detached == buffer && size == bytes, "detached %d bytes", size);
+  wait_after_detach(&request);
+  CHECK(MPI_Comm_attach_buffer(mine, buffer, bytes) == MPI_SUCCESS);
+  CHECK(send_all(mine, data) == MPI_SUCCESS);
+  CHECK(MPI_Comm_iflush_buffer(mine, &request) == MPI_SUCCESS);
+  receive_all(mine, data);
+  CHECK(MPI_Comm_detach_buffer(mine, &detached, &size) == MPI_SUCCESS);
   CHECK(detached == buffer && size == bytes, "detached %d bytes", size);
   wait_after_detach(&request);
   CHECK(MPI_Session_attach_buffer(second, MPI_BUFFER_AUTOMATIC, 0) == MPI_SUCCESS);

@@ -23,6 +23,7 @@ struct MemoryWeather {
   bool reads = false;     // any memory can be read and written by copies
   unsigned shared = 100;  // of the program's buffers: can be mapped
   unsigned decline = 0;   // of attempts that could succeed
+  unsigned late = 0;      // of questions whether a rank has told how it is reached: not yet
   unsigned fork = 0;      // of maps of the program's buffers: their owner forks
 };
 
@@ -38,6 +39,7 @@ class RankMemory final : public peer::Memories {
   void add_buffer(const void* at, std::size_t bytes);
   void remove_buffer(const void* at);
 
+  bool has_published(int) noexcept override { return !network_.chance(weather_.late); }
   std::unique_ptr<peer::PeerMemory> connect(int peer) noexcept override;
   bool is_shared(const void* at, std::size_t bytes) noexcept override;
 

@@ -309,6 +309,34 @@ TEST(SimulatedPointToPoint, ASendToARankThatIsGoneFails) {
   give_back(request);
 }
 
+/// A first large message may come before its peer has told how its memory is reached: it goes another way, and
+/// later ones are copied straight all the same.
+TEST(SimulatedPointToPoint, AMessageBeforeThePeerHasPublishedDoesNotLoseItsMemory) {
+  constexpr int kValues = 1000, kMessages = 100;
+  const Settings settings({{"EAGER_BYTES", 64}, {"SHARED_COPY_BYTES", 64}});
+  const Nodes one_node{.of_rank = {0, 0}, .memory = {.maps = true, .late = 95}};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    World world(one_node, weather_of(seed));
+    Fibers fibers(world, [&](int rank) {
+      const Datatype& type = predefined(MPI_INT64_T);
+      std::int64_t message[kValues] = {};
+      for (int i = 0; i < kMessages; ++i) {
+        if (rank == 0) {
+          message[kValues - 1] = i;
+          EXPECT_EQ(pt2pt::send(message, kValues, type, 1, 0, world.comm(rank)), Err::ok);
+        } else {
+          EXPECT_EQ(pt2pt::recv(message, kValues, type, 0, 0, world.comm(rank), MPI_STATUS_IGNORE), Err::ok);
+          EXPECT_EQ(message[kValues - 1], i);
+        }
+      }
+    });
+    fibers.run();
+    world.settle();
+    EXPECT_GT(world.memory(0).copies(), 0u);
+  }
+}
+
 /// MPI 5.0, 3.6: what the program knows to be received has left the attached buffer.  Rank 1 sends its word
 /// right after the receive: whatever the library has to say of the received message comes before it.
 TEST(SimulatedPointToPoint, AReceivedMessageLeavesItsBufferBeforeTheReceiversNextWord) {

@@ -35,6 +35,7 @@ Nodes nodes_of(Dice& dice) {
   memory.reads = is_drawn(dice, 40);
   memory.shared = unsigned(one_of(dice, {0, 50, 100, 100}));
   memory.decline = unsigned(one_of(dice, {0, 0, 10, 50}));
+  memory.late = unsigned(one_of(dice, {0, 0, 30, 95}));
   memory.fork = unsigned(one_of(dice, {0, 0, 3, 20}));
   return nodes;
 }
@@ -45,7 +46,7 @@ std::string describe(const Nodes& nodes) {
   for (const int node : nodes.of_rank) text += " " + std::to_string(node);
   return text + (memory.maps ? "; maps" : "") + (memory.reads ? "; reads" : "") + ", " +
          std::to_string(memory.shared) + " % shared, " + std::to_string(memory.decline) + " % decline, " +
-         std::to_string(memory.fork) + " % fork";
+         std::to_string(memory.late) + " % late, " + std::to_string(memory.fork) + " % fork";
 }
 
 Settings settings_of(Dice& dice, std::uint64_t eager_bytes) {
