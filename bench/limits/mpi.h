@@ -40,7 +40,8 @@ enum { MPI_COMM_WORLD, MPI_INFO_NULL = 0, MPI_MAX, MPI_SUM };
 #define MPI_STATUS_IGNORE ((MPI_Status*)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status*)0)
 
-int MPI_Init(int* argc, char*** argv);
+enum { MPI_THREAD_SINGLE };
+int MPI_Init_thread(int* argc, char*** argv, int level, int* provided);
 int MPI_Finalize(void);
 int MPI_Abort(MPI_Comm comm, int code);
 int MPI_Comm_rank(MPI_Comm comm, int* rank);

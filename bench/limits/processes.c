@@ -457,7 +457,8 @@ static void pin(void) {
   sched_setaffinity(0, sizeof mine, &mine);
 }
 
-int MPI_Init(int* argc, char*** argv) {
+int MPI_Init_thread(int* argc, char*** argv, int level, int* provided) {
+  *provided = level;
   read_options(*argc, *argv);
   shared = map_shared(sizeof *shared);
   arena = map_shared(kArenaBytes);

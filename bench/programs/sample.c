@@ -101,9 +101,18 @@ static void share_a_line(void) {
 }
 
 void bench_start(int* argc, char*** argv, const char* name) {
+  bench_start_threads(argc, argv, name, MPI_THREAD_SINGLE);
+}
+
+void bench_start_threads(int* argc, char*** argv, const char* name, int level) {
   const double start = bench_now();
-  MPI_Init(argc, argv);
+  int provided;
+  MPI_Init_thread(argc, argv, level, &provided);
   bench_init_s = bench_now() - start;
+  if (provided < level) {
+    fprintf(stderr, "%s: this MPI does not allow for threads as asked\n", name);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &bench_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &bench_ranks);
   bench_name = name;

@@ -17,6 +17,8 @@ extern double bench_init_s;  // what MPI_Init took
 
 /// MPI_Init, options from the command line (`--name=value`), name of the benchmark for the printed lines.
 void bench_start(int* argc, char*** argv, const char* name);
+/// The same with MPI_Init_thread; ends the job where the MPI does not give this level.
+void bench_start_threads(int* argc, char*** argv, const char* name, int level);
 void bench_finish(void);
 
 /// Value of `--name=value`, or `fallback`.

@@ -172,6 +172,24 @@ def point_to_point():
     )
 
 
+def threads():
+    """Threads of two ranks, each with a communicator of its own."""
+    shared = {"program": "threads", "x_label": "threads", "timeout_s": 20}
+    yield Experiment(
+        "threads_rate",
+        "Messages of 8 bytes per second, all threads of a rank together, each with its communicator",
+        arguments=("--report=rate",),
+        **shared,
+    )
+    for bytes_, suffix in ((8, ""), (65536, "_large")):
+        yield Experiment(
+            f"threads_latency{suffix}",
+            f"Ping-pong of {bytes_} bytes by each thread of a rank over its communicator",
+            arguments=(f"--bytes={bytes_}",),
+            **shared,
+        )
+
+
 def mechanisms():
     """The curves of every way to copy inside a node."""
     shared = {"program": "pingpong", "kinds": ("dunlin", "openmpi"), "variants": MECHANISMS, "rounds_max": 2, "repeats": 2}
@@ -551,8 +569,8 @@ def programs():
 
 
 def experiments():
-    return [*point_to_point(), *mechanisms(), *matching_and_overlap(), *processes(), *collectives(), *windows(), *files(),
-            *programs()]
+    return [*point_to_point(), *threads(), *mechanisms(), *matching_and_overlap(), *processes(), *collectives(),
+            *windows(), *files(), *programs()]
 
 
 GROUPS = {"collectives": collectives, "windows": windows, "files": files}

@@ -28,6 +28,8 @@ RUNS = [
     (2, "window", ["--sizes=8", "--flavor=dynamic"]),
     (2, "strided", ["--mode=fresh", "--layouts=column,structs"]),
     (2, "bandwidth", ["--sizes=8,70000", "--bidirectional=1", "--window=3"]),
+    (2, "threads", ["--threads=1,3"]),
+    (2, "threads", ["--threads=0", "--report=rate"]),
     (5, "multi_pair", ["--sizes=8,5000"]),
     (2, "matching", ["--kind=posted", "--sizes=0,50"]),
     (2, "matching", ["--kind=posted_wild", "--sizes=50"]),
