@@ -194,42 +194,51 @@ class Runner:
                 except (Failed, OSError) as reason:
                     self.troubles[experiment.name, mpi.name] = str(reason)
 
-    def measure(self, experiment, number):
-        """The samples of one round of an experiment: every MPI in turn, begun with another one each round."""
+    def measure(self, experiment, number, keep, stored=()):
+        """The samples of one round of an experiment: every MPI in turn, begun with another one each round.
+
+        `stored` are those of this round that an earlier run has left; what they lack is measured, and given to `keep` as
+        soon as a program ends.
+        """
         entries = self.entries(experiment)
         self.titles.update((mpi.name, mpi.title) for mpi in entries)
-        if experiment.program == "instructions":
-            return self.count_instructions(experiment)
-        found, first = [], number % len(entries) if entries else 0
+        found, new, first = [*stored], [], number % len(entries) if entries else 0
         for mpi in entries[first:] + entries[:first]:
             if (experiment.name, mpi.name) in self.troubles:
                 continue  # what failed or took too long once is not tried again
+            if any(experiment.part or sample.mpi == mpi.name for sample in stored):
+                continue
             try:
-                found += self.run_checked(mpi, experiment, self.executable(mpi, experiment), number)
+                latest = self.run_of(mpi, experiment, number)
             except (Failed, OSError) as reason:
                 self.troubles[experiment.name, mpi.name] = str(reason)
+                continue
+            keep(latest)
+            new += latest
+        found += new
         self.titles.update((name, parts.title_of(name)) for name in {sample.mpi for sample in found} - set(self.titles))
-        self.mark(found)
+        self.mark(new)
         return found
 
-    def count_instructions(self, experiment):
-        """Under callgrind instead of timed; once, because counts do not vary."""
-        found = []
-        for mpi in self.mpis:
-            self.say(f"{experiment.name}: {mpi.title}")
-            try:
-                counts = callgrind.count(mpi, self.executable(mpi, experiment))
-            except (Failed, callgrind.Failed, OSError) as reason:
-                self.troubles[experiment.name, mpi.name] = str(reason)
-                continue
-            counts["total"] = sum(counts.values())
-            found += [
-                samples.Sample(
-                    experiment.program, name, 8, value, "instructions", 2, 0.0, 0.0, True, mpi.name
-                )
-                for name, value in counts.items()
-            ]
-        return found
+    def run_of(self, mpi, experiment, number):
+        if experiment.program == "instructions":
+            return self.count_instructions(mpi, experiment)  # once, because counts do not vary
+        return self.run_checked(mpi, experiment, self.executable(mpi, experiment), number)
+
+    def count_instructions(self, mpi, experiment):
+        """Under callgrind instead of timed."""
+        self.say(f"{experiment.name}: {mpi.title}")
+        try:
+            counts = callgrind.count(mpi, self.executable(mpi, experiment))
+        except callgrind.Failed as reason:
+            raise Failed(str(reason)) from None
+        counts["total"] = sum(counts.values())
+        return [
+            samples.Sample(
+                experiment.program, name, 8, value, "instructions", 2, 0.0, 0.0, True, mpi.name, experiment=experiment.name
+            )
+            for name, value in counts.items()
+        ]
 
     def run_checked(self, mpi, experiment, executable, number):
         arguments = [word.format(build=self.build) for word in experiment.command_arguments(self.is_quick)]
@@ -248,7 +257,8 @@ class Runner:
         if any(not sample.is_right for sample in outcome.found):
             self.troubles[experiment.name, mpi.name] = "wrong data"
         return [
-            replace(sample, mpi=sample.mpi or mpi.name, round=number, is_disturbed=outcome.is_disturbed)
+            replace(sample, mpi=sample.mpi or mpi.name, round=number, experiment=experiment.name,
+                    is_disturbed=outcome.is_disturbed)
             for sample in outcome.found
             if sample.is_right
         ]

@@ -387,8 +387,39 @@ class Running(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run = runner.Runner([Broken()], Path(folder), False, lambda _: None)
             run.executable, run.probe = lambda *_: "program", lambda: 0.0
-            self.assertEqual(run.measure(EXPERIMENTS["rate"], 0), [])
+            self.assertEqual(run.measure(EXPERIMENTS["rate"], 0, self.fail), [])
         self.assertIn("/nowhere/mpiexec", run.troubles["rate", "mpich"])
+
+    def test_what_was_measured_is_kept_at_once_and_not_measured_again(self):
+        class BrokenOff(Exception):
+            pass
+
+        class Fake:
+            kind = "mpich"
+
+            def __init__(self, name):
+                self.name = self.title = name
+
+            def launch_command(self, *_):
+                if self.name == "second" and not kept[1:]:
+                    kept.append("second was started")
+                    raise BrokenOff
+                return ["echo", "sample bench=rate series=rate x=8 value=1 unit=us ranks=2 probe=1,1 check=ok"]
+
+            def environment(self):
+                return None
+
+        kept = []
+        with tempfile.TemporaryDirectory() as folder:
+            run = runner.Runner([Fake("first"), Fake("second")], Path(folder), False, lambda _: None)
+            run.executable, run.probe = lambda *_: "program", lambda: 0.0
+            with self.assertRaises(BrokenOff):
+                run.measure(EXPERIMENTS["rate"], 0, kept.append)
+            (stored,) = kept[0]
+            self.assertEqual((stored.mpi, stored.experiment, stored.round), ("first", "rate", 0))
+            found = run.measure(EXPERIMENTS["rate"], 0, kept.append, [stored])
+        self.assertEqual([one.mpi for one in found], ["first", "second"])
+        self.assertEqual([[one.mpi for one in latest] for latest in kept[2:]], [["second"]])
 
 
 class Parts(unittest.TestCase):
