@@ -27,6 +27,9 @@ IntVariable messages_before_ring{
 /// Buffers of a peer that were named and never used, as of messages that were cut short.
 constexpr std::size_t kHeardMost = 4096;
 
+/// Frames by message to one peer that it has not taken; of them the provider may keep 18 KiB each.
+constexpr std::uint32_t kMessagesMost = 256;
+
 /// What is sent without a frame: copied to the stack, and by the provider from there.
 constexpr std::size_t kInjectBytesMax = 256;
 
@@ -67,9 +70,9 @@ Channel::Channel(Sender& sender, int peer, std::uint32_t number, Address address
 FrameHeader Channel::header_of(FrameKind kind) noexcept {
   return {.secret = sender_.secret,
           .frame = kind,
-          .sequence = sent_,
+          .sequence = std::uint16_t(sent_),
           .sender = sender_.me,
-          .released = std::uint32_t(reader_.read())};
+          .released = std::uint32_t(taken_ + reader_.read())};
 }
 
 Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head,
@@ -89,7 +92,8 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
 
 Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
                              const Source& data) noexcept {
-  if (is_promoted_ && !writer_.has_room()) return Sent::full;
+  if (is_promoted_ ? !writer_.has_room() : header.frame != FrameKind::credit && is_out_of_credit())
+    return Sent::full;
   const std::size_t told = told_with(header), told_bytes = bytes_of_told(told);
   const std::size_t bytes = sizeof header + told_bytes + header.bytes;
   alignas(8) std::byte copy[kInjectBytesMax];
@@ -106,7 +110,8 @@ Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byt
   pack(at + sizeof header + told_bytes, head, data);
   const Sent sent = is_promoted_ ? try_write(frame, at, bytes) : try_send_by_message(frame, at, bytes);
   if (sent == Sent::yes) {
-    reader_.report();  // the header has told it
+    reader_.report();  // the header has told both
+    reported_ = taken_;
     untold_.erase(untold_.begin(), untold_.begin() + std::ptrdiff_t(told));
     sender_.fabric.counters.copied_bytes += header.bytes;
   }
@@ -317,7 +322,7 @@ Frame* Channel::take_next() noexcept {
   for (Frame*& each : kept_) {
     FrameHeader header;
     std::memcpy(&header, each->bytes, sizeof header);
-    if (header.sequence != taken_) continue;
+    if (header.sequence != std::uint16_t(taken_)) continue;
     ++taken_;
     Frame* const next = std::exchange(each, kept_.back());
     kept_.pop_back();
@@ -327,7 +332,11 @@ Frame* Channel::take_next() noexcept {
 }
 
 void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload, Inbox& inbox) noexcept {
-  if (is_promoted_) writer_.heard_released(header.released);
+  heard_released(header.released);
+  if (unreported() >= kMessagesMost / 2) {
+    owes_credit_ = true;
+    owe();
+  }
   switch (header.frame) {
     case FrameKind::message:
     case FrameKind::message_of_buffers: {
@@ -348,7 +357,17 @@ void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload,
       DUNLIN_ASSERT(block_ != nullptr);
       reads_ring_ = true;
       return;
+    case FrameKind::credit:
+      return;
   }
+}
+
+bool Channel::is_out_of_credit() const noexcept { return sent_ - taken_there_ >= kMessagesMost; }
+
+/// Old news are none.
+void Channel::heard_released(std::uint32_t released) noexcept {
+  if (const std::uint32_t more = released - taken_there_; more <= sent_ - taken_there_) taken_there_ += more;
+  if (is_promoted_) writer_.heard_released(released - sent_);
 }
 
 bool Channel::try_note(const Notice& notice) noexcept {
@@ -393,6 +412,10 @@ bool Channel::try_pay_debts() noexcept {
     if (try_send_frame(header, std::as_bytes(std::span(&offer, 1)), {}) == Sent::full) return false;
     owes_offer_ = false;
   }
+  if (owes_credit_ && unreported() >= kMessagesMost / 2 &&
+      try_send_frame(header_of(FrameKind::credit), {}, {}) == Sent::full)
+    return false;
+  owes_credit_ = false;
   if (owes_written_) {
     const std::uint64_t written = writer_.written();
     if (!try_write_word(written, offsetof(Mailbox, written), {Notice::Kind::frame, theirs_.number}))

@@ -12,7 +12,10 @@
 //
 // A write into a ring carries a notice, which the provider gives the target when the bytes are there: nobody
 // looks at memory to guess.  Back-pressure: a sender knows how many frames the receiver has read, by a count
-// in every frame of the other way, or by a write of its own where half a ring has gone unreported.
+// in every frame of the other way, or by a write of its own where half a ring has gone unreported.  Of frames
+// by message no more than kMessagesMost are under way: a provider may take in more than it gives out, and
+// keep the rest (rxm over TCP: 18 KiB for each, however short it is).  They are counted in the same place;
+// half of them gone unreported make a frame of their own (FrameKind::credit), which needs no credit.
 //
 // Where both have several devices, messages go by the first of them and all move long data: a buffer that is
 // open for the peer has a name on each, and the names on the others travel with the next frame that has room,
@@ -148,6 +151,9 @@ class Channel final : public transport::Channel, public RemoteAccess {
   void pay_debts() noexcept;
   bool try_make_ring() noexcept;
   void owe() noexcept;
+  bool is_out_of_credit() const noexcept;
+  void heard_released(std::uint32_t released) noexcept;
+  std::uint32_t unreported() const noexcept { return taken_ - reported_; }
 
   Sender& sender_;
   const int peer_;  // peer index
@@ -173,8 +179,10 @@ class Channel final : public transport::Channel, public RemoteAccess {
   bool is_promoted_ = false;
   int messages_left_;  // until a ring is worth its memory
 
-  // Frames by message, numbered modulo 2^16: fewer than that are under way at once.
-  std::uint16_t sent_ = 0, taken_ = 0;
+  // Frames by message, by counts modulo 2^32.
+  std::uint32_t sent_ = 0, taken_ = 0;
+  std::uint32_t taken_there_ = 0;  // of ours, as far as we have heard
+  std::uint32_t reported_ = 0;     // of those taken here
   std::vector<Frame*> kept_;
 
   // With several devices: buffers that the peer is still to hear of, and those of the peer that are open and
@@ -188,7 +196,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
 
   // What the peer is still to hear.
   bool is_debtor_ = false;  // among Sender::debtors
-  bool owes_offer_ = false, owes_written_ = false, owes_released_ = false;
+  bool owes_offer_ = false, owes_written_ = false, owes_released_ = false, owes_credit_ = false;
 };
 
 }  // namespace dunlin::transport::ofi

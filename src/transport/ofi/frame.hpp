@@ -18,6 +18,7 @@ enum class FrameKind : std::uint8_t {
   message_of_buffers,  // the same behind a count (u64) and so many `OpenedBuffer`, each named by what follows
   ring_offer,          // payload is RingOffer: where the sender of this takes frames of ours by RDMA write
   promotion,           // the next frame of this sender lies in its ring
+  credit,              // nothing: the header tells how many frames the sender of this has taken
 };
 
 /// In front of every frame, in a message as in a ring.
@@ -31,7 +32,7 @@ struct FrameHeader {
   FrameKind frame = FrameKind::message;
   std::uint16_t sequence = 0;  // how many frames this sender has sent by message before, modulo 2^16
   std::int32_t sender = 0;     // peer index
-  std::uint32_t released = 0;  // how many frames of the receiver's own ring the sender has read, modulo 2^32
+  std::uint32_t released = 0;  // how many frames the sender has taken: messages, then ring; modulo 2^32
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
 
