@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static int rank, size;
@@ -14,6 +15,15 @@ static void must(int is_so, const char* what) {
   if (is_so) return;
   fprintf(stderr, "rank %d: %s\n", rank, what);
   MPI_Abort(MPI_COMM_WORLD, 70);
+}
+
+/// A network costs a process some memory, but does not take it for peers that it has not talked to.
+static void check_memory(void) {
+  enum { MOST_KB = 75 << 10 };
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  if (used.ru_maxrss > MOST_KB) fprintf(stderr, "rank %d: MPI_Init took %ld KiB\n", rank, used.ru_maxrss);
+  must(used.ru_maxrss <= MOST_KB, "too much memory");
 }
 
 /// The ranks that may share memory are those of the same host, and no others; none do where the network
@@ -145,6 +155,7 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
+  check_memory();
   const int here = check_host();
   check_messages(1);
   check_messages(20000);

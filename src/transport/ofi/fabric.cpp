@@ -177,6 +177,10 @@ void tell_size_of_universe(int peers) noexcept {
   ::setenv("FI_UNIVERSE_SIZE", std::to_string(std::clamp(peers, kPeersExpected, kUniverse)).c_str(), 0);
 }
 
+/// rxm of libfabric 1.17 keeps receive buffers of 18 KiB for all its peers together: over TCP so many that a
+/// process touched 55 MB before its first message.  What finds none waits in the connection.
+void limit_receive_buffers_of_rxm() noexcept { ::setenv("FI_OFI_RXM_MSG_RX_SIZE", "128", 0); }
+
 }  // namespace
 
 Region::Region(Region&& other) noexcept
@@ -197,6 +201,7 @@ std::uint64_t Region::key() const noexcept { return ::fi_mr_key(registration_); 
 Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool matches,
                                                               std::string_view door) noexcept {
   tell_size_of_universe(peers);  // it reads its settings once
+  limit_receive_buffers_of_rxm();
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
   if (matches) avoid_faults_of_rxm();
