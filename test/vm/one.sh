@@ -5,13 +5,15 @@ ip link add veth0 mtu 4200 type veth peer name veth1 mtu 4200
 ip link set veth1 up
 roce veth0 10.0.0.1
 
+begin=$SECONDS
 check "conformance: strangers" "PASSED  . 2" "$BUILD/test/conformance" --gtest_filter="NetworkStrangers.*"
+follow_pace $((SECONDS - begin))
 # programs NAME RANKS PROGRAMS VARIABLES...: each of them, with these settings.
 programs() {
   local name=$1 ranks=$2 program
   for program in $3; do
     check "$program, $ranks ranks, $name" "" \
-      env "${@:4}" "$BUILD/bin/mpirun" --timeout 200 -n "$ranks" "$BUILD/test/mpi/mpi_$program"
+      env "${@:4}" "$BUILD/bin/mpirun" --timeout $limit_s -n "$ranks" "$BUILD/test/mpi/mpi_$program"
   done
 }
 for stage in messages messages_read messages_write basic piggyback pipeline zerocopy_read zerocopy_write; do

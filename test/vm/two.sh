@@ -26,11 +26,13 @@ until [ -e /out/ready ]; do sleep 0.5; done
 # job NAME RANKS PROGRAM VARIABLES...
 job() {
   local name="$1, two guests, $2 ranks${4:+, $4}"
-  check "$name" "" env "${@:4}" "$BUILD/bin/mpirun" --timeout 200 --hosts 10.0.0.1,10.0.0.2 -n "$2" "$BUILD/test/$3"
+  check "$name" "" env "${@:4}" "$BUILD/bin/mpirun" --timeout $limit_s --hosts 10.0.0.1,10.0.0.2 -n "$2" "$BUILD/test/$3"
 }
+begin=$SECONDS
 for engine in matching offload; do
   job nodes 4 cluster/nodes "DUNLIN_P2P=$engine"
 done
+follow_pace $(((SECONDS - begin) / 2))
 for stage in messages_read pipeline zerocopy_read zerocopy_write; do
   job pt2pt_random 2 mpi/mpi_pt2pt_random "DUNLIN_OFI_STAGE=$stage"
 done
