@@ -1,7 +1,8 @@
 """Several hosts on one machine: what the tests of this folder run on.
 
 Each host is a set of namespaces (network, host name, processes, mounts, shared memory) with an address of its own,
-joined by a bridge.  All of it lies inside namespaces of the test's own, so that tests do not meet each other, and
+joined by a bridge, and its share of the machine's CPUs: ranks that took all of them for their own would poll while those
+of the other hosts wait for a CPU.  All of it lies inside namespaces of the test's own, so that tests do not meet, and
 nothing is left when the test ends, however it ends: the kernel takes the processes and the networks down with the
 first process.  Needs root (or a container that may make namespaces); else the tests are skipped with one line.
 """
@@ -35,7 +36,8 @@ REMOTE_SHELL = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do case $1 in -o|-p|-l|-i) shift;; esac; shift; done
 host=$1; shift
 [ -s %(folder)s/process.$host ] || { echo "no host $host" >&2; exit 255; }
-nsenter --target $(cat %(folder)s/process.$host) %(namespaces)s sh -c "cd '$PWD'; $*"
+taskset --cpu-list $(cat %(folder)s/cpus.$host) nsenter --target $(cat %(folder)s/process.$host) \
+  %(namespaces)s sh -c "cd '$PWD'; $*"
 code=$?
 [ $code -le 128 ] || code=255  # as ssh says it where the host is gone
 exit $code
@@ -69,7 +71,7 @@ def enter():
     """Goes on in namespaces of this test's own; ends the test with one line where that is not allowed."""
     if os.environ.get("CLUSTER_TEST_PLACE") == "inside":
         return
-    missing = [tool for tool in ("ip", "nsenter", "unshare") if not shutil.which(tool)]
+    missing = [tool for tool in ("ip", "nsenter", "taskset", "unshare") if not shutil.which(tool)]
     if missing:
         print("skipped: %s not installed (Debian packages iproute2, util-linux)" % " and ".join(missing))
         sys.exit(SKIPPED)
@@ -97,6 +99,10 @@ class Cluster:
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self.names = ["h%d" % (i + 1) for i in range(count)]
         self.addresses = ["10.1.0.%d" % (i + 1) for i in range(count)]
+        mine = sorted(os.sched_getaffinity(0))
+        share = max(1, len(mine) // count)
+        self.cpus = {name: ",".join(str(mine[(i * share + k) % len(mine)]) for k in range(share))
+                     for i, name in enumerate(self.names)}
         self.inits = {}
         self.processes = []  # that go on until the test ends
         self.remote_shell = os.path.join(self.folder, "ssh")
@@ -141,6 +147,7 @@ class Cluster:
         self.processes.append(host)
         for known_as in (name, address):
             self.write("process." + known_as, init)
+            self.write("cpus." + known_as, self.cpus[name])
 
     def add_network(self):
         """A second one: eth1 of each host, 10.2.0.1, 10.2.0.2, ..."""
@@ -162,7 +169,7 @@ class Cluster:
 
     def on(self, name, *words):
         """A command line that runs on a host."""
-        return ["nsenter", "--target", str(self.inits[name]), *NAMESPACES, *words]
+        return ["taskset", "--cpu-list", self.cpus[name], "nsenter", "--target", str(self.inits[name]), *NAMESPACES, *words]
 
     def kill(self, name):
         """The host is gone from one moment to the next, with all its processes."""
