@@ -174,7 +174,7 @@ std::uint64_t Channel::try_open_for_reads(const std::byte* at, std::size_t bytes
                                           RemoteBuffer& buffer) noexcept {
   const std::size_t devices = devices_for(bytes);
   OpenedBuffer parts;
-  const std::uint64_t opened = sender_.transfers.try_open_for_reads(at, bytes, devices, parts);
+  const std::uint64_t opened = sender_.transfers.try_open(at, bytes, devices, parts);
   if (opened == 0) return 0;
   tell(parts, devices, opened);
   buffer = {parts.parts[0].address, parts.parts[0].key};
@@ -184,7 +184,7 @@ std::uint64_t Channel::try_open_for_reads(const std::byte* at, std::size_t bytes
 /// By the first device alone.
 std::uint64_t Channel::try_open_for_all(std::byte* at, std::size_t bytes, RemoteBuffer& buffer) noexcept {
   OpenedBuffer parts;
-  const std::uint64_t opened = sender_.transfers.try_open_for_reads(at, bytes, 1, parts);
+  const std::uint64_t opened = sender_.transfers.try_open(at, bytes, 1, parts);
   buffer = {parts.parts[0].address, parts.parts[0].key};
   return opened;
 }

@@ -175,8 +175,8 @@ void Transfers::end_if_over(Transfer& transfer, Inbox& inbox) noexcept {
   inbox.moved(over->end, over->token, over->is_ok);
 }
 
-std::uint64_t Transfers::try_open_for_reads(const std::byte* at, std::size_t bytes, std::size_t devices,
-                                            OpenedBuffer& buffer) noexcept {
+std::uint64_t Transfers::try_open(const std::byte* at, std::size_t bytes, std::size_t devices,
+                                  OpenedBuffer& buffer) noexcept {
   auto memory = std::make_unique<Holds>(try_hold(at, bytes, devices, true));
   if (memory->empty()) return 0;
   buffer = opened(*memory, at);

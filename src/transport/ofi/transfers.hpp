@@ -67,9 +67,9 @@ class Transfers {
     if (waiting_) go_on_waiting(inbox);
   }
 
-  /// On the first `devices`.
-  std::uint64_t try_open_for_reads(const std::byte* at, std::size_t bytes, std::size_t devices,
-                                   OpenedBuffer& buffer) noexcept;
+  /// Lets peers read and write these bytes until `close`, on the first `devices`; 0: refused.
+  std::uint64_t try_open(const std::byte* at, std::size_t bytes, std::size_t devices,
+                         OpenedBuffer& buffer) noexcept;
   void close(std::uint64_t opened) noexcept;
   bool try_open_for_write(std::byte* at, std::size_t bytes, std::size_t devices, std::uint64_t token,
                           OpenedBuffer& buffer, std::uint32_t& number) noexcept;
