@@ -1,11 +1,16 @@
 // Epochs in which the targets take part (MPI 5.0, 12.5.1 and 12.5.2): MPI_Win_fence is a barrier, post,
-// start, complete and wait are empty messages between the processes concerned.
+// start, complete and wait are words in shared memory (signals.hpp), to other nodes empty messages.
 //
-// Cost: fence, a barrier; the others, a message of no bytes to each process of the group.
+// Cost: fence, a barrier; the others, a line written or read for each process of the group, or a message of
+// no bytes.
 #include <atomic>
 #include <cstdio>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "coll/functions.hpp"
+#include "os/cpu.hpp"
 #include "progress/engine.hpp"
 #include "pt2pt/functions.hpp"
 #include "rma/functions.hpp"
@@ -23,6 +28,8 @@ void forget(Request* request) noexcept {
   if (!request->is_static) request->release();
 }
 
+int tag_of(Signals::Kind kind) noexcept { return kind == Signals::post ? kPostTag : kCompleteTag; }
+
 /// The window's ranks of the members of a group.
 Err ranks_of(const Window& window, const Group& group, std::vector<int>& ranks) noexcept {
   for (const int member : group.span()) {
@@ -33,55 +40,97 @@ Err ranks_of(const Window& window, const Group& group, std::vector<int>& ranks) 
   return Err::ok;
 }
 
-Err tell(Window& window, const std::vector<int>& ranks, int tag) noexcept {
+Err tell(Window& window, const std::vector<int>& ranks, Signals::Kind kind) noexcept {
   const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
   for (const int rank : ranks) {
+    if (Signals* const here = window.signalled[std::size_t(rank)].to) {
+      here->give(kind);
+      window.wake(rank);
+      continue;
+    }
     Request* request = nullptr;
-    if (const Err e = pt2pt::isend(nullptr, 0, byte, rank, tag, *window.comm, &request); e != Err::ok)
+    if (const Err e = pt2pt::isend(nullptr, 0, byte, rank, tag_of(kind), *window.comm, &request);
+        e != Err::ok)
       return e;
     if (!request->is_static) request->let_go();
   }
   return Err::ok;
 }
 
-Err hear(Window& window, const std::vector<int>& ranks, int tag, std::vector<Request*>& requests) noexcept {
+/// Of those on other nodes.
+Err hear(Window& window, const std::vector<int>& ranks, Signals::Kind kind,
+         std::vector<Request*>& requests) noexcept {
   const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
   for (const int rank : ranks) {
+    if (window.signalled[std::size_t(rank)].from) continue;
     Request* request = nullptr;
-    if (const Err e = pt2pt::irecv(nullptr, 0, byte, rank, tag, *window.comm, &request); e != Err::ok)
+    if (const Err e = pt2pt::irecv(nullptr, 0, byte, rank, tag_of(kind), *window.comm, &request);
+        e != Err::ok)
       return e;
     requests.push_back(request);
   }
   return Err::ok;
 }
 
-constexpr const char* kCompletion = "its MPI_Win_complete";
-
-/// What a wait for a word of another rank is for.
+/// What a wait for another rank is for.
 struct Awaited {
   const Window& window;
-  const Request& word;
-  const char* what;
+  const Signals::Kind kind;
+  const int rank;                // of this node, or ...
+  const Request* const message;  // ... of another one, which sends this
 
-  static bool is_here(const void* self) noexcept {
-    return static_cast<const Awaited*>(self)->word.is_complete;
+  bool is_here() const noexcept {
+    return message ? message->is_complete : window.signalled[std::size_t(rank)].has_come(kind);
   }
+  static bool is_here(const void* self) noexcept { return static_cast<const Awaited*>(self)->is_here(); }
   static void explain(const void* self, WaitReason& reason) noexcept {
-    const auto& [window, word, what] = *static_cast<const Awaited*>(self);
-    word.explain(reason);
+    const auto& [window, kind, rank, message] = *static_cast<const Awaited*>(self);
+    if (message)
+      message->explain(reason);
+    else
+      reason.peer = window.comm->target_members[rank];
     window.explain(reason);
-    std::snprintf(reason.what, sizeof reason.what, "%s", what);
+    std::snprintf(reason.what, sizeof reason.what, "%s",
+                  kind == Signals::post ? "its MPI_Win_post" : "its MPI_Win_complete");
     reason.tag = WaitReason::kNone;
   }
 };
 
-void await(Window& window, std::vector<Request*>& words, const char* what) noexcept {
-  for (Request* each : words) {
-    const Awaited awaited{window, *each, what};
-    window.comm->engine->wait_until(&Awaited::is_here, &awaited, &Awaited::explain);
+/// Looks at the word alone for a while, as a collective does: a round of polls takes longer than the word.
+void await(const Awaited& awaited) noexcept {
+  progress::Engine& engine = *awaited.window.comm->engine;
+  for (int looks = engine.polls_direct(); !awaited.message && looks > 0; --looks) {
+    if (awaited.is_here()) return engine.end_direct();
+    os::pause();
+  }
+  engine.wait_until(&Awaited::is_here, &awaited, &Awaited::explain);
+}
+
+/// Waits for one signal of each, or its message.
+void await(Window& window, const std::vector<int>& ranks, std::vector<Request*>& messages,
+           Signals::Kind kind) noexcept {
+  for (const int rank : ranks) {
+    Signalled& signalled = window.signalled[std::size_t(rank)];
+    if (!signalled.from) continue;
+    await({window, kind, rank, nullptr});
+    ++signalled.heard[kind];
+  }
+  for (Request* each : messages) {
+    await({window, kind, MPI_PROC_NULL, each});
     forget(each);
   }
-  words.clear();
+  messages.clear();
+}
+
+/// The first whose MPI_Win_complete is missing.
+std::optional<Awaited> first_missing(const Window& window) noexcept {
+  for (const int rank : window.exposed_to)
+    if (const Signalled& each = window.signalled[std::size_t(rank)];
+        each.from && !each.has_come(Signals::complete))
+      return Awaited{window, Signals::complete, rank, nullptr};
+  for (const Request* each : window.completions)
+    if (!each->is_complete) return Awaited{window, Signals::complete, MPI_PROC_NULL, each};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -91,7 +140,7 @@ Err win_fence(int assertions, Win& win) noexcept {
   Window& window = window_of(win);
   if (window.epoch != Epoch::none && window.epoch != Epoch::fence)
     return fail(Err::rma_sync, "an epoch of MPI_Win_start or MPI_Win_lock is open");
-  if (window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was not followed by MPI_Win_wait");
+  if (window.is_exposed) return fail(Err::rma_sync, "MPI_Win_post was not followed by MPI_Win_wait");
   const Err error = window.complete_all();
   order_memory();
   if (const Err e = coll::barrier(*window.comm); e != Err::ok) return e;
@@ -114,12 +163,12 @@ Err win_start(Group& group, int assertions, Win& win) noexcept {
   if (const Err e = ranks_of(window, group, ranks); e != Err::ok) return e;
   if (!(assertions & MPI_MODE_NOCHECK)) {
     std::vector<Request*> posts;
-    if (const Err e = hear(window, ranks, kPostTag, posts); e != Err::ok) return e;
-    await(window, posts, "its MPI_Win_post");
+    if (const Err e = hear(window, ranks, Signals::post, posts); e != Err::ok) return e;
+    await(window, ranks, posts, Signals::post);
   }
-  window.close_all();  // that of a fence ends without one
+  if (window.epoch == Epoch::fence) window.close_all();  // it ends without another fence
   for (const int rank : ranks) window.open(window.part(rank));
-  window.accessed = Ref<Group>(&group);
+  window.accessed = std::move(ranks);
   window.epoch = Epoch::start;
   return Err::ok;
 }
@@ -129,49 +178,40 @@ Err win_complete(Win& win) noexcept {
   if (window.epoch != Epoch::start) return fail(Err::rma_sync, "MPI_Win_start was not called before");
   const Err error = window.complete_all();
   order_memory();
-  std::vector<int> ranks;
-  if (const Err e = ranks_of(window, *window.accessed, ranks); e != Err::ok) return e;
-  window.close_all();
-  window.accessed = {};
+  for (const int rank : window.accessed) window.close(window.part(rank));
   window.epoch = Epoch::none;
-  if (const Err e = tell(window, ranks, kCompleteTag); e != Err::ok) return e;
+  if (const Err e = tell(window, window.accessed, Signals::complete); e != Err::ok) return e;
   return error;
 }
 
 Err win_post(Group& group, int assertions, Win& win) noexcept {
   if (const Err e = check_assertions(assertions); e != Err::ok) return e;
   Window& window = window_of(win);
-  if (window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was called before without MPI_Win_wait");
+  if (window.is_exposed) return fail(Err::rma_sync, "MPI_Win_post was called before without MPI_Win_wait");
   std::vector<int> ranks;
   if (const Err e = ranks_of(window, group, ranks); e != Err::ok) return e;
   order_memory();
-  window.exposed_to = Ref<Group>(&group);
-  if (const Err e = hear(window, ranks, kCompleteTag, window.completions); e != Err::ok) return e;
-  return assertions & MPI_MODE_NOCHECK ? Err::ok : tell(window, ranks, kPostTag);
+  if (const Err e = hear(window, ranks, Signals::complete, window.completions); e != Err::ok) return e;
+  window.exposed_to = std::move(ranks);
+  window.is_exposed = true;
+  return assertions & MPI_MODE_NOCHECK ? Err::ok : tell(window, window.exposed_to, Signals::post);
 }
 
 Err win_wait(Win& win) noexcept {
   Window& window = window_of(win);
-  if (!window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was not called before");
-  await(window, window.completions, kCompletion);
-  window.exposed_to = {};
+  if (!window.is_exposed) return fail(Err::rma_sync, "MPI_Win_post was not called before");
+  await(window, window.exposed_to, window.completions, Signals::complete);
+  window.is_exposed = false;
   order_memory();
   return Err::ok;
 }
 
 Err win_test(Win& win, int* flag) noexcept {
   Window& window = window_of(win);
-  if (!window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was not called before");
-  const auto first_missing = [&]() -> const Request* {
-    for (const Request* each : window.completions)
-      if (!each->is_complete) return each;
-    return nullptr;
-  };
-  if (const Request* missing = first_missing()) {
-    const Awaited awaited{window, *missing, kCompletion};
-    window.comm->engine->poll_for_test(&awaited, &Awaited::explain);
-  }
-  *flag = first_missing() == nullptr;
+  if (!window.is_exposed) return fail(Err::rma_sync, "MPI_Win_post was not called before");
+  if (const std::optional<Awaited> missing = first_missing(window))
+    window.comm->engine->poll_for_test(&*missing, &Awaited::explain);
+  *flag = !first_missing(window);
   return *flag ? win_wait(win) : Err::ok;
 }
 

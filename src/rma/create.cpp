@@ -107,8 +107,12 @@ Err open_segment(Window& window, std::int64_t own_bytes, bool is_packed) noexcep
   if (error != Err::ok) return error;
   for (int rank = 0; rank < window.node->size; ++rank) {
     const int member = window.node->target_members[rank];
-    Part& part = window.part(window.comm->group->rank_of(member));
+    const int of_window = window.comm->group->rank_of(member);
+    Part& part = window.part(of_window);
     part.block = &window.segment.block(rank);
+    Signalled& signalled = window.signalled[std::size_t(of_window)];
+    signalled.to = &window.segment.signals(window.node->rank, rank);
+    signalled.from = &window.segment.signals(rank, window.node->rank);
     std::byte* const memory = window.segment.memory_of(rank);
     if (is_in_segment(window.flavor)) part.fixed = memory;
     if (window.is_dynamic()) part.attached = reinterpret_cast<Attachments*>(memory);
@@ -238,7 +242,8 @@ void want_help(const Window& window) noexcept {
   progress::Helper::want(*window.comm->engine, progress::Helper::For::others);
 }
 
-Window::Window(Ref<Comm> members) noexcept : comm(std::move(members)), parts(std::size_t(comm->size)) {
+Window::Window(Ref<Comm> members) noexcept
+    : comm(std::move(members)), parts(std::size_t(comm->size)), signalled(parts.size()) {
   size = comm->size;
   model = MPI_WIN_UNIFIED;
   all_windows().push_back(this);
@@ -338,7 +343,7 @@ Err win_free(Win& win) noexcept {
   Window& window = window_of(win);
   if (window.epoch != Epoch::none && window.epoch != Epoch::fence)
     return fail(Err::rma_sync, "an epoch of this process is still open");
-  if (window.exposed_to) return fail(Err::rma_sync, "MPI_Win_post was not followed by MPI_Win_wait");
+  if (window.is_exposed) return fail(Err::rma_sync, "MPI_Win_post was not followed by MPI_Win_wait");
   if (const Err e = win.attributes.erase_all(win); e != Err::ok) return e;
   const Err error = window.complete_all();
   // What others still want from us they have got when they come to the barrier; that our answers have left

@@ -55,7 +55,8 @@ Segment::~Segment() {
 
 Err Segment::open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept {
   const std::vector<std::int64_t> each = coll::gather_all(comm, bytes);
-  std::uint64_t end = rounded(std::uint64_t(comm.size) * sizeof(RankBlock), kPageBytes);
+  const auto ranks = std::uint64_t(comm.size);
+  std::uint64_t end = rounded(ranks * sizeof(RankBlock) + ranks * ranks * sizeof(Signals), kPageBytes);
   const std::uint64_t all = std::accumulate(each.begin(), each.end(), std::uint64_t{0});
   if (is_packed) end = rounded(end, unit_for(all));
   for (const std::int64_t one : each) {
@@ -99,6 +100,7 @@ Err Segment::map(int descriptor) noexcept {
                 std::strerror(errno));
   madvise(base_, bytes_, MADV_DONTFORK);
   blocks_ = reinterpret_cast<RankBlock*>(base_);
+  signals_ = reinterpret_cast<Signals*>(blocks_ + starts_.size());
   return Err::ok;
 }
 

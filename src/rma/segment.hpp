@@ -1,10 +1,10 @@
-// What the ranks of a window share: a memfd with one block of words a rank (locks, gates) and the memory that
-// MPI_Win_allocate and MPI_Win_allocate_shared hand out.
+// What the ranks of a window share: a memfd with one block of words a rank (locks, gates), a line for each
+// two of them (signals) and the memory that MPI_Win_allocate and MPI_Win_allocate_shared hand out.
 //
 // Made by rma/create.cpp, one a window.  It is no part of the heap: a fork never freezes it, and a child does
 // not have it (docs/windows.md, "Fork").
-// Scale: the ranks of a window are those of one node; 2.5 KiB a rank, and address space for all their memory
-// in each.
+// Scale: the ranks of a window are those of one node; 2.5 KiB a rank, address space for all their memory in
+// each, and 64 bytes for each two of them, of which only pages in use cost memory.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include "base/err.hpp"
 #include "object/comm.hpp"
 #include "rma/locks.hpp"
+#include "rma/signals.hpp"
 
 namespace dunlin::rma {
 
@@ -53,6 +54,10 @@ class Segment {
   Err open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept;
 
   RankBlock& block(int rank) const noexcept { return blocks_[rank]; }
+  /// Those to one rank lie side by side.
+  Signals& signals(int from, int to) const noexcept {
+    return signals_[std::size_t(to) * starts_.size() + std::size_t(from)];
+  }
   std::byte* memory_of(int rank) const noexcept { return base_ + starts_[std::size_t(rank)]; }
 
  private:
@@ -62,6 +67,7 @@ class Segment {
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
   RankBlock* blocks_ = nullptr;
+  Signals* signals_ = nullptr;
   std::vector<std::uint64_t> starts_;  // of each rank's memory
 };
 

@@ -22,6 +22,7 @@
 #include "rma/attachments.hpp"
 #include "rma/messages.hpp"
 #include "rma/segment.hpp"
+#include "rma/signals.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::rma {
@@ -204,9 +205,11 @@ class Window final : public Win {
   std::vector<std::optional<transport::RemoteBuffer>> networks;
   std::vector<std::uint64_t> attached_nothing;  // MPI_Win_attach of no bytes: the addresses
 
-  Ref<Group> accessed;    // of MPI_Win_start
-  Ref<Group> exposed_to;  // of MPI_Win_post; its completions are awaited by these
-  std::vector<Request*> completions;
+  std::vector<Signalled> signalled;   // by rank
+  std::vector<int> accessed;          // the ranks of MPI_Win_start
+  std::vector<int> exposed_to;        // those of MPI_Win_post, while ...
+  bool is_exposed = false;            // ... MPI_Win_wait has not ended it
+  std::vector<Request*> completions;  // messages of those on other nodes
   Outgoing outgoing{*this};  // operations of this process by message
   Incoming incoming{*this};  // those of others
 

@@ -1,6 +1,6 @@
 /* What windows met at their edges: freed right behind a long answer, duplicates of types, the order of
  * accumulates that take different ways, displacements and counts that wrap, what is not attached, the ends of
- * windows. */
+ * windows, exposures in a row. */
 #include <string.h>
 
 #include "check.h"
@@ -228,6 +228,42 @@ static void ends_of_windows(void) {
   }
 }
 
+/* Each rank is a target of all lower ones and an origin of all higher ones, in two windows by turns, so that
+ * some are rounds ahead; some rounds do not wait for MPI_Win_post, some targets test. */
+static void exposures_in_a_row(void) {
+  enum { kRows = 60 };
+  long* memory[2];
+  MPI_Win wins[2];
+  MPI_Group all, lower, higher;
+  int range[3] = {0, check_rank - 1, 1};
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_range_incl(all, check_rank > 0, &range, &lower);
+  range[0] = check_rank + 1;
+  range[1] = check_size - 1;
+  MPI_Group_range_incl(all, check_rank < check_size - 1, &range, &higher);
+  for (int w = 0; w < 2; ++w)
+    MPI_Win_allocate(check_size * (MPI_Aint)sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                     &memory[w], &wins[w]);
+  for (long row = 1; row <= kRows; ++row) {
+    const int w = (int)(row / 2 % 2), mode = row % 5 ? 0 : MPI_MODE_NOCHECK;
+    MPI_Win_post(lower, mode, wins[w]);
+    if (mode) MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_start(higher, mode, wins[w]);
+    for (int to = check_rank + 1; to < check_size; ++to)
+      MPI_Put(&row, 1, MPI_LONG, to, check_rank, 1, MPI_LONG, wins[w]);
+    MPI_Win_complete(wins[w]);
+    int is_over = 0;
+    while (row % 3 == 0 && !is_over) MPI_Win_test(wins[w], &is_over);
+    if (!is_over) MPI_Win_wait(wins[w]);
+    for (int from = 0; from < check_rank; ++from)
+      CHECK(memory[w][from] == row, "%d: %ld, not %ld", from, memory[w][from], row);
+  }
+  for (int w = 0; w < 2; ++w) MPI_Win_free(&wins[w]);
+  MPI_Group_free(&all);
+  MPI_Group_free(&lower);
+  MPI_Group_free(&higher);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   freed_behind_an_answer();
@@ -240,5 +276,6 @@ int main(int argc, char** argv) {
   free(in_heap);
   refused_arguments();
   ends_of_windows();
+  exposures_in_a_row();
   return check_end();
 }
