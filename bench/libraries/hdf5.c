@@ -78,8 +78,10 @@ static void measure(hid_t file, int directions, int is_chunked, int is_independe
   c.memory = bench_memory(of_block);
   for (c.is_read = 0; c.is_read < 2; ++c.is_read) {
     const int of = c.is_read ? (bench_rank + 1) % bench_ranks : bench_rank;
-    if (c.is_read) memset(c.memory, 0, of_block);
-    else bench_fill(c.memory, of_block, (unsigned)of + 1);
+    if (c.is_read)
+      memset(c.memory, 0, of_block);
+    else
+      bench_fill(c.memory, of_block, (unsigned)of + 1);
     select_block(c.in_file, &shape, parts, of);
     snprintf(series, sizeof series, "%s_%s", name, c.is_read ? "read" : "write");
     const bench_point point = {series, (double)of_block, "MB/s", (double)of_block * bench_ranks / 1e6, 1};

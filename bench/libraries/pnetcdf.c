@@ -85,8 +85,10 @@ static void measure(const char* pattern, int variables, bench_work work) {
   for (c.is_read = 0; c.is_read < 2; ++c.is_read) {
     const int of = c.is_read ? (bench_rank + 1) % bench_ranks : bench_rank;
     char series[64];
-    if (c.is_read) memset(c.memory, 0, all);
-    else bench_fill(c.memory, all, (unsigned)of + 1);
+    if (c.is_read)
+      memset(c.memory, 0, all);
+    else
+      bench_fill(c.memory, all, (unsigned)of + 1);
     take_block(&c, parts, of);
     snprintf(series, sizeof series, "%s_%s", pattern, c.is_read ? "read" : "write");
     const bench_point point = {series, (double)all, "MB/s", (double)all * bench_ranks / 1e6, 1};

@@ -1,9 +1,10 @@
-// Two ranks, threads that talk with MPI_THREAD_MULTIPLE, each over a communicator of its own, against the number of
-// threads of a rank.
+// Two ranks, threads that talk with MPI_THREAD_MULTIPLE, each over a communicator of its own, against the
+// number of threads of a rank.
 //
 // --report=rate      million messages/s of all threads together, windows of 64 one way
 // --report=latency   ping-pong (us, half round trip of a thread)
-// --threads=1,2,4    numbers of threads; 0: one, with nothing but MPI_THREAD_SINGLE asked for (alone: --threads=0)
+// --threads=1,2,4    numbers of threads; 0: one, with nothing but MPI_THREAD_SINGLE asked for (alone:
+// --threads=0)
 // --bytes=8          of a message
 #include <pthread.h>
 #include <stdlib.h>
@@ -91,7 +92,8 @@ int main(int argc, char** argv) {
     const bench_point latency = {bytes == 8 ? "latency" : "latency_large", threads, "us", 0.5e6, 0};
     bench_measure(context.is_rate ? &rate : &latency, talk_all, &context);
     if (!context.is_rate || bench_rank == 1)  // a stream goes one way
-      for (int i = 0; i < context.threads; ++i) bench_verify(context.talks[i].recv, (size_t)bytes, (unsigned)i);
+      for (int i = 0; i < context.threads; ++i)
+        bench_verify(context.talks[i].recv, (size_t)bytes, (unsigned)i);
   }
   for (int i = 0; i < kThreadsMax; ++i) MPI_Comm_free(&context.talks[i].comm);
   bench_finish();

@@ -1,5 +1,5 @@
-/* Many senders to one receiver: a message of 63 takes about as long as one of 31 (once 7 to 20 times as long).  The least
- * of the rounds is compared, taken in turn, and the bound is wide: ranks share cores.
+/* Many senders to one receiver: a message of 63 takes about as long as one of 31 (once 7 to 20 times as
+ * long).  The least of the rounds is compared, taken in turn, and the bound is wide: ranks share cores.
  * ranks: 64
  * variants: none
  */
@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
     few = of_few < few ? of_few : few;
     many = of_many < many ? of_many : many;
   }
-  if (check_rank == 0) CHECK(many < 4 * few, "a message of 63 senders %g us, of 31 %g", many * 1e6, few * 1e6);
+  if (check_rank == 0)
+    CHECK(many < 4 * few, "a message of 63 senders %g us, of 31 %g", many * 1e6, few * 1e6);
   return check_end();
 }

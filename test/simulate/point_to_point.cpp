@@ -309,8 +309,8 @@ TEST(SimulatedPointToPoint, ASendToARankThatIsGoneFails) {
   give_back(request);
 }
 
-/// A first large message may come before its peer has told how its memory is reached: it goes another way, and
-/// later ones are copied straight all the same.
+/// A first large message may come before its peer has told how its memory is reached: it goes another way,
+/// and later ones are copied straight all the same.
 TEST(SimulatedPointToPoint, AMessageBeforeThePeerHasPublishedDoesNotLoseItsMemory) {
   constexpr int kValues = 1000, kMessages = 100;
   const Settings settings({{"EAGER_BYTES", 64}, {"SHARED_COPY_BYTES", 64}});

@@ -7,10 +7,10 @@
 // the reader has just returned room, against the load of a line of its own that was flushed to memory.  Three
 // looks one way or the other decide; no time is written down.
 //
-// Only where a line that a peer has read stays owned by who wrote it (AMD, os/cpu.hpp).  On 2 VCPUs of an Intel
-// Emerald Rapids a peer's line and one from memory take as long, too (80 to 105 ns), and yet stores around the
-// caches halve streams of 1 to 8 KiB (10.3 to 5.2 GB/s at 4 KiB); a half round trip of 1 KiB takes .72 us for
-// .55, of 8 KiB 1.64 for 1.85.  docs/memory.md, "Near and far".
+// Only where a line that a peer has read stays owned by who wrote it (AMD, os/cpu.hpp).  On 2 VCPUs of an
+// Intel Emerald Rapids a peer's line and one from memory take as long, too (80 to 105 ns), and yet stores
+// around the caches halve streams of 1 to 8 KiB (10.3 to 5.2 GB/s at 4 KiB); a half round trip of 1 KiB takes
+// .72 us for .55, of 8 KiB 1.64 for 1.85.  docs/memory.md, "Near and far".
 //
 // Thread safety: none; base/big_lock.hpp.  Cost: about .4 us a look, at most once in the eight times that a
 // ring has run out of room.

@@ -24,14 +24,14 @@ IntVariable ring_lines_setting{
     "64-byte lines of the ring between two ranks of a node, rounded up to a power of two",
     4,
     32768};
-IntVariable bulk_bytes_setting{
-    "SHM_BULK_BYTES",
-    0,
-    "bytes",
-    "room beside a ring for payloads that are too long for its lines, rounded up to a power of two; 0: 1 MiB, "
-    "on processors of AMD twice the second-level cache",
-    0,
-    1 << 26};
+IntVariable bulk_bytes_setting{"SHM_BULK_BYTES",
+                               0,
+                               "bytes",
+                               "room beside a ring for payloads that are too long for its lines, rounded up "
+                               "to a power of two; 0: 1 MiB, "
+                               "on processors of AMD twice the second-level cache",
+                               0,
+                               1 << 26};
 IntVariable cells_setting{
     "SHM_CELLS",
     64,
@@ -60,12 +60,13 @@ constexpr std::uint64_t kAgreed = std::uint64_t{0xd5} << 56;  // changes with th
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return (bytes + to - 1) / to * to; }
 
-/// Where stores to lines that the receiver still holds are slow, longer than the second-level cache, which then
-/// holds none of them: half round trips of 16 and 64 KiB, written before and read after, take 1.5 and 4.5 us by
-/// 2 MiB, 1.7 and 5.2 by 1 MiB, 2.7 and 9.7 by 256 KiB (2 VCPUs of an AMD Zen 4 with 1 MiB each).  Elsewhere
-/// both directions fit that cache: 4 KiB 1.06 us by 1 MiB, 1.23 by 4 MiB, 8 KiB 1.88 and 1.97 (2 VCPUs of an Intel
-/// Emerald Rapids with 2 MiB each; streams of 4 KiB are .93 as fast).  What all pairs of a rank may fill is
-/// bounded where there are many: 128 ranks have 1 MiB a pair, and touch a sixteenth of it unless they talk much.
+/// Where stores to lines that the receiver still holds are slow, longer than the second-level cache, which
+/// then holds none of them: half round trips of 16 and 64 KiB, written before and read after, take 1.5
+/// and 4.5 us by 2 MiB, 1.7 and 5.2 by 1 MiB, 2.7 and 9.7 by 256 KiB (2 VCPUs of an AMD Zen 4 with 1 MiB
+/// each).  Elsewhere both directions fit that cache: 4 KiB 1.06 us by 1 MiB, 1.23 by 4 MiB, 8 KiB 1.88
+/// and 1.97 (2 VCPUs of an Intel Emerald Rapids with 2 MiB each; streams of 4 KiB are .93 as fast).  What all
+/// pairs of a rank may fill is bounded where there are many: 128 ranks have 1 MiB a pair, and touch a
+/// sixteenth of it unless they talk much.
 std::int64_t preset_bulk_bytes(int ranks) noexcept {
   constexpr std::int64_t kLeast = 1 << 20, kOfARank = 64 << 20;
   if (!os::stores_slowly_to_owned_lines()) return kLeast;
