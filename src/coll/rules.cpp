@@ -1,6 +1,8 @@
 // All rules by which algorithms are chosen, and the sizes at which they change their answer; see rules.hpp.
 #include "coll/rules.hpp"
 
+#include <algorithm>
+
 #include "base/variable.hpp"
 #include "transport/shm/commons.hpp"
 
@@ -58,7 +60,8 @@ bool has_room(const Facts& facts) noexcept {
          facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
 }
 bool is_short(const Facts& facts, int multiple) noexcept {
-  return facts.bytes <= shared_bytes_max() * std::size_t(multiple) && has_room(facts);
+  const int most = facts.share_cpus ? multiple : std::min(multiple, kShort);
+  return facts.bytes <= shared_bytes_max() * std::size_t(most) && has_room(facts);
 }
 std::size_t shared_bytes_max() noexcept { return std::size_t(shared_bytes.get()); }
 std::size_t leader_bytes_min() noexcept { return std::size_t(leader_bytes.get()); }

@@ -16,14 +16,15 @@ struct Facts {
   std::size_t bytes = 0;      // of a block, or of the operand of a reduction
   int blocks = 1;             // that some rank would put into shared memory
   bool share_memory = false;  // all ranks, in a region
+  bool share_cpus = false;    // ranks of the job
   bool has_domains = false;   // several, of which some have several ranks; and the operator allows them
   bool is_regular = true;     // equal blocks; an operator that commutes, and an element for every rank
 };
 
 /// Whether all ranks share memory, with room for what each may put there.
 bool has_room(const Facts& facts) noexcept;
-/// Whether a block, up to `multiple` of the setting's size, is put into shared memory rather than moved from
-/// buffer to buffer.
+/// Whether a block, up to `multiple` of the setting's size (kShort at most where ranks have CPUs of their
+/// own), is put into shared memory rather than moved from buffer to buffer.
 bool is_short(const Facts& facts, int multiple) noexcept;
 /// The setting's size.
 std::size_t shared_bytes_max() noexcept;
@@ -33,12 +34,14 @@ std::size_t leader_bytes_min() noexcept;
 /// Answer of a rule: the algorithm that needs domains.
 inline constexpr int kByDomains = -1;
 
-// What each rank copies once or twice is short up to twice the setting, what only a root puts in up to four
-// times, what every rank combines as a whole up to once.  Shared and direct, us, 2 CPUs of an AMD EPYC (Zen
-// 3), data written before and read after; 2 ranks (near): bcast of 32 KiB 5.0 and 5.7, of 64 KiB 9.3 and 9.0;
-// reduce 4.7 and 5.1, 8.6 and 9.1; allgather 8.6 and 9.3, 16.9 and 17.7; allreduce of 16 KiB 4.5 and 4.9, of
-// 32 KiB 8.6 and 6.6; scan 3.8 and 4.2, 7.1 and 6.8.  8 ranks: bcast of 64 KiB 56 and 74, reduce of 32 KiB 47
-// and 53, allgather 169 and 186, allreduce of 8 KiB 41 and 47, of 16 KiB 57 and 55.
+// What each rank copies once or twice is short up to twice the setting, what only a root puts in where ranks
+// share CPUs up to four times, what every rank combines as a whole up to once.  Shared and direct, us, 2 CPUs
+// of an AMD EPYC (Zen 3), data written before and read after; 2 ranks (near): bcast of 32 KiB 5.0 and 5.7, of
+// 64 KiB 9.3 and 9.0; reduce 4.7 and 5.1, 8.6 and 9.1; allgather 8.6 and 9.3, 16.9 and 17.7; allreduce of 16
+// KiB 4.5 and 4.9, of 32 KiB 8.6 and 6.6; scan 3.8 and 4.2, 7.1 and 6.8.  8 ranks: bcast of 64 KiB 56 and 74,
+// reduce of 32 KiB 47 and 53, allgather 169 and 186, allreduce of 8 KiB 41 and 47, of 16 KiB 57 and 55. Bcast
+// of 64 KiB on 2 CPUs of an Intel Emerald Rapids, unchanged data in brackets: 2 ranks 9.9 and 10.3 (8.7
+// and 2.8), 8 ranks 37 and 47 (32 and 34).
 inline constexpr int kShort = 2, kShortBcast = 4, kShortCombined = 1;
 
 int by_domains_rule(const Facts& facts) noexcept;  // or the first

@@ -113,6 +113,7 @@ Choice<Reduction, Blocks> reduce_scatter{"COLL_REDUCE_SCATTER",
 Facts facts_of(const Cx& cx, std::size_t bytes, int blocks = 1) noexcept {
   Facts facts{cx.size, bytes, blocks};
   facts.share_memory = cx.share_memory();
+  facts.share_cpus = cx.run->engine.does_job_share_cores();
   facts.has_domains = cx.hierarchy != nullptr;
   return facts;
 }

@@ -14,6 +14,7 @@
 #include "coll/select.hpp"
 #include "coverage.hpp"
 #include "os/answer.hpp"
+#include "os/cpus.hpp"
 #include "peer/describe.hpp"
 
 namespace {
@@ -141,6 +142,7 @@ void print_collectives(int ranks, std::size_t bytes) {
   dunlin::coll::Facts facts{.ranks = ranks, .bytes = bytes};
   const auto in_one_region = value_of("COLL_SHARED_RANKS");
   facts.share_memory = ranks >= 2 && ranks <= in_one_region;
+  facts.share_cpus = std::size_t(ranks) > dunlin::os::allowed_cpus().size();
   facts.has_domains = in_one_region > 1 && ranks > in_one_region;
   std::printf("%d ranks of this node, blocks of %zu bytes:\n", ranks, bytes);
   for (const auto& each : dunlin::coll::decisions(facts))
