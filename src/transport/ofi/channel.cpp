@@ -30,6 +30,11 @@ constexpr std::size_t kHeardMost = 4096;
 /// Frames by message to one peer that it has not taken; of them the provider may keep 18 KiB each.
 constexpr std::uint32_t kMessagesMost = 256;
 
+/// Of what the connection itself is made there are few, and a peer may be waiting for them.
+bool needs_credit(FrameKind kind) noexcept {
+  return kind == FrameKind::message || kind == FrameKind::message_of_buffers;
+}
+
 /// What is sent without a frame: copied to the stack, and by the provider from there.
 constexpr std::size_t kInjectBytesMax = 256;
 
@@ -92,7 +97,7 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
 
 Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
                              const Source& data) noexcept {
-  if (is_promoted_ ? !writer_.has_room() : header.frame != FrameKind::credit && is_out_of_credit())
+  if (is_promoted_ ? !writer_.has_room() : needs_credit(header.frame) && is_out_of_credit())
     return Sent::full;
   const std::size_t told = told_with(header), told_bytes = bytes_of_told(told);
   const std::size_t bytes = sizeof header + told_bytes + header.bytes;
@@ -402,6 +407,7 @@ int Channel::read_ring(Inbox& inbox) noexcept {
   return messages;
 }
 
+/// Each by itself: one that finds no room keeps no other back, which the peer may be waiting for.
 bool Channel::try_pay_debts() noexcept {
   if (is_broken_) return true;
   if (owes_offer_) {
@@ -409,27 +415,20 @@ bool Channel::try_pay_debts() noexcept {
     const RingOffer offer{
         .address = region_.remote_address(block_.get()), .key = region_.key(), .number = number_};
     header.bytes = sizeof offer;
-    if (try_send_frame(header, std::as_bytes(std::span(&offer, 1)), {}) == Sent::full) return false;
-    owes_offer_ = false;
+    owes_offer_ = try_send_frame(header, std::as_bytes(std::span(&offer, 1)), {}) == Sent::full;
   }
-  if (owes_credit_ && unreported() >= kMessagesMost / 2 &&
-      try_send_frame(header_of(FrameKind::credit), {}, {}) == Sent::full)
-    return false;
-  owes_credit_ = false;
-  if (owes_written_) {
-    const std::uint64_t written = writer_.written();
-    if (!try_write_word(written, offsetof(Mailbox, written), {Notice::Kind::frame, theirs_.number}))
-      return false;
-    owes_written_ = false;
-  }
-  if (owes_released_ && has_offer_) {
-    const std::uint64_t released = reader_.read();
-    if (!try_write_word(released, offsetof(Mailbox, released), {Notice::Kind::released, theirs_.number}))
-      return false;
+  if (owes_credit_)
+    owes_credit_ = unreported() >= kMessagesMost / 2 &&
+                   try_send_frame(header_of(FrameKind::credit), {}, {}) == Sent::full;
+  if (owes_written_)
+    owes_written_ =
+        !try_write_word(writer_.written(), offsetof(Mailbox, written), {Notice::Kind::frame, theirs_.number});
+  if (owes_released_ && has_offer_ &&
+      try_write_word(reader_.read(), offsetof(Mailbox, released), {Notice::Kind::released, theirs_.number})) {
     reader_.report();
     owes_released_ = false;
   }
-  return !owes_released_;
+  return !owes_offer_ && !owes_credit_ && !owes_written_ && !owes_released_;
 }
 
 void Channel::pay_debts() noexcept {

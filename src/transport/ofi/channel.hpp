@@ -15,7 +15,7 @@
 // in every frame of the other way, or by a write of its own where half a ring has gone unreported.  Of frames
 // by message no more than kMessagesMost are under way: a provider may take in more than it gives out, and
 // keep the rest (rxm over TCP: 18 KiB for each, however short it is).  They are counted in the same place;
-// half of them gone unreported make a frame of their own (FrameKind::credit), which needs no credit.
+// half of them gone unreported make a frame of their own (FrameKind::credit).  Only messages need credit.
 //
 // Where both have several devices, messages go by the first of them and all move long data: a buffer that is
 // open for the peer has a name on each, and the names on the others travel with the next frame that has room,
