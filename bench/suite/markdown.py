@@ -36,7 +36,7 @@ def summary_text(rows, plan, titles):
     return lines
 
 
-def conclusion_text(run, rows, plan, has_chart, folder=""):
+def conclusion_text(run, rows, plan, has_chart, folder):
     first, *more = headline.conclusion(run, rows, plan)
     lines = [" ".join([f"**{first}**", *more]), ""]
     if has_chart:
@@ -45,10 +45,21 @@ def conclusion_text(run, rows, plan, has_chart, folder=""):
     return lines
 
 
-def experiment_text(experiment, rows, titles, has_picture):
+def write_pictures(page, pictures):
+    """Into the folder named as the page, in place of those of before."""
+    folder = page.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.svg"):
+        old.unlink()
+    for name, picture in pictures.items():
+        (folder / f"{name}.svg").write_text(picture)
+
+
+def experiment_text(experiment, rows, titles, picture):
+    """`picture`: its address from the page, or nothing."""
     lines = [f'\n### <a id="{experiment.name}"></a>{experiment.title}\n']
-    if has_picture:
-        lines.append(f"![{experiment.title}]({experiment.name}.svg)\n")
+    if picture:
+        lines.append(f"![{experiment.title}]({picture})\n")
     for (_, state), group in analysis.groups(rows).items():
         units = "/".join(sorted({row.unit for row in group}))
         lines.append(f"{units}" + ("" if state == "any" else f", CPUs {state}") + "\n")
@@ -111,13 +122,13 @@ def fill(path, parts):
     path.write_text(text)
 
 
-def measured_text(rows, plan, titles, pictures):
-    """Tables and plots of the experiments that were measured."""
+def measured_text(rows, plan, titles, pictures=(), folder=""):
+    """Tables and plots, which lie in this folder beside the page, of the experiments that were measured."""
     lines = []
     for name, experiment in plan.items():
         chosen = [row for row in rows if row.experiment == name]
         if chosen:
-            lines += experiment_text(experiment, chosen, titles, name in pictures)
+            lines += experiment_text(experiment, chosen, titles, f"{folder}/{name}.svg" if name in pictures else "")
     return lines
 
 
@@ -126,31 +137,26 @@ def marks_text():
 
 
 def write_page(page, run, rows, plan, pictures):
-    """The experiments of `plan` into the place of `results` in a page, their plots beside it."""
-    for name in plan:
-        if name in pictures:
-            (page.parent / f"{name}.svg").write_text(pictures[name])
+    """The experiments of `plan` into the place of `results` in a page, their plots into a folder of its name."""
+    write_pictures(page, {name: pictures[name] for name in plan if name in pictures})
     troubles = [text for text in run["troubles"] if text.split(":")[0] in plan]
-    lines = [*machine_text(run), "", marks_text(), *measured_text(rows, plan, run["titles"], pictures)]
+    lines = [*machine_text(run), "", marks_text(), *measured_text(rows, plan, run["titles"], pictures, page.stem)]
     lines += ["What did not run:", "", *(f"- {text}" for text in troubles), ""] if troubles else []
     fill(page, {"results": lines})
 
 
 def write(folder, run, rows, plan, pictures):
-    """results.md and one SVG per experiment with curves in `folder`; fills benchmarks.md beside it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """results.md in `folder`, one SVG per experiment with curves beside it; fills benchmarks.md above."""
+    results = folder / "results.md"
+    write_pictures(results, pictures)
     titles, has_chart = run["titles"], "headline" in pictures
-    for old in folder.glob("*.svg"):
-        old.unlink()
-    for name, picture in pictures.items():
-        (folder / f"{name}.svg").write_text(picture)
     asked, behind = asked_text(figures.results(rows, plan, titles)), behind_text(rows, plan, titles)
     lines = [
         "# Results of the newest full run",
         "",
         "Written by `bench/compare --publish`; how to read it: [benchmarks.md](../benchmarks.md).",
         "",
-        *conclusion_text(run, rows, plan, has_chart),
+        *conclusion_text(run, rows, plan, has_chart, f"{results.stem}/"),
         *machine_text(run),
         "\n## Summary",
         "",
@@ -159,13 +165,13 @@ def write(folder, run, rows, plan, pictures):
         "",
         *summary_text(rows, plan, titles),
         "\n## Figures",
-        *measured_text(rows, plan, titles, pictures),
+        *measured_text(rows, plan, titles, pictures, results.stem),
     ]
     if run["troubles"]:
         lines += ["\n## What did not run", "", *(f"- {text}" for text in run["troubles"])]
     lines += ["\n## Time per program", "", *times_text(run["times"])]
-    (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
+    results.write_text("\n".join(lines).rstrip() + "\n")
     page = folder.parent / "benchmarks.md"
     if page.exists():
-        conclusion = conclusion_text(run, rows, plan, has_chart, f"{folder.name}/")
+        conclusion = conclusion_text(run, rows, plan, has_chart, f"{folder.name}/{results.stem}/")
         fill(page, {"conclusion": conclusion, "machine": machine_text(run), "asked": asked, "behind": behind})

@@ -141,7 +141,7 @@ def asked_lines(results):
     return lines if len(lines) > 2 else []
 
 
-def text_of(results, chosen, ways, pictures=()):
+def text_of(results, chosen, ways, pictures=(), folder=""):
     lines = []
     if asked := asked_lines(results):
         lines += ["## Asked and reached", "", *asked, ""]
@@ -149,14 +149,13 @@ def text_of(results, chosen, ways, pictures=()):
         if not results.keys(part.name):
             continue
         lines += [f"## {part.title}", ""]
-        lines += [f"![{part.title}](network_{part.name}.svg)", ""] if part.name in pictures else []
+        lines += [f"![{part.title}]({folder}/{part.name}.svg)", ""] if part.name in pictures else []
         lines += [part.note] if part.note else []
         lines += [*lines_of(results, part, ways), ""]
     return lines
 
 
 def write(page, run, results, chosen, ways, pictures):
-    for name, picture in pictures.items():
-        (page.parent / f"network_{name}.svg").write_text(picture)
+    markdown.write_pictures(page, pictures)
     facts = markdown.machine_text({**run, "times": {}})[:-1]
-    markdown.fill(page, {"results": [*facts, "", *text_of(results, chosen, ways, pictures)]})
+    markdown.fill(page, {"results": [*facts, "", *text_of(results, chosen, ways, pictures, page.stem)]})

@@ -111,10 +111,10 @@ class Page(unittest.TestCase):
             found = results(("ladder", "basic", 8, 4.0))
             network_page.write(page, run, found, [PARTS["ladder"]], WAYS, {"ladder": "<svg/>"})
             text = page.read_text()
-            self.assertIn("![Half round trip, us](network_ladder.svg)", text)
+            self.assertIn("![Half round trip, us](network/ladder.svg)", text)
             self.assertIn("| basic | 4.00 |", text)
             self.assertNotIn("old", text)
-            self.assertEqual((Path(folder) / "network_ladder.svg").read_text(), "<svg/>")
+            self.assertEqual((Path(folder) / "network/ladder.svg").read_text(), "<svg/>")
 
 
 OFFLOAD = network.OFFLOAD

@@ -1,6 +1,7 @@
 """Tests of the benchmark suite's Python side: `python3 -m unittest discover -s bench/suite -t bench`."""
 
 import fnmatch
+import re
 import subprocess
 import tempfile
 import tomllib
@@ -489,7 +490,10 @@ class Commands(unittest.TestCase):
             out = self.run_command("compare", "--report", "--out", name, "--publish", folder / "pages")
             self.assertIn("14.00x", out)
             self.assertTrue((folder / "report.html").exists())
-            self.assertIn("14.00x", (folder / "pages/results.md").read_text())
+            text = (folder / "pages/results.md").read_text()
+            self.assertIn("14.00x", text)
+            for picture in re.findall(r"\]\((.*\.svg)\)", text):
+                self.assertTrue((folder / "pages" / picture).exists(), picture)
 
     def test_page(self):
         """The experiments chosen, and only those, stand between the marks of a page; the rest of it stays."""
@@ -497,12 +501,16 @@ class Commands(unittest.TestCase):
             page = Path(name) / "page.md"
             for only, is_there in (("latency", True), ("files2", False)):
                 self.stored_run(Path(name))
+                (page.parent / "other.svg").write_text("of another page")
                 page.write_text("before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n")
                 self.run_command("compare", "--report", "--out", name, "--only", only, "--page", page)
                 text = page.read_text()
                 self.assertEqual("| 0.0500 | 0.700 |" in text, is_there, text)
                 self.assertNotIn("old", text)
                 self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
+                for picture in re.findall(r"\]\((.*\.svg)\)", text):
+                    self.assertTrue((page.parent / picture).exists(), picture)
+                self.assertTrue((page.parent / "other.svg").exists())
 
     def test_reproduce(self):
         with tempfile.TemporaryDirectory() as name:
