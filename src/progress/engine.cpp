@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/big_lock.hpp"
+#include "base/log.hpp"
 #include "base/variable.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
@@ -243,7 +244,7 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
     if (has_threads) {
       if (poller_ && poller_ != &me) {
         watch(me);
-        me.long_wait.slept();
+        slept(me);
         continue;
       }
       poller_ = &me;
@@ -265,12 +266,22 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
     }
     if (has_threads) BigLock::reacquire(levels);
     is_asleep_ = false;
-    if (step == Patience::Step::sleep) me.long_wait.slept();
+    if (step == Patience::Step::sleep) slept(me);
   }
   if (awaited == Awaited::one_peer) is_answered_soon_ = !patience.has_given_way();
   all_polled();
   end_wait();
   if (has_threads) leave(me);
+}
+
+/// A wait for a rank that the network has lost ends only with the job.
+void Engine::slept(Waiter& me) const noexcept {
+  me.long_wait.slept();
+  for (const transport::Transport* each : transports_)
+    for (const int lost : each->lost())
+      if (const WaitReason reason = me.long_wait.reason(); reason.peer == lost)
+        log::die("this rank waits for %s of rank %d of the job, which the network has lost", reason.what,
+                 lost);
 }
 
 bool Engine::is_attended() const noexcept { return waiting_ > 0 || Helper::is_there(); }

@@ -126,6 +126,7 @@ class Engine {
   void end_named_receive() noexcept;
   void all_polled() noexcept;
   void end_wait() noexcept;
+  void slept(Waiter& me) const noexcept;
 
   void join(Waiter& me) noexcept;
   void leave(Waiter& me) noexcept;

@@ -109,6 +109,8 @@ void LongWait::slept() noexcept {
     report();
 }
 
+WaitReason LongWait::reason() const noexcept { return explained(explain_, argument_); }
+
 void LongWait::note() noexcept {
   boot::WaitRecord record = record_of(explain_, argument_);
   record.since_ns = since_ns_;
@@ -123,7 +125,7 @@ void LongWait::forget() noexcept {
 
 /// Once a wait.
 void LongWait::report() noexcept {
-  const WaitReason reason = explained(explain_, argument_);
+  const WaitReason reason = this->reason();
   const std::int64_t waited_s = (os::now_ns() - since_ns_) / kSecond;
   if (!reason.is_held_back && (wait_report.get() == 0 || waited_s < wait_report.get())) return;
   has_reported_ = true;

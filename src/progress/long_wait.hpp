@@ -51,6 +51,8 @@ class LongWait {
   }
   /// The thread has slept, or is about to.
   void slept() noexcept;
+  /// What it waits for now.
+  WaitReason reason() const noexcept;
 
   /// Whether mpirun asks what is tested in vain: then `tested` after each test that did not find what it
   /// looks for, with whether its round of polls moved anything.

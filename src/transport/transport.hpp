@@ -158,6 +158,8 @@ class Transport {
   /// As `poll`, but may look only at messages of `peer`: for a wait that names its source, before the full
   /// `poll`.
   virtual int poll_peer(int peer, Inbox& inbox) noexcept { return poll(inbox); }
+  /// Peers that have been lost for so long that a wait for one of them is in vain.
+  virtual std::span<const int> lost() const noexcept { return {}; }
 
   // Sleeping (progress/engine.cpp).  The waiter announces itself, polls once more, sleeps only if that
   // delivered nothing, and withdraws.  Only a transport whose peers wake a sleeper answers true from

@@ -84,7 +84,7 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
                        const Source& data) noexcept {
   DUNLIN_ASSERT(head.size() + data.bytes == envelope.bytes);
   DUNLIN_ASSERT(envelope.bytes <= bytes_max());
-  if (is_broken_) return Sent::failed;
+  if (is_broken()) return Sent::failed;
   if (sender_.stage.has_ring && !is_promoted_ && !try_promote()) return Sent::full;
   FrameHeader header = header_of(FrameKind::message);
   header.context = envelope.context;
@@ -279,7 +279,7 @@ bool Channel::is_unreached_for(std::size_t device, std::int64_t ns) const noexce
 
 bool Channel::try_transfer(std::byte* local, std::size_t bytes, const RemoteBuffer& remote,
                            std::uint64_t token, Moved end) noexcept {
-  if (is_broken_) return false;
+  if (is_broken()) return false;
   auto transfer = std::make_unique<Transfer>();
   transfer->channel = this;
   transfer->local = local;
@@ -409,7 +409,7 @@ int Channel::read_ring(Inbox& inbox) noexcept {
 
 /// Each by itself: one that finds no room keeps no other back, which the peer may be waiting for.
 bool Channel::try_pay_debts() noexcept {
-  if (is_broken_) return true;
+  if (is_broken()) return true;
   if (owes_offer_) {
     FrameHeader header = header_of(FrameKind::ring_offer);
     const RingOffer offer{
@@ -441,7 +441,8 @@ void Channel::owe() noexcept {
 }
 
 void Channel::broke(const char* why) noexcept {
-  if (std::exchange(is_broken_, true)) return;
+  if (is_broken()) return;
+  broken_since_ns_ = os::now_ns();
   (void)fail(Err::other, "the network has lost rank %d (%s, %s): %s", peer_, address_.provider.c_str(),
              address_.place.c_str(), why);
   log::warn("%s", error_detail(Err::other));

@@ -109,7 +109,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
   /// Where libfabric has the peer's address, for messages or on that device.
   std::uint64_t target(std::size_t device = 0) const noexcept { return ways_[device].target; }
   std::size_t devices() const noexcept { return ways_.size(); }
-  bool is_broken() const noexcept { return is_broken_; }
+  bool is_broken() const noexcept { return broken_since_ns_ != 0; }
+  std::int64_t broken_since_ns() const noexcept { return broken_since_ns_; }
   int peer() const noexcept { return peer_; }
   const Address& address() const noexcept { return address_; }
   /// What libfabric has answered to a send; `frame` is given back where that has not begun.
@@ -165,7 +166,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
     std::int64_t tried_since_ns = 0;  // until then: since when it was tried; 0: not yet
   };
   std::vector<Way> ways_;  // by device
-  bool is_broken_ = false;
+  std::int64_t broken_since_ns_ = 0;  // 0: it is not
 
   // Our ring, which the peer writes.
   std::unique_ptr<std::byte[]> block_;  // Mailbox, then slots

@@ -84,6 +84,7 @@ class Network final : public Transport, private Peers {
   transport::Tagged* tagged() noexcept override { return matches_ ? &tagged_ : nullptr; }
   transport::Channel* connect(int peer) noexcept override;
   int poll(Inbox& inbox) noexcept override;
+  std::span<const int> lost() const noexcept override { return lost_; }
 
   bool can_sleep() const noexcept override { return sleeper_.can_sleep(); }
   void announce_sleep() noexcept override;
@@ -124,6 +125,7 @@ class Network final : public Transport, private Peers {
   std::vector<std::unique_ptr<Channel>> channels_;  // by peer index; made at first contact
   std::vector<Channel*> numbered_;                  // by Notice::number
   std::uint64_t strangers_ = 0;
+  std::vector<int> lost_;   // peers whose connection broke long ago
   bool may_sleep_ = false;  // nothing has come since the sleep was announced
 };
 
@@ -356,7 +358,10 @@ void Network::look_after_others() noexcept {
   if (!lifelines_.are_due()) return;
   const std::string lost = lifelines_.find_lost();
   const auto seconds = int(Lifelines::silence_ns() / 1'000'000'000);
+  lost_.clear();
   for (const Channel* each : numbered_) {
+    if (each->is_broken() && os::now_ns() - each->broken_since_ns() >= Lifelines::silence_ns())
+      lost_.push_back(each->peer());
     const Address& there = each->address();
     for (const std::string& name : there.names)
       if (!lost.empty() && lost == Lifelines::machine_of(std::as_bytes(std::span(name))))
