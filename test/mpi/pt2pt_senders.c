@@ -1,5 +1,5 @@
-/* Many senders to one receiver: a message of 63 takes about as long as one of 31 (once 7 to 20 times as long).
- * The least of the rounds is compared, taken in turn, and the bound is wide: ranks share cores.
+/* Many senders to one receiver: a message of 63 takes about as long as one of 31 (once 7 to 20 times as
+ * long).  The least of the rounds is compared, taken in turn, and the bound is wide: ranks share cores.
  *
  * ranks: 64
  *
