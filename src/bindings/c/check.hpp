@@ -46,9 +46,8 @@ inline bool is_bad_buffer(const void* buffer, std::int64_t count, const Datatype
 template <class Datatype>
 inline bool is_alias(const void* sendbuf, const void* recvbuf, std::int64_t sent, const Datatype& sendtype,
                      std::int64_t received, const Datatype& recvtype) noexcept {
-  if (!kChecked || sendbuf != recvbuf || !sendbuf) [[likely]]
-    return false;
-  return sent > 0 && received > 0 && sendtype.is_predefined() && recvtype.is_predefined();
+  return kChecked && sendbuf == recvbuf && sendbuf && sent > 0 && received > 0 && sendtype.is_predefined() &&
+         recvtype.is_predefined();
 }
 
 /// A predefined operator that is not defined for the datatype; says so (op/op.hpp).
@@ -115,16 +114,14 @@ class Kept {
  public:
   explicit Kept(Objects*... objects) noexcept
       : objects_{const_cast<std::remove_const_t<Objects>*>(objects)...} {
-    if (!is_needed_) [[likely]]
-      return;
-    for (Object* each : objects_)
-      if (each) each->retain();
+    if (is_needed_) [[unlikely]]
+      for (Object* each : objects_)
+        if (each) each->retain();
   }
   ~Kept() {
-    if (!is_needed_) [[likely]]
-      return;
-    for (Object* each : objects_)
-      if (each) each->release();
+    if (is_needed_) [[unlikely]]
+      for (Object* each : objects_)
+        if (each) each->release();
   }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
