@@ -14,7 +14,6 @@
 
 #include "base/assert.hpp"
 #include "base/variable.hpp"
-#include "os/clock.hpp"
 #include "os/environment.hpp"
 #include "peer/provider.hpp"
 
@@ -23,14 +22,14 @@ namespace {
 
 IntVariable readers_max{
     "CMA_READERS_MAX", 4, "",
-    "how many processes may read one process by system calls at a time; others wait up to a millisecond", 1};
+    "how many processes may read one process by system calls at a time; others let them go first", 1};
 
 constexpr std::size_t kPiecesMax = 64;                       // per system call; the kernel allows 1024
 constexpr std::size_t kCallBytesMax = std::size_t{4} << 20;  // so that other readers get their turn
-constexpr std::int64_t kTurnWaitNs = 1000000;
+constexpr int kTurnYieldsMax = 1000;
 
-/// Counts this process among the readers of `page` for a scope.  The limit is a courtesy, not a lock: after a
-/// millisecond (a reader that died leaves its count behind) it is ignored.
+/// Counts this process among the readers of `page` for a scope.  The limit is a courtesy, not a lock: who has
+/// given its CPU away often enough ignores it (a reader that died leaves its count behind).
 class Turn {
  public:
   explicit Turn(heap::Control* page) noexcept : page_(page) {
@@ -38,8 +37,10 @@ class Turn {
     const auto limit = std::uint32_t(readers_max.get());
     // Relaxed: the count orders nothing.
     if (page_->readers.fetch_add(1, std::memory_order_relaxed) < limit) return;
-    const std::int64_t end = os::now_ns() + kTurnWaitNs;
-    while (page_->readers.load(std::memory_order_relaxed) > limit && os::now_ns() < end) sched_yield();
+    for (int yields = 0; yields < kTurnYieldsMax; ++yields) {
+      if (page_->readers.load(std::memory_order_relaxed) <= limit) return;
+      sched_yield();
+    }
   }
   ~Turn() {
     if (page_) page_->readers.fetch_sub(1, std::memory_order_relaxed);
