@@ -76,16 +76,16 @@ def prepare(build):
     return python, source / "test"
 
 
-def run_modules(build, python, tests, modules, ranks):
+def run_modules(name, launch, python, tests, modules):
     """One job runs them all: most of a job's time is Python's start.  Returns (passed, tests run by module)."""
-    command = [build / "bin" / "mpirun", "--timeout", "900", "-n", ranks, python, "main.py", "-v", "-f",
-               "-i", rf"test_({'|'.join(modules)})\.py", *[word for pattern in TESTS_LEFT_OUT for word in ("-x", pattern)]]
+    command = [*launch, python, "main.py", "-v", "-f", "-i", rf"test_({'|'.join(modules)})\.py",
+               *[word for pattern in TESTS_LEFT_OUT for word in ("-x", pattern)]]
     started = time.monotonic()
     result = run(command, cwd=tests, check=False, capture_output=True, text=True)
     passed = result.returncode == 0
     counts = collections.Counter(re.findall(r"^\w+ \(test_(\w+?)\.", result.stderr, re.MULTILINE))
     seconds = time.monotonic() - started
-    print(f"{'pass' if passed else 'FAIL'}  {ranks} ranks, {counts.total()} tests, {seconds:5.1f} s", flush=True)
+    print(f"{'pass' if passed else 'FAIL'}  {name}, {counts.total()} tests, {seconds:5.1f} s", flush=True)
     if not passed:
         print((result.stdout + result.stderr)[-4000:], flush=True)
     return passed, counts
@@ -110,7 +110,8 @@ def main():
         modules = [module for module in wanted if ranks in ranks_of[module]]
         if not modules:
             continue
-        passed, counts = run_modules(build, python, tests, modules, ranks)
+        launch = [build / "bin" / "mpirun", "--timeout", "900", "-n", ranks]
+        passed, counts = run_modules(f"{ranks} ranks", launch, python, tests, modules)
         tests_run += counts
         if not passed:
             failed.append(f"{ranks} ranks")
