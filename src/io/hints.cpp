@@ -12,7 +12,7 @@ namespace {
 WordVariable way{"FILE_COLLECTIVE", "auto", "auto|two_phase|independent",
                  "collective accesses to files without hints: all together, or each rank for itself"};
 IntVariable buffer_bytes{"FILE_COLLECTIVE_BYTES",
-                         1 << 20,
+                         256 << 10,
                          "bytes",
                          "how much of a file one rank handles at once in a collective access without hints",
                          4096,

@@ -38,8 +38,10 @@ IntVariable sieve_distance{
 // and one that reads many pages of a folio is faster (docs/files.md): pieces so many times as long, and as
 // far apart, are still short.
 constexpr std::int64_t kDiskPieces = 8, kDiskDistancesRead = 2, kDiskDistancesWritten = 4;
+// Window, its pages of the file and what is copied stay in the core's own cache: written and read with 1 MiB
+// and 2 MiB of cache, docs/decisions/0023-files.md.
 IntVariable window_bytes{"FILE_WINDOW_BYTES",
-                         1 << 20,
+                         256 << 10,
                          "bytes",
                          "how much of a file is read or changed at once where its pieces are short",
                          4096,

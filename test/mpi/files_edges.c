@@ -199,7 +199,7 @@ static void hints(void) {
   CHECK(facts.st_mode & 0400, "%o", facts.st_mode);
   MPI_Barrier(MPI_COMM_WORLD); /* closing deletes it */
   shows(file, "no_such_hint", "kept");
-  if (!getenv("DUNLIN_FILE_COLLECTIVE_BYTES")) shows(file, "cb_buffer_size", "1048576");
+  if (!getenv("DUNLIN_FILE_COLLECTIVE_BYTES")) shows(file, "cb_buffer_size", "262144");
   shows(file, "file_perm", "666");
   MPI_File_close(&file);
   MPI_Barrier(MPI_COMM_WORLD);
