@@ -63,7 +63,7 @@ bool go_together(const OpenFile& file, std::span<const Part> all, Direction dire
     can_change = can_change && part.can_change;
     is_in_memory = is_in_memory && part.is_in_memory;
   }
-  if (bytes == 0 || !can_join) return false;
+  if (bytes == 0 || !can_join || choice_of(file, direction) == Choice::disable) return false;
   // Even then not through windows that are almost all empty: they might be 2^63.
   if (choice_of(file, direction) == Choice::enable)
     return bytes >= (high - low) / Roles::of(file).window_bytes;
