@@ -32,6 +32,13 @@ std::int64_t run_bytes_of(const Datatype& type) noexcept {
   return type.size() / std::max(type.layout().runs, std::int64_t{1});
 }
 
+/// No run of the type is shorter; 0: not known.
+std::int64_t shortest_run_of(const Datatype& type) noexcept {
+  using Form = datatype::Layout::Form;
+  const datatype::Layout& layout = type.layout();
+  return layout.form == Form::strided || layout.form == Form::indexed ? layout.strided.block : 0;
+}
+
 Part part_of(const OpenFile& file, const Access& access) noexcept {
   const auto bytes = std::int64_t(access.memory.bytes());
   if (bytes == 0) return {};
@@ -121,6 +128,21 @@ coll::Task gather(coll::Cx cx, T* all) {
   co_return Err::ok;
 }
 
+/// The same where one run goes alone, so that its rank need not wait to hear of the others.
+coll::Task gather_unless_one_run(coll::Cx cx, Part* all) {
+  const coll::Block mine = coll::Block::of_bytes(all + cx.rank, sizeof(Part));
+  if (!all[cx.rank].is_one_run()) {
+    co_await coll::allgather_shared(cx, coll::Blocks::equal(all, sizeof(Part), nullptr));
+    co_return Err::ok;
+  }
+  const coll::Turn turn = cx.turn();
+  co_await cx.until(turn.place_is_free());
+  turn.put(mine, sizeof(Part), 0, sizeof(Part));
+  turn.arrive(sizeof(Part));
+  turn.leave(false);
+  co_return Err::ok;
+}
+
 coll::Task rounds(coll::Cx cx, OpenFile* file, Together* together, Direction direction) {
   std::int64_t round = 0;
   const bool is_write = direction == Direction::write;
@@ -184,9 +206,18 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
   auto* const parts = reinterpret_cast<Part*>(cx.take(std::size_t(cx.size) * sizeof(Part)));
   if (!parts) co_return Err::no_mem;
   parts[cx.rank] = part_of(*file, *access);
-  co_await gather(cx, parts);
+  const bool is_automatic = choice_of(*file, access->direction) == Choice::automatic;
+  const bool one_run_goes_alone = file->one_run_goes_alone && is_automatic && cx.share_memory();
+  if (one_run_goes_alone)
+    co_await gather_unless_one_run(cx, parts);
+  else
+    co_await gather(cx, parts);
   const std::span<const Part> all(parts, std::size_t(cx.size));
-  const bool suits_in_place = InPlace::suits(*file, all, access->direction);
+  const auto is_one_run = [](const Part& part) { return part.is_one_run(); };
+  // Who has one run has not heard of the others.
+  const bool goes_alone = one_run_goes_alone && (is_one_run(parts[cx.rank]) ||
+                                                 std::any_of(all.begin(), all.end(), is_one_run));
+  const bool suits_in_place = !goes_alone && InPlace::suits(*file, all, access->direction);
   if (suits_in_place) {
     InPlace in_place(*file, *access, all);
     bool is_done = false;
@@ -196,7 +227,7 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
       co_return Err::ok;
     }
   }
-  if (suits_in_place || !go_together(*file, all, access->direction)) {
+  if (suits_in_place || goes_alone || !go_together(*file, all, access->direction)) {
     const auto move = [&] { *outcome = file->storage.move(*access); };
     Alone<const decltype(move)> alone(move);
     co_await alone.start(cx);
@@ -245,26 +276,26 @@ Err make_buffers(OpenFile& file, std::size_t bytes) noexcept {
 
 }  // namespace
 
-bool may_be_worth_it(const OpenFile& file, const View& view) noexcept {
+Prospects Prospects::of(const OpenFile& file, const View& view) noexcept {
   const Tiling& tiling = view.tiling;
-  if (file.comm->size == 1 || tiling.is_empty()) return false;
-  for (const Direction direction : {Direction::read, Direction::write}) {
-    const Choice choice = choice_of(file, direction);
-    const bool are_short = !tiling.is_contiguous() && run_bytes_of(tiling.type()) <= piece_bytes.get();
-    if (choice == Choice::enable || (choice == Choice::automatic && are_short)) return true;
+  Prospects found;
+  if (tiling.is_empty()) return found;
+  const bool has_gaps = !tiling.is_contiguous(), asks_for_write = file.hints.cb_write == Choice::enable;
+  for (const Choice choice : {file.hints.cb_read, file.hints.cb_write}) {
+    const bool are_short = has_gaps && run_bytes_of(tiling.type()) <= piece_bytes.get();
+    if (file.comm->size > 1 && (choice == Choice::enable || (choice == Choice::automatic && are_short)))
+      found.are_together = true;
   }
-  return false;
+  found.have_windows = has_gaps && file.storage.may_want_windows(shortest_run_of(tiling.type()));
+  found.change_windows = file.can_write() && file.all_have_locks && (found.have_windows || asks_for_write);
+  return found;
 }
 
-bool may_change_windows(const OpenFile& file, const View& view) noexcept {
-  return file.can_write() && file.all_have_locks &&
-         (!view.tiling.is_contiguous() || choice_of(file, Direction::write) == Choice::enable);
-}
-
-Err prepare_together(OpenFile& file, bool wants, bool changes) noexcept {
-  if (changes) file.storage.begin_windows();
+Err prepare_together(OpenFile& file, const Prospects& all) noexcept {
+  if (all.change_windows) file.storage.begin_windows();
   file.may_go_together = false;
-  if (!wants) return Err::ok;
+  file.one_run_goes_alone = !all.have_windows && file.all_have_locks;
+  if (!all.are_together) return Err::ok;
   const Roles roles = Roles::of(file);
   int slots = 0;  // the same on all nodes: new buffers are made by all ranks
   for (int node = 0; node < file.nodes->domains(); ++node) slots = std::max(slots, roles.slots(node));

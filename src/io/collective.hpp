@@ -8,14 +8,23 @@
 
 namespace dunlin::io {
 
-/// Whether accesses through this rank's view may be worth working together.
-bool may_be_worth_it(const OpenFile& file, const View& view) noexcept;
-/// Whether accesses through this rank's view may change windows of the file.
-bool may_change_windows(const OpenFile& file, const View& view) noexcept;
-/// Collective, after the view or the hints have changed: sets `file.may_go_together`, and makes the memory
-/// for it.  `wants`: whether any rank finds that its accesses may be worth it; `changes`: whether any may
-/// change windows, which none does before all have done this.
-Err prepare_together(OpenFile& file, bool wants, bool changes) noexcept;
+/// What accesses through the view of one rank, or of any, may do.
+struct Prospects {
+  bool are_together = false;    // it may be worth working together
+  bool have_windows = false;    // short runs may be moved by windows of the file
+  bool change_windows = false;  // such runs may be written so
+
+  static Prospects of(const OpenFile& file, const View& view) noexcept;
+  void add(const Prospects& other) noexcept {
+    are_together = are_together || other.are_together;
+    have_windows = have_windows || other.have_windows;
+    change_windows = change_windows || other.change_windows;
+  }
+};
+/// Collective, after the view or the hints have changed, with the prospects of all ranks: sets what
+/// `OpenFile` says of collective accesses, and makes the memory for them.  Nobody changes windows before all
+/// have done this.
+Err prepare_together(OpenFile& file, const Prospects& all) noexcept;
 
 /// Collective over the file's ranks; what comes out is this rank's part.
 Err move_together(OpenFile& file, const Access& access, Outcome* outcome) noexcept;

@@ -59,7 +59,9 @@ class OpenFile final : public File {
   Ref<Comm> comm;                  // the file's own
 
   // Collective accesses together (io/together.hpp):
-  bool may_go_together = false;  // the same on all ranks
+  // The same on all ranks:
+  bool may_go_together = false;
+  bool one_run_goes_alone = false;  // and its rank asks nobody; all have long runs
   std::unique_ptr<const coll::Hierarchy> nodes;
   Ref<Win> buffers;  // of this node's ranks, this much of each; empty until a view needs them
   std::size_t buffer_bytes = 0;

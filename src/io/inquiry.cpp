@@ -137,14 +137,14 @@ Err file_set_info(File& fh, Info* info) noexcept {
   take_hints(file, info);
   struct Said {
     CollectiveHints hints;
-    bool wants, changes;
+    Prospects prospects;
   };
-  const Said mine{file.hints, may_be_worth_it(file, file.view), may_change_windows(file, file.view)};
+  const Said mine{file.hints, Prospects::of(file, file.view)};
   const std::vector<Said> all = coll::gather_all(*file.comm, mine);
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
-  const bool any_wants = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; });
-  const bool any_changes = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.changes; });
-  const Err error = prepare_together(file, any_wants, any_changes);
+  Prospects of_all;
+  for (const Said& each : all) of_all.add(each.prospects);
+  const Err error = prepare_together(file, of_all);
   if (const Err e = coll::barrier(*file.comm); e != Err::ok) return e;
   return error;
 }

@@ -162,9 +162,8 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
   }
   if (const Err e = join(*file, comm, mine.common); e != Err::ok) return e;
   // Here the hints and the view are the same on all ranks.
-  if (may_be_worth_it(*file, file->view))
-    if (const Err e = prepare_together(*file, true, may_change_windows(*file, file->view)); e != Err::ok)
-      return e;
+  if (const Prospects prospects = Prospects::of(*file, file->view); prospects.are_together)
+    if (const Err e = prepare_together(*file, prospects); e != Err::ok) return e;
   *fh = file.detach();
   return Err::ok;
 }

@@ -38,8 +38,8 @@ IntVariable sieve_distance{
 // and one that reads many pages of a folio is faster (docs/files.md): pieces so many times as long, and as
 // far apart, are still short.
 constexpr std::int64_t kDiskPieces = 8, kDiskDistancesRead = 2, kDiskDistancesWritten = 4;
-// Window, its pages of the file and what is copied stay in the core's own cache: written and read with 1 MiB
-// and 2 MiB of cache, docs/decisions/0023-files.md.
+// So short that the window, its pages of the file and what is copied stay in a core's second cache
+// (docs/decisions/0023-files.md).
 IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          256 << 10,
                          "bytes",
@@ -388,6 +388,15 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
   return outcome;
 }
 
+std::int64_t Storage::short_bytes() const noexcept {
+  return sieve_bytes.get() * (backing_ == Backing::disk ? kDiskPieces : 1);
+}
+
+bool Storage::may_want_windows(std::int64_t run_bytes) const noexcept {
+  const bool is_asked_for = read_sieving_ == Choice::enable || write_sieving_ == Choice::enable;
+  return is_asked_for || run_bytes <= short_bytes();
+}
+
 bool Storage::wants_window(Direction direction, std::int64_t runs, std::int64_t bytes,
                            std::int64_t span) const noexcept {
   const Choice choice = direction == Direction::read ? read_sieving_ : write_sieving_;
@@ -396,9 +405,8 @@ bool Storage::wants_window(Direction direction, std::int64_t runs, std::int64_t 
   if (choice == Choice::enable) return true;
   const bool is_disk = backing_ == Backing::disk;
   const std::int64_t distances = direction == Direction::read ? kDiskDistancesRead : kDiskDistancesWritten;
-  const std::int64_t piece = sieve_bytes.get() * (is_disk ? kDiskPieces : 1);
   const std::int64_t distance = sieve_distance.get() * (is_disk ? distances : 1);
-  return bytes <= piece * runs && span <= distance * runs;
+  return bytes <= short_bytes() * runs && span <= distance * runs;
 }
 
 /// One run of the file; false where it is not all there.  `memory` stands at its first byte, and goes on.

@@ -88,6 +88,8 @@ class Storage {
   bool can_change() const noexcept {
     return begins_windows_ && has_locks() && is_readable_ && write_sieving_ != Choice::disable;
   }
+  /// Whether runs that are nowhere shorter may be moved by windows.
+  bool may_want_windows(std::int64_t run_bytes) const noexcept;
   /// Whether `runs` of `bytes` in all, from the first to the last `span` long, are moved by a window.
   /// Writing, never where locks may not reach everybody, and not where the program forbids it.
   bool wants_window(Direction direction, std::int64_t runs, std::int64_t bytes,
@@ -117,6 +119,7 @@ class Storage {
                    Outcome& outcome) const noexcept;
   bool try_write_window(const Access& access, std::int64_t low, std::int64_t bytes,
                         Outcome& outcome) const noexcept;
+  std::int64_t short_bytes() const noexcept;  // of a run, at most
   void begin_without_locks() noexcept;
   void end_without_locks() noexcept;
   bool all_use_locks() const noexcept;

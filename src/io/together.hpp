@@ -45,6 +45,8 @@ struct Part {
   std::int64_t can_change;  // windows of the file
   std::int64_t is_in_memory;
   std::uint64_t at;  // address of the buffer, which is one piece that others can map; else 0
+
+  bool is_one_run() const noexcept { return bytes > 0 && high - low == bytes; }
 };
 
 /// Which rank reads and writes which windows, and who has the nodes' copies of them: the same on all ranks.

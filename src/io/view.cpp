@@ -98,8 +98,7 @@ Err make_view(OpenFile& file, std::int64_t disp, Datatype& etype, Datatype& file
 /// What has to be the same on all ranks.
 struct Said {
   Err error;
-  bool wants;    // to work together
-  bool changes;  // windows of the file
+  Prospects prospects;
   CollectiveHints hints;
   std::int64_t etype_bytes;
   std::size_t representation;
@@ -167,10 +166,8 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   HintsBefore before(file);
   take_hints(file, info);
   const Err error = make_view(file, disp, etype, filetype, datarep, &view);
-  const bool wants = error == Err::ok && may_be_worth_it(file, view);
-  const bool changes = error == Err::ok && may_change_windows(file, view);
-  const Said mine{
-      error, wants, changes, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep)};
+  const Prospects prospects = error == Err::ok ? Prospects::of(file, view) : Prospects{};
+  const Said mine{error, prospects, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep)};
   const std::vector<Said> all = coll::gather_all(comm, mine);
   if (const Err e = error_of_all(file, all); e != Err::ok) {
     before.give_back(file);
@@ -181,9 +178,9 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   file.pointer = 0;
   Err reset = Err::ok;
   if (comm.rank == 0) reset = write_shared_pointer(file, 0);
-  const bool any_wants = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.wants; });
-  const bool any_changes = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.changes; });
-  const Err memory = prepare_together(file, any_wants, any_changes);
+  Prospects of_all;
+  for (const Said& each : all) of_all.add(each.prospects);
+  const Err memory = prepare_together(file, of_all);
   if (const Err e = coll::barrier(comm); e != Err::ok) return e;
   return reset != Err::ok ? reset : memory;
 }
