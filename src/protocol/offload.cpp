@@ -66,19 +66,24 @@ void Offload::make_room(Message& message, std::uint64_t bytes) noexcept {
 }
 
 /// The network would take it for another one.
-bool Offload::is_tag_wrong(Request& request, const match::Key& key) noexcept {
+Err Offload::check_tag(const match::Key& key) const noexcept {
   if (key.tag <= bits_.tag_max() || Plane(key.context & 3) != Plane::point_to_point) [[likely]]
-    return false;
-  request.completion.error =
-      fail(Err::tag,
-           "tag is %d; where the network matches tags go up to %d, the attribute MPI_TAG_UB of the world",
-           key.tag, bits_.tag_max());
-  return true;
+    return Err::ok;
+  return fail(Err::tag,
+              "tag is %d; where the network matches tags go up to %d, the attribute MPI_TAG_UB of the world",
+              key.tag, bits_.tag_max());
+}
+
+/// No message comes: the status says what was asked for.
+void Offload::end_without(ReceiveRequest& request, Err error) noexcept {
+  request.completion.error = error;
+  if (request.key.source != match::kAny) request.completion.source = request.key.source;
+  if (request.key.tag != match::kAny) request.completion.tag = request.key.tag;
 }
 
 transport::Sent Offload::try_start(SendRequest& request) noexcept {
   const match::Key key{request.envelope.context, request.envelope.source, request.envelope.tag};
-  if (is_tag_wrong(request, key)) return request.end(request.completion.error), transport::Sent::yes;
+  if (const Err e = check_tag(key); e != Err::ok) return request.end(e), transport::Sent::yes;
   if (request.data.bytes > network_.bytes_max()) {
     request.end(fail(Err::count,
                      "a message of %zu bytes is longer than the longest that this network matches, %llu "
@@ -181,7 +186,10 @@ void Offload::aim(Message& message, ReceiveRequest& request) noexcept {
 }
 
 void Offload::post(ReceiveRequest& request) noexcept {
-  if (is_tag_wrong(request, request.key)) return request.finish();
+  if (const Err e = check_tag(request.key); e != Err::ok) {
+    end_without(request, e);
+    return request.finish();
+  }
   if (kept_.has_unexpected()) [[unlikely]]
     if (match::Unexpected* const older = kept_.find(bits_.key(bits_.pattern(request.key)))) {
       kept_.remove(*older);
@@ -270,8 +278,8 @@ void Offload::received(transport::Operation& operation, const transport::Arrival
   } else if (how == transport::Received::cancelled) {
     request.completion.is_cancelled = true;
   } else {
-    request.completion.error =
-        fail(Err::proc_aborted, "the network has lost a message: the rank that sent it has ended");
+    end_without(request,
+                fail(Err::proc_aborted, "the network has lost a message: the rank that sent it has ended"));
   }
   forget(message);
   request.finish();

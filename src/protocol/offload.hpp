@@ -103,7 +103,8 @@ class Offload {
   void complete(Message& message, const transport::Arrival& arrival) noexcept;
   void end_one(Message& message) noexcept;
   void cancel_wanted(Peer& peer, std::uint32_t number, std::uint64_t bits) noexcept;
-  bool is_tag_wrong(Request& request, const match::Key& key) noexcept;
+  Err check_tag(const match::Key& key) const noexcept;
+  static void end_without(ReceiveRequest& request, Err error) noexcept;
 
   Peers& peers_;
   transport::Tagged& network_;
