@@ -53,6 +53,7 @@ void Offload::forget(Message& message) noexcept {
   message.packed.reset();
   message.is_taken = false;
   message.is_kept = false;
+  message.is_withdrawn = false;
   free_.push_back(message.number);
 }
 
@@ -215,7 +216,10 @@ void Offload::post(Message& message) noexcept {
 void Offload::cancel(ReceiveRequest& request) noexcept {
   Message& message = messages_[request.sequence];
   DUNLIN_ASSERT(message.receive == &request);
-  if (!message.is_kept) return network_.cancel(message);
+  if (!message.is_kept) {
+    message.is_withdrawn = true;
+    return network_.cancel(message);
+  }
   kept_.withdraw(message);
   forget(message);
   request.completion.is_cancelled = true;
@@ -275,11 +279,11 @@ void Offload::received(transport::Operation& operation, const transport::Arrival
   }
   if (how == transport::Received::yes) {
     complete(message, arrival);
-  } else if (how == transport::Received::cancelled) {
-    request.completion.is_cancelled = true;
+  } else if (how == transport::Received::cancelled && message.is_withdrawn) {
+    request.completion.is_cancelled = true;  // else by the network, whose connection has broken
   } else {
-    end_without(request,
-                fail(Err::proc_aborted, "the network has lost a message: the rank that sent it has ended"));
+    end_without(request, fail(Err::proc_aborted, "the network has lost a message: its sender has ended, or "
+                                                 "the connection to it"));
   }
   forget(message);
   request.finish();

@@ -83,6 +83,7 @@ class Offload {
     std::span<std::byte> room;  // of a receive: the program's buffer, `packed` or `spare`
     bool is_taken = false;      // of a receive: the message was taken out of matching before
     bool is_kept = false;       // of a receive: in `kept_`, not in the network
+    bool is_withdrawn = false;  // of a receive: the network was asked to cancel it
     // Of a send, how many of these are still to come: it is out; where it is synchronous, it is matched;
     // where it is wanted back, the answer.
     int awaited = 0;

@@ -1,6 +1,6 @@
 /* A long message that has been announced, and whose connection breaks before it has come: its receive, which
- * names the sender, fails with an error of its call, and the rank goes on.  By `recv` (the default) or `mrecv`.
- * On one node there is no connection.
+ * names the sender, fails with an error of its call, and the rank goes on.  By `recv` (the default) or
+ * `mrecv`.  On one node there is no connection.
  *
  * ranks: 2
  *
