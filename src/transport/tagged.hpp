@@ -27,6 +27,7 @@ struct Operation {
   };
   alignas(8) std::byte scratch[64];  // the network's while the operation is under way
   Kind kind = Kind::send;
+  int peer = -1;  // of a tagged_send: to whom; written by the network
 };
 
 /// Which messages a receive takes: those whose bits are equal where `ignored` has none.

@@ -43,6 +43,7 @@ Sent Tagged::try_send(Operation& operation, int peer, std::uint64_t bits, std::u
   DUNLIN_ASSERT(operation.kind == Operation::Kind::tagged_send);
   Channel* const channel = peers_.channel_of(peer);
   if (!channel || channel->is_broken()) return Sent::failed;
+  operation.peer = peer;
   const ssize_t code = ::fi_tsenddata(fabric_.endpoint(), data.data(), data.size(), nullptr, word_of(note),
                                       channel->target(), bits, &operation);
   if (code == 0) ++fabric_.counters.messages;
@@ -109,7 +110,10 @@ void Tagged::received(const fi_cq_tagged_entry& entry, Inbox& inbox) const noexc
 
 void Tagged::failed(const fi_cq_err_entry& error, Inbox& inbox) const noexcept {
   auto& operation = *static_cast<Operation*>(error.op_context);
-  if (operation.kind == Operation::Kind::tagged_send) return inbox.sent(operation, false);
+  if (operation.kind == Operation::Kind::tagged_send) {
+    peers_.channel_of(operation.peer)->broke(fabric_.text_of(error.err));
+    return inbox.sent(operation, false);
+  }
   const Arrival message = arrival_of(error.tag, error.len + error.olen, error.data);
   // A message that is too long has filled the buffer.
   const Received how = error.err == FI_ETRUNC      ? Received::yes
