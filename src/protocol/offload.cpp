@@ -66,7 +66,6 @@ void Offload::make_room(Message& message, std::uint64_t bytes) noexcept {
   message.room = {message.packed.get(), bytes};
 }
 
-/// The network would take it for another one.
 Err Offload::check_tag(const match::Key& key) const noexcept {
   if (key.tag <= bits_.tag_max() || Plane(key.context & 3) != Plane::point_to_point) [[likely]]
     return Err::ok;

@@ -47,6 +47,8 @@ class Offload {
   void post(ReceiveRequest& request) noexcept;
   void cancel(ReceiveRequest& request) noexcept;
 
+  /// The network would take a tag that does not fit for another one.
+  Err check_tag(const match::Key& key) const noexcept;
   /// The oldest message that has come and that nobody has asked for, or nullptr.  Good until the next call.
   match::Unexpected* find(const match::Key& wanted) noexcept;
   /// Takes it out of matching, for `deliver`.
@@ -104,7 +106,6 @@ class Offload {
   void complete(Message& message, const transport::Arrival& arrival) noexcept;
   void end_one(Message& message) noexcept;
   void cancel_wanted(Peer& peer, std::uint32_t number, std::uint64_t bits) noexcept;
-  Err check_tag(const match::Key& key) const noexcept;
   static void end_without(ReceiveRequest& request, Err error) noexcept;
 
   Peers& peers_;

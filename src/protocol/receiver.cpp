@@ -97,6 +97,10 @@ bool Receiver::try_receive_now(Comm& comm, Plane plane, const Target& data, int 
   }
 }
 
+Err Receiver::check_probe(Comm& comm, Plane plane, int tag) const noexcept {
+  return offload_ ? offload_->check_tag({comm.context_of(plane), match::kAny, tag}) : Err::ok;
+}
+
 match::Unexpected* Receiver::probe(Comm& comm, Plane plane, int source, int tag) noexcept {
   const match::Key wanted{comm.context_of(plane), source, tag};
   if (offload_) return offload_->find(wanted);

@@ -41,6 +41,8 @@ class Receiver {
   bool try_receive_now(Comm& comm, Plane plane, const Target& data, int source, int tag,
                        Completion& completion) noexcept;
 
+  /// Whether a message may have the tag that a probe asks for: where the network matches there are fewer.
+  Err check_probe(Comm& comm, Plane plane, int tag) const noexcept;
   /// The oldest unexpected message that a receive would match, or nullptr; polls nothing.
   match::Unexpected* probe(Comm& comm, Plane plane, int source, int tag) noexcept;
   /// Takes it out of matching (MPI_Mprobe); `receive_matched` delivers what this answers later.

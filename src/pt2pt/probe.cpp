@@ -13,6 +13,7 @@ namespace {
 struct Wanted {
   Comm& comm;
   int source, tag;
+  Err check() const noexcept { return comm.messaging->check_probe(comm, Plane::point_to_point, tag); }
   match::Unexpected* find() const noexcept {
     return comm.messaging->probe(comm, Plane::point_to_point, source, tag);
   }
@@ -66,14 +67,18 @@ Err no_message() noexcept {
 
 Err probe(int source, int tag, Comm& comm, MPI_Status* status) noexcept {
   if (source == MPI_PROC_NULL) return set_status(status, null_completion()), Err::ok;
-  describe(*wait_for({comm, source, matching_tag(tag)}), status);
+  const Wanted wanted{comm, source, matching_tag(tag)};
+  if (const Err e = wanted.check(); e != Err::ok) return e;
+  describe(*wait_for(wanted), status);
   return Err::ok;
 }
 
 Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) noexcept {
   *flag = 1;
   if (source == MPI_PROC_NULL) return set_status(status, null_completion()), Err::ok;
-  match::Unexpected* const found = look_for({comm, source, matching_tag(tag)});
+  const Wanted wanted{comm, source, matching_tag(tag)};
+  if (const Err e = wanted.check(); e != Err::ok) return e;
+  match::Unexpected* const found = look_for(wanted);
   *flag = found != nullptr;
   if (found) describe(*found, status);
   return Err::ok;
@@ -82,7 +87,9 @@ Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) noexc
 Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) noexcept {
   int flag = 0;
   if (source == MPI_PROC_NULL) return improbe(source, tag, comm, &flag, message, status);
-  match::Unexpected* const found = wait_for({comm, source, matching_tag(tag)});
+  const Wanted wanted{comm, source, matching_tag(tag)};
+  if (const Err e = wanted.check(); e != Err::ok) return e;
+  match::Unexpected* const found = wait_for(wanted);
   describe(*found, status);
   extract(*found, comm, message);
   return Err::ok;
@@ -94,7 +101,9 @@ Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MP
     *message = MPI_MESSAGE_NO_PROC;
     return set_status(status, null_completion()), Err::ok;
   }
-  match::Unexpected* const found = look_for({comm, source, matching_tag(tag)});
+  const Wanted wanted{comm, source, matching_tag(tag)};
+  if (const Err e = wanted.check(); e != Err::ok) return e;
+  match::Unexpected* const found = look_for(wanted);
   *flag = found != nullptr;
   if (!found) return Err::ok;
   describe(*found, status);

@@ -88,6 +88,8 @@ TEST_F(OffloadEnds, AReceiveWithATagThatDoesNotFitSaysWhatItWasFor) {
   EXPECT_TRUE(request.is_complete);
   EXPECT_EQ(request.completion.error, Err::tag);
   EXPECT_EQ(request.completion.source, kSource);
+  EXPECT_EQ(offload.check_tag({0, kSource, bits.tag_max() + 1}), Err::tag);  // asked by probes
+  EXPECT_EQ(offload.check_tag({0, kSource, bits.tag_max()}), Err::ok);
 }
 
 }  // namespace
