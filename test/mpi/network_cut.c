@@ -7,22 +7,10 @@
  *
  * variants: none
  */
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "check.h"
-
-/* All connections over TCP of this process. */
-static void cut(void) {
-  for (int fd = 3; fd < 1024; ++fd) {
-    struct sockaddr_storage other;
-    socklen_t bytes = sizeof other;
-    if (getpeername(fd, (struct sockaddr*)&other, &bytes) == 0 &&
-        (other.ss_family == AF_INET || other.ss_family == AF_INET6))
-      shutdown(fd, SHUT_RDWR);
-  }
-}
+#include "connections.h"
 
 int main(int argc, char** argv) {
   check_start(&argc, &argv);

@@ -6,25 +6,13 @@
  *
  * variants: none
  */
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "connections.h"
 
 enum { kBytes = 64 << 20, kTag = 5 };
-
-/* All connections over TCP of this process. */
-static void cut(void) {
-  for (int fd = 3; fd < 1024; ++fd) {
-    struct sockaddr_storage other;
-    socklen_t bytes = sizeof other;
-    if (getpeername(fd, (struct sockaddr*)&other, &bytes) == 0 &&
-        (other.ss_family == AF_INET || other.ss_family == AF_INET6))
-      shutdown(fd, SHUT_RDWR);
-  }
-}
 
 /* Its first part has left when the connection breaks. */
 static void send_some(char* buffer) {
