@@ -28,7 +28,7 @@ Flags Region::look_for_place(int track, std::uint64_t number) noexcept {
   tracks_[track].known_left = all_left;
   if (number <= all_left + Commons::kTurns) return {};
   commons_.want_place(track, number);
-  return {&lines->left, number - Commons::kTurns, size()};
+  return {&lines->left, 0, size(), number - Commons::kTurns};
 }
 
 }  // namespace dunlin::coll

@@ -28,22 +28,43 @@
 
 namespace dunlin::coll {
 
-/// `count` flags, one in each line from that of `member` on, all of which have to reach `value`.
-struct Flags {
-  const transport::shm::Number* first = nullptr;
-  std::uint64_t value = 0;
-  int count = 0;
-  int member = 0;
+/// Flags of `count` members, one line each, all of which have to reach `value`.
+class Flags {
+ public:
+  Flags() noexcept = default;
+  /// `of_first`: the flag of member 0.
+  Flags(const transport::shm::Number* of_first, int member, int count, std::uint64_t value) noexcept
+      : next_(of_first + member * kStride), end_(next_ + count * kStride), of_first_(of_first), value_(value) {}
+  Flags(const Flags&) noexcept = default;
+  /// One by one: as a whole they would be read in larger pieces than they have just been written in, and
+  /// such a read waits until all that was written before, the line of an arrival, is in this core's cache.
+  Flags& operator=(const Flags& other) noexcept {
+    next_ = other.next_;
+    end_ = other.end_;
+    of_first_ = other.of_first_;
+    value_ = other.value_;
+    return *this;
+  }
 
   /// Goes on where it found a flag that was not up.
   bool are_up() noexcept {
-    constexpr std::size_t kStride = 64 / sizeof *first;
     // F1 (pairs with A1 and L1 below, and D1 in shared_work.cpp): what was written before a flag went up is
     // there.
-    for (; count > 0; --count, ++member, first += kStride)
-      if (first->load(std::memory_order_acquire) < value) return false;
+    for (; next_ != end_; next_ += kStride)
+      if (next_->load(std::memory_order_acquire) < value_) return false;
     return true;
   }
+  /// How many have not been seen up, and whose is the first of them.
+  int count() const noexcept { return int((end_ - next_) / kStride); }
+  bool is_empty() const noexcept { return next_ == end_; }
+  int member() const noexcept { return int((next_ - of_first_) / kStride); }
+
+ private:
+  static constexpr std::ptrdiff_t kStride = 64 / sizeof(transport::shm::Number);
+  const transport::shm::Number* next_ = nullptr;
+  const transport::shm::Number* end_ = nullptr;
+  const transport::shm::Number* of_first_ = nullptr;
+  std::uint64_t value_ = 0;
 };
 
 class Region {
@@ -151,8 +172,8 @@ class Turn {
   std::size_t bytes_of(int member) const noexcept { return arrivals_[member].bytes; }
   Flags all_are_there() const noexcept { return are_there(region_->size()); }
   /// Members 0 to `members` - 1.
-  Flags are_there(int members) const noexcept { return {&arrivals_->arrived, number_, members}; }
-  Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, number_, 1, member}; }
+  Flags are_there(int members) const noexcept { return {&arrivals_->arrived, 0, members, number_}; }
+  Flags is_there(int member) const noexcept { return {&arrivals_->arrived, member, 1, number_}; }
   std::uint64_t number() const noexcept { return number_; }
   transport::shm::ShareLine& share(int member) const noexcept {
     return region_->commons_.shares(track_, turn_)[member];

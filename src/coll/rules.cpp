@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/variable.hpp"
-#include "transport/shm/commons.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -38,9 +36,14 @@ IntVariable leader_bytes{
     "COLL_LEADER_BYTES", 16 << 10, "bytes",
     "smallest part of a message that a leader passes on to other domains where a domain has several leaders",
     1};
+
+/// Of what is divided among the ranks.
+std::size_t part_bytes(const Facts& facts) noexcept { return facts.bytes / std::size_t(facts.ranks); }
+
+}  // namespace
+
 // Inside a node.  A block in shared memory is copied twice, but its owner goes on at once, and with readers
 // that take its lines over it is fast to write: figures in rules.hpp.
-constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
 IntVariable shared_bytes{
     "COLL_SHARED_BYTES",
     16 << 10,
@@ -48,22 +51,8 @@ IntVariable shared_bytes{
     "where ranks share memory: operands up to this size, and blocks up to twice of it, are put there, "
     "longer ones go from buffer to buffer",
     0,
-    kRoomBytes};
+    transport::shm::Commons::kRoomBytes};
 
-/// Of what is divided among the ranks.
-std::size_t part_bytes(const Facts& facts) noexcept { return facts.bytes / std::size_t(facts.ranks); }
-
-}  // namespace
-
-bool has_room(const Facts& facts) noexcept {
-  return facts.share_memory && facts.bytes <= kRoomBytes &&
-         facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
-}
-bool is_short(const Facts& facts, int multiple) noexcept {
-  const int most = facts.share_cpus ? multiple : std::min(multiple, kShort);
-  return facts.bytes <= shared_bytes_max() * std::size_t(most) && has_room(facts);
-}
-std::size_t shared_bytes_max() noexcept { return std::size_t(shared_bytes.get()); }
 std::size_t leader_bytes_min() noexcept { return std::size_t(leader_bytes.get()); }
 
 int by_domains_rule(const Facts& facts) noexcept { return facts.has_domains ? kByDomains : 0; }

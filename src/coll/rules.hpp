@@ -6,7 +6,11 @@
 // from a model where they stand.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+
+#include "base/variable.hpp"
+#include "transport/shm/commons.hpp"
 
 namespace dunlin::coll {
 
@@ -21,13 +25,6 @@ struct Facts {
   bool is_regular = true;     // equal blocks; an operator that commutes, and an element for every rank
 };
 
-/// Whether all ranks share memory, with room for what each may put there.
-bool has_room(const Facts& facts) noexcept;
-/// Whether a block, up to `multiple` of the setting's size (kShort at most where ranks have CPUs of their
-/// own), is put into shared memory rather than moved from buffer to buffer.
-bool is_short(const Facts& facts, int multiple) noexcept;
-/// The setting's size.
-std::size_t shared_bytes_max() noexcept;
 /// From here on a slice is worth a leader of its own.
 std::size_t leader_bytes_min() noexcept;
 
@@ -43,6 +40,22 @@ inline constexpr int kByDomains = -1;
 // of 64 KiB on 2 CPUs of an Intel Emerald Rapids, unchanged data in brackets: 2 ranks 9.9 and 10.3 (8.7
 // and 2.8), 8 ranks 37 and 47 (32 and 34).
 inline constexpr int kShort = 2, kShortBcast = 4, kShortCombined = 1;
+
+extern IntVariable shared_bytes;
+inline std::size_t shared_bytes_max() noexcept { return std::size_t(shared_bytes.get()); }
+
+/// Whether all ranks share memory, with room for what each may put there.
+inline bool has_room(const Facts& facts) noexcept {
+  constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
+  return facts.share_memory && facts.bytes <= kRoomBytes &&
+         facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
+}
+/// Whether a block, up to `multiple` of the setting's size (kShort at most where ranks have CPUs of their
+/// own), is put into shared memory rather than moved from buffer to buffer.
+inline bool is_short(const Facts& facts, int multiple) noexcept {
+  const int most = facts.share_cpus ? multiple : std::min(multiple, kShort);
+  return facts.bytes <= shared_bytes_max() * std::size_t(most) && has_room(facts);
+}
 
 int by_domains_rule(const Facts& facts) noexcept;  // or the first
 int bcast_rule(const Facts& facts) noexcept;

@@ -134,12 +134,7 @@ bool Run::is_step_ready() noexcept {
 void Run::wait() noexcept {
   DUNLIN_ASSERT(is_blocking);
   if (is_deferred_) finish_deferred();
-  if (flags_.count > 0) {
-    if (flags_.are_up())
-      engine.end_direct();  // a root that stays ahead keeps nobody else waiting
-    else
-      wait_for_flags();
-  }
+  if (!flags_.is_empty()) wait_for_flags();
   while (!is_quiet()) {
     if (error != Err::ok && !is_cancelled_) cancel_all();
     // Receives first: their source is the rank to look at; sends finish by the way.
@@ -154,31 +149,30 @@ void Run::explain(WaitReason& reason) const noexcept {
     if (!each->request.is_complete) return each->request.explain(reason);
   for (const Send* each = sends_; each; each = each->next)
     if (!each->request.is_complete) return each->request.explain(reason);
-  if (flags_.count == 0) return;
-  if (flags_.member ==
-      flags_comm_->rank) {  // a place in shared memory, which an earlier one of ours still has
+  if (flags_.is_empty()) return;
+  const int member = flags_.member();
+  if (member == flags_comm_->rank) {  // a place in shared memory, which an earlier one of ours still has
     std::snprintf(reason.what, sizeof reason.what, "an earlier nonblocking collective of this rank");
     std::snprintf(reason.hint, sizeof reason.hint, "its earlier nonblocking collectives must end first");
     return flags_comm_->explain(reason);
   }
   std::snprintf(reason.what, sizeof reason.what, "its part in a collective");
-  reason.peer = flags_comm_->target_members[flags_members_ ? flags_members_[flags_.member] : flags_.member];
+  reason.peer = flags_comm_->target_members[flags_members_ ? flags_members_[member] : member];
   reason.number = flags_tag_ + 1;
   reason.context = flags_comm_->context;
   flags_comm_->explain(reason);
 }
 
-/// Flags of ranks that run at this moment go up within a poll or a few.  Where ranks share CPUs, each time
-/// that this one gives its CPU away lets one of them arrive; a round of the engine in between would take a
-/// third of a switch from each.
+/// Flags of ranks that run at this moment go up within a poll or a few.  Not before a pause: ranks that come
+/// together have each just written their line, and who looks before its writer's cache has it makes it be
+/// fetched twice.  Where ranks share CPUs, each time that this one gives its CPU away lets one of them arrive;
+/// a round of the engine in between would take a third of a switch from each.
 void Run::wait_for_flags() noexcept {
   const bool gives_way = engine.is_oversubscribed() && !BigLock::is_needed();
-  for (int polls = gives_way ? flags_.count : engine.polls_direct(); polls > 0; --polls) {
-    if (gives_way)
-      sched_yield();
-    else
-      os::pause();
-    if (flags_.are_up()) return engine.end_direct();
+  for (int polls = gives_way ? flags_.count() : engine.polls_direct(); polls > 0; --polls) {
+    os::pause();
+    if (flags_.are_up()) return engine.end_direct();  // a root that stays ahead keeps nobody else waiting
+    if (gives_way) sched_yield();
   }
   engine.wait_until(
       [](const void* run) noexcept {
@@ -235,8 +229,5 @@ void Run::reset() noexcept {
   arena.rewind();
 }
 
-Run::~Run() {
-  if (newest) reset();
-}
 
 }  // namespace dunlin::coll

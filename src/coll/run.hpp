@@ -41,8 +41,10 @@ class Run {
  public:
   Run(progress::Engine& engine, bool is_blocking, std::byte* memory, std::size_t memory_bytes) noexcept
       : arena(memory, memory_bytes), engine(engine), is_blocking(is_blocking) {}
-  /// The run must have ended.
-  ~Run();
+  /// The run must have ended.  All tasks of a blocking one are done then, and hold nothing, but after an error.
+  ~Run() {
+    if (newest && (!is_blocking || error != Err::ok)) reset();
+  }
 
   Arena arena;
   progress::Engine& engine;
@@ -61,7 +63,7 @@ class Run {
   void post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
   /// The next step waits for these, too; after an error they may never go up.
   void await(const Flags& flags, const Comm& comm, const int* members, int tag) noexcept {
-    if (error != Err::ok) return;
+    if (flags.is_empty() || error != Err::ok) return;
     flags_ = flags;
     flags_comm_ = &comm;
     flags_members_ = members;
@@ -69,10 +71,10 @@ class Run {
   }
   /// Whether nothing has been begun since the last step that could be waited for.
   bool has_nothing_to_wait_for() const noexcept {
-    return flags_.count == 0 && !sends_ && !receives_ && !is_deferred_ && error == Err::ok;
+    return flags_.is_empty() && !sends_ && !receives_ && !is_deferred_ && error == Err::ok;
   }
   /// Whether nothing but flags is awaited.
-  bool awaits_flags_only() const noexcept { return flags_.count > 0 && !sends_ && !receives_; }
+  bool awaits_flags_only() const noexcept { return !flags_.is_empty() && !sends_ && !receives_; }
   /// Whether all messages are through and all flags up; notes errors.
   bool is_quiet() noexcept { return ((!sends_ && !receives_) || sweep()) && flags_.are_up(); }
   /// Waits in place until that is so.
