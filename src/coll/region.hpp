@@ -32,17 +32,17 @@ namespace dunlin::coll {
 class Flags {
  public:
   Flags() noexcept = default;
-  /// `of_first`: the flag of member 0.
-  Flags(const transport::shm::Number* of_first, int member, int count, std::uint64_t value) noexcept
-      : next_(of_first + member * kStride), end_(next_ + count * kStride), of_first_(of_first), value_(value) {}
+  /// `flag` is that of `member`, the first of them.
+  Flags(const transport::shm::Number* flag, int member, int count, std::uint64_t value) noexcept
+      : next_(flag), end_(flag + count * kStride), value_(value), end_member_(member + count) {}
   Flags(const Flags&) noexcept = default;
   /// One by one: as a whole they would be read in larger pieces than they have just been written in, and
   /// such a read waits until all that was written before, the line of an arrival, is in this core's cache.
   Flags& operator=(const Flags& other) noexcept {
     next_ = other.next_;
     end_ = other.end_;
-    of_first_ = other.of_first_;
     value_ = other.value_;
+    end_member_ = other.end_member_;
     return *this;
   }
 
@@ -57,14 +57,14 @@ class Flags {
   /// How many have not been seen up, and whose is the first of them.
   int count() const noexcept { return int((end_ - next_) / kStride); }
   bool is_empty() const noexcept { return next_ == end_; }
-  int member() const noexcept { return int((next_ - of_first_) / kStride); }
+  int member() const noexcept { return end_member_ - count(); }
 
  private:
   static constexpr std::ptrdiff_t kStride = 64 / sizeof(transport::shm::Number);
   const transport::shm::Number* next_ = nullptr;
   const transport::shm::Number* end_ = nullptr;
-  const transport::shm::Number* of_first_ = nullptr;
   std::uint64_t value_ = 0;
+  int end_member_ = 0;
 };
 
 class Region {
@@ -173,7 +173,7 @@ class Turn {
   Flags all_are_there() const noexcept { return are_there(region_->size()); }
   /// Members 0 to `members` - 1.
   Flags are_there(int members) const noexcept { return {&arrivals_->arrived, 0, members, number_}; }
-  Flags is_there(int member) const noexcept { return {&arrivals_->arrived, member, 1, number_}; }
+  Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, member, 1, number_}; }
   std::uint64_t number() const noexcept { return number_; }
   transport::shm::ShareLine& share(int member) const noexcept {
     return region_->commons_.shares(track_, turn_)[member];

@@ -165,8 +165,8 @@ void Run::explain(WaitReason& reason) const noexcept {
 
 /// Flags of ranks that run at this moment go up within a poll or a few.  Not before a pause: ranks that come
 /// together have each just written their line, and who looks before its writer's cache has it makes it be
-/// fetched twice.  Where ranks share CPUs, each time that this one gives its CPU away lets one of them arrive;
-/// a round of the engine in between would take a third of a switch from each.
+/// fetched twice.  Where ranks share CPUs, each time that this one gives its CPU away lets one of them
+/// arrive; a round of the engine in between would take a third of a switch from each.
 void Run::wait_for_flags() noexcept {
   const bool gives_way = engine.is_oversubscribed() && !BigLock::is_needed();
   for (int polls = gives_way ? flags_.count() : engine.polls_direct(); polls > 0; --polls) {

@@ -41,7 +41,7 @@ class Run {
  public:
   Run(progress::Engine& engine, bool is_blocking, std::byte* memory, std::size_t memory_bytes) noexcept
       : arena(memory, memory_bytes), engine(engine), is_blocking(is_blocking) {}
-  /// The run must have ended.  All tasks of a blocking one are done then, and hold nothing, but after an error.
+  /// The run must have ended.  All tasks of a blocking one are done then and hold nothing, if it was right.
   ~Run() {
     if (newest && (!is_blocking || error != Err::ok)) reset();
   }

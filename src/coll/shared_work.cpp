@@ -123,7 +123,7 @@ void SharedWork::finish(int member, int pieces, bool is_good) const noexcept {
 }
 
 Flags SharedWork::is_finished(int member, int pieces) const noexcept {
-  return {&turn_.share(0).finished, member, 1, (turn_.number() << 32) + std::uint64_t(pieces)};
+  return {&turn_.share(member).finished, member, 1, (turn_.number() << 32) + std::uint64_t(pieces)};
 }
 
 bool SharedWork::is_good() const noexcept {

@@ -102,7 +102,7 @@ struct Alone : Job {
     sleeper = cx.comm->messaging->peers.shared_memory();
     done.store(0, std::memory_order_relaxed);  // nobody looks yet
     hand_over(*this);
-    return cx.until({&done, 1, 1, cx.rank});
+    return cx.until({&done, cx.rank, 1, 1});
   }
 };
 
@@ -189,7 +189,7 @@ class Turn {
   ~Turn() { file_.turns_ended.store(number_ + 1, std::memory_order_release); }
   Turn(const Turn&) = delete;
   coll::Step begin(const coll::Cx& cx) const noexcept {
-    return cx.until({&file_.turns_ended, number_, 1, cx.rank});
+    return cx.until({&file_.turns_ended, cx.rank, 1, number_});
   }
 
  private:

@@ -8,6 +8,7 @@
 // a scan.
 // Source: Hashmi and others, IPDPS 2018, section IV (XPMEM, partitioned among all ranks).
 #include <algorithm>
+#include <cstring>
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/select.hpp"
@@ -61,6 +62,7 @@ struct Parts {
   std::byte** results;    // the same
   std::byte* strip;       // for a program's function, which must not write one of its operands; else null
   peer::Mapping* mapped;  // room for two a member
+  int* workers;           // by piece of all shares: who has combined it, plus one; null where nobody asks
 
   Range share(int member) const noexcept {
     if (goal.parts) {
@@ -79,15 +81,40 @@ struct Parts {
     return int(std::min({(bytes + kPieceBytes - 1) / kPieceBytes, count, std::int64_t{1} << 20}));
   }
 
-  bool do_piece(int owner, int piece) const noexcept {
+  /// Of the elements of all.
+  Range range(int owner, int piece) const noexcept {
     const Range all = share(owner);
     const int count = pieces(owner);
     const std::int64_t first = all.count * piece / count, end = all.count * (piece + 1) / count;
-    // In a reduce-scatter the result of a part lies at the beginning of its owner's buffer.
-    return combine({all.first + first, end - first}, owner, goal.parts ? first : all.first + first);
+    return {all.first + first, end - first};
+  }
+  /// The number of its first piece among the pieces of all shares.
+  int first_piece(int owner) const noexcept {
+    int before = 0;
+    for (int member = 0; member < owner; ++member) before += pieces(member);
+    return before;
   }
 
-  bool combine(Range range, int owner, std::int64_t result_first) const noexcept {
+  Reduction reduction(Range range) const noexcept {
+    Reduction part = r;
+    part.mine = offset(r.mine, range.first * r.type->extent());
+    part.result = offset(r.result, range.first * r.type->extent());
+    part.count = range.count;
+    return part;
+  }
+
+  bool do_piece(int owner, int piece) const noexcept {
+    const Range mine = range(owner, piece);
+    // In a reduce-scatter the result of a part lies at the beginning of its owner's buffer.
+    const std::int64_t result_first = goal.parts ? mine.first - share(owner).first : mine.first;
+    if (!try_combine(mine, owner, result_first)) return false;
+    if (workers) workers[first_piece(owner) + piece] = cx.rank + 1;
+    take_over_operands(mine);
+    return are_still_valid(owner);
+  }
+
+  /// False: some memory cannot be reached, and nothing has been stored.
+  bool try_combine(Range range, int owner, std::int64_t result_first) const noexcept {
     const std::int64_t size = r.type->size();
     int receivers = 0;
     for (int step = 0; step < cx.size; ++step) {
@@ -115,8 +142,21 @@ struct Parts {
       traffic.stored += bytes * std::size_t(stored);
       done += count;
     }
-    take_over_operands(range);
-    return are_still_valid(owner);
+    return true;
+  }
+
+  /// Those that this member has combined, where its result is in the room.
+  void fetch_own_pieces() const noexcept {
+    const std::int64_t size = r.type->size();
+    const int* worker = workers;
+    for (int owner = 0; owner < cx.size; ++owner)
+      for (int piece = 0; piece < pieces(owner); ++piece) {
+        if (*worker++ != cx.rank + 1) continue;
+        const Range mine = range(owner, piece);
+        const std::byte* const at = reach(cx.rank, kResult, mine.first * size, mine.count * size);
+        std::byte* const to = r.result + mine.first * size;
+        if (at != to) copy::bytes(to, at, std::size_t(mine.count * size));
+      }
   }
 
   /// The next `count` elements.
@@ -164,8 +204,8 @@ struct Parts {
   }
 };
 
-/// An operand in the place of the result could not be combined again if the work is spoilt: then it is done
-/// with a copy.
+/// An operand in the place of the result could not be combined again by messages if the work is spoilt: what
+/// is combined is a copy.  Not for an allreduce, where the result is in several places.
 Reduction with_operand_apart(const Cx& cx, const Reduction& r) noexcept {
   if (r.mine != r.result) return r;
   Reduction apart = r;
@@ -173,6 +213,28 @@ Reduction with_operand_apart(const Cx& cx, const Reduction& r) noexcept {
   if (own) copy(r.block(r.mine), r.block(own));
   apart.mine = own;
   return apart;
+}
+
+/// By messages, where a member's memory went out of reach in the middle of an allreduce: it forked, and what
+/// others have stored since is not in its result.  A piece that was combined is right with who did it, whose
+/// own memory is always its own; and one that was not has left all operands as they were, in place, too.
+Task hand_round(Cx cx, Parts parts) {
+  const int pieces = parts.first_piece(cx.size);
+  const Reduction agreed{reinterpret_cast<const std::byte*>(parts.workers),
+                         reinterpret_cast<std::byte*>(parts.workers), pieces,
+                         from_handle<Datatype>(MPI_INT), from_handle<Op>(MPI_MAX)};
+  co_await start_allreduce(cx, agreed);
+  int number = 0;
+  for (int owner = 0; owner < cx.size; ++owner)
+    for (int piece = 0; piece < parts.pieces(owner); ++piece) {
+      const Reduction part = parts.reduction(parts.range(owner, piece));
+      const int worker = parts.workers[number++] - 1;
+      if (worker >= 0)
+        co_await start_bcast(cx, part.block(part.result), worker);
+      else
+        co_await start_allreduce(cx, part);
+    }
+  co_return Err::ok;
 }
 
 Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
@@ -199,19 +261,32 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   *is_done = shared.are_all_reachable();
   for (int member = 0; member < cx.size; ++member)  // messages find the words where ranks disagree
     *is_done &= shared.buffer(member, kOperand).bytes == r.bytes();
-  if (*is_done) {
-    const Parts work{cx, shared, r, goal, list, results, strip, mapped};
-    do_all(cx, shared, work);
-    for (int member = 0; member < cx.size; ++member) {
-      const int pieces = work.pieces(member);
-      co_await cx.until(shared.is_finished(member, pieces));
-    }
-    *is_done = shared.is_good();
-    if (*is_done) shared.fetch(kResult, got.target());
+  if (!*is_done) {
+    turn.leave(true);
+    co_return Err::ok;
+  }
+  Parts work{cx, shared, r, goal, list, results, strip, mapped, nullptr};
+  if (goal.form == Goal::Form::all_everywhere) {
+    const std::size_t bytes = std::size_t(work.first_piece(cx.size)) * sizeof(int);
+    work.workers = reinterpret_cast<int*>(cx.take(bytes));
+    if (work.workers) std::memset(work.workers, 0, bytes);
+  }
+  do_all(cx, shared, work);
+  for (int member = 0; member < cx.size; ++member) {
+    const int pieces = work.pieces(member);
+    co_await cx.until(shared.is_finished(member, pieces));
+  }
+  const bool is_good = shared.is_good();
+  if (is_good) {
+    shared.fetch(kResult, got.target());
     const bool is_stored = received > 0 && !shared.is_in_room(shared.buffer(cx.rank, kResult));
     if (is_stored && takes_over(cx, r.bytes())) copy::take_over(got.target().address, got.bytes());
+  } else if (work.workers) {
+    work.fetch_own_pieces();
   }
   turn.leave(true);
+  if (!is_good && work.workers) co_await hand_round(cx.apart(), work);
+  *is_done = is_good || work.workers;
   co_return Err::ok;
 }
 
@@ -219,7 +294,6 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
 
 Task allreduce_direct(Cx cx, Reduction r) {
   bool is_done = false;
-  r = with_operand_apart(cx, r);
   co_await combine_direct(cx, r, {Goal::Form::all_everywhere}, &is_done);
   if (!is_done) co_await start_allreduce(cx.apart(), r);
   co_return Err::ok;
