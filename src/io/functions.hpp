@@ -19,6 +19,11 @@
 
 namespace dunlin::io {
 
+/// Of a rank whose arguments are wrong: `amode`, `disp` or a count.  It takes part in a collective call all
+/// the same, for the others wait: with nothing, or so that they hear of it.  The bindings know what was
+/// wrong.
+inline constexpr int kRefused = -1;
+
 // --- opening and closing (14.2).  Collective, but for file_delete.  open.cpp
 Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh) noexcept;
 Err file_close(File& fh) noexcept;

@@ -36,6 +36,7 @@ Err check_mode(int amode) noexcept {
                        MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN |
                        MPI_MODE_WRONLY;
   const int access = amode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
+  if (amode == kRefused) return Err::arg;
   if (amode & ~kAll) return fail(Err::amode, "argument amode is 0x%x, which has unknown bits", amode);
   if (access != MPI_MODE_RDONLY && access != MPI_MODE_RDWR && access != MPI_MODE_WRONLY)
     return fail(Err::amode,
@@ -68,12 +69,12 @@ std::string absolute(const char* name) noexcept {
   return std::string(folder) + '/' + name;
 }
 
-/// The first rank's error, for all of them.
+/// This rank's error, or the first of the others.
 Err error_of_all(const OpenFile& file, const Comm& comm, const std::vector<Said>& all) noexcept {
+  if (const Err mine = all[std::size_t(comm.rank)].error; mine != Err::ok) return mine;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].error != Err::ok && int(rank) != comm.rank)
-      return fail(all[rank].error, "rank %zu refused to open \"%s\"", rank, file.name.c_str());
-    if (all[rank].error != Err::ok) return all[rank].error;
+    if (all[rank].error != Err::ok)
+      return fail(all[rank].error, "rank %zu gave a wrong argument, opening \"%s\"", rank, file.name.c_str());
     if (all[rank].reason != 0)
       return fail(error_of(all[rank].reason), "rank %zu could not open \"%s\": %s", rank, file.name.c_str(),
                   std::strerror(all[rank].reason));
@@ -171,15 +172,17 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
 /// After an error the file stays, so that closing it can be tried again.
 Err file_close(File& fh) noexcept {
   OpenFile& file = file_of(fh);
-  if (file.split) return fail(Err::other, "%s has not been followed by its end", file.split_call);
-  finish_accesses(file);
+  const bool is_split = bool(file.split);
+  if (!is_split) finish_accesses(file);
   const bool is_open = file.storage.is_open();
   const bool is_deleted = file.amode & MPI_MODE_DELETE_ON_CLOSE;  // then it need not reach the disk
-  int reason = is_deleted ? 0 : sync_storage(file);
+  int reason = is_split ? EBUSY : is_deleted ? 0 : sync_storage(file);
   if (reason == 0) reason = file.storage.close();
   if (reason == 0 && is_open && file.comm->rank == 0 && is_deleted)
     reason = ::unlink(file.path.c_str()) == 0 ? 0 : errno;
-  if (const Err e = agree(file, reason, "could not close"); e != Err::ok) return e;
+  const Err error = agree(file, reason, "could not close");
+  if (is_split) return fail(Err::other, "%s has not been followed by its end", file.split_call);
+  if (error != Err::ok) return error;
   if (file.buffers)
     if (const Err e = rma::win_free(*file.buffers.detach()); e != Err::ok) return e;
   file.common->is_in_use = false;

@@ -10,6 +10,7 @@
 #include "coll/agree.hpp"
 #include "datatype/signature.hpp"
 #include "io/collective.hpp"
+#include "io/functions.hpp"
 #include "io/worker.hpp"
 #include "object/error_origin.hpp"
 #include "object/status.hpp"
@@ -52,6 +53,7 @@ class Transfer {
 };
 
 Err Transfer::check(const OpenFile& file, const Call& call) const noexcept {
+  if (call.count == kRefused) return Err::arg;
   if (call.direction == Direction::read && !file.can_read())
     return fail(Err::access, "\"%s\" was opened with MPI_MODE_WRONLY, so it cannot be read",
                 file.name.c_str());

@@ -126,7 +126,8 @@ Err error_of_all(const OpenFile& file, const std::vector<Said>& all) noexcept {
   if (mine.error != Err::ok) return mine.error;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].error != Err::ok)
-      return fail(all[rank].error, "rank %zu could not set its view of \"%s\"", rank, file.name.c_str());
+      return fail(all[rank].error, "rank %zu gave a wrong argument, setting its view of \"%s\"", rank,
+                  file.name.c_str());
     if (all[rank].etype_bytes != mine.etype_bytes || all[rank].representation != mine.representation)
       return fail(Err::not_same, "rank %zu gave another etype or data representation than rank %d", rank, me);
   }

@@ -29,6 +29,11 @@ COUNTS = {"POLYXFER_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "XFER_NUM_ELEM_NNI", "PO
           "POLYNUM_BYTES_NNI", "ARRAY_LENGTH_NNI", "ARRAY_LENGTH"}
 NULL_ALLOWED = {"ARGUMENT_COUNT", "ARGUMENT_LIST", "BUFFER", "EXTRA_STATE", "EXTRA_STATE2",
                 "STATUS", "FUNCTION", "POLYFUNCTION", "WEIGHT", "LOGICAL_VOID"}
+# What a rank gives whose arguments are wrong, by type, or by type and name (io/functions.hpp).
+REFUSED = {"void*": "nullptr", "const void*": "nullptr", "std::int64_t": "io::kRefused", "MPI_Offset offset": "0",
+           "MPI_Offset disp": "io::kRefused", "int": "io::kRefused", "const char*": '""', "Info*": "nullptr",
+           "MPI_Status*": "MPI_STATUS_IGNORE", "Datatype&": "*from_handle<Datatype>(MPI_BYTE)",
+           "const Datatype&": "*from_handle<Datatype>(MPI_BYTE)"}
 ENDING = re.compile(r".*_(free|disconnect|close|finalize|free_keyval)|I?mrecv|Mrecv", re.I)
 
 
@@ -52,6 +57,7 @@ class Body:
         self.owner = None                            # window, session, or error handler of what the call makes
         self.by_name = {p.name: p for p in self.model.parameters}
         self.significance = {}                       # parameter -> bool variable
+        self.takes_part_at = None                    # line from which the other ranks are known that wait for this one
 
     # --- the parameter list of a shared body ---------------------------------------------------------------------
 
@@ -92,6 +98,9 @@ class Body:
 
     def check(self, condition, report):
         if self.checks_itself:
+            return
+        if self.takes_part_at:
+            self.lines += [f"  if ({condition}) [[unlikely]] {{", "    take_part();", f"    return {report};", "  }"]
             return
         line = f"  if ({condition}) [[unlikely]] return {report};"
         self.lines += [line] if len(line) <= 110 else [f"  if ({condition}) [[unlikely]]", f"    return {report};"]
@@ -135,7 +144,23 @@ class Body:
         self.check_blocks()
         self.check_reduced()
         self.check_aliases()
+        if self.takes_part_at:
+            self.lines[self.takes_part_at:self.takes_part_at] = self.part_of_refused(wanted)
         return self
+
+    def part_of_refused(self, wanted):
+        """A collective call of a file is made also where its arguments are wrong: with nothing of this rank."""
+        made, arguments = [], []
+        for argument in wanted:
+            kind = re.fullmatch(r"(\w+)\*\*", argument.type)
+            if kind:
+                made = [f"    {kind[1]}* none = nullptr;"]
+            arguments.append("&none" if kind else f"*{argument.name}_object" if argument.type in ("File&", "Comm&")
+                             else REFUSED.get(f"{argument.type} {argument.name}") or REFUSED[argument.type])
+        call = f"{self.declaration.namespace}::{self.declaration.name}({', '.join(arguments)})"
+        who = self.owner if self.owner != "nullptr" and self.owner else self.comm
+        return ["  const auto take_part = [&]() noexcept {", f"    const Kept kept({who});", *made,
+                f"    (void){call};", "  };"]
 
     def rank_of(self, parameter):
         """Parameters are looked at in order, but first those whose error handler hears of what is wrong with others."""
@@ -225,6 +250,8 @@ class Body:
         is_given_handler = kind == "Errhandler" and not p.stars and not self.owner
         if wanted.endswith("&") and (kind in ("Session", "Win", "File") or is_given_handler):
             self.owner = f"{name}_object"
+        if kind in ("Comm", "File") and not p.stars and matches(RULES["awaited"]["calls"], self.name):
+            self.takes_part_at = len(lines)
         if kind == "Request" and self.comm == "nullptr" and wanted.endswith("&"):
             self.comm = f"{name}_object->comm"
         if kind == "Datatype" and not p.stars:

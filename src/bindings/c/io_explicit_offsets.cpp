@@ -47,15 +47,33 @@ static int file_iread_at_all_body(const char* call, MPI_File fh, MPI_Offset offs
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    Request* none = nullptr;
+    (void)io::file_iread_at_all(*fh_object, 0, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        &none);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
-  if (is_missing(request)) [[unlikely]] return bad_pointer(fh_object, "request", call);
+  }
+  if (is_missing(request)) [[unlikely]] {
+    take_part();
+    return bad_pointer(fh_object, "request", call);
+  }
   Request* request_made = nullptr;
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_iread_at_all(*fh_object, offset, buf, count, *datatype_object, &request_made);
@@ -117,15 +135,33 @@ static int file_iwrite_at_all_body(const char* call, MPI_File fh, MPI_Offset off
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    Request* none = nullptr;
+    (void)io::file_iwrite_at_all(*fh_object, 0, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        &none);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
-  if (is_missing(request)) [[unlikely]] return bad_pointer(fh_object, "request", call);
+  }
+  if (is_missing(request)) [[unlikely]] {
+    take_part();
+    return bad_pointer(fh_object, "request", call);
+  }
   Request* request_made = nullptr;
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_iwrite_at_all(*fh_object, offset, buf, count, *datatype_object, &request_made);
@@ -183,14 +219,28 @@ static int file_read_at_all_body(const char* call, MPI_File fh, MPI_Offset offse
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_read_at_all(*fh_object, 0, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        MPI_STATUS_IGNORE);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_read_at_all(*fh_object, offset, buf, count, *datatype_object, status);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -215,14 +265,27 @@ static int file_read_at_all_begin_body(const char* call, MPI_File fh, MPI_Offset
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_read_at_all_begin(*fh_object, 0, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE));
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_read_at_all_begin(*fh_object, offset, buf, count, *datatype_object);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -292,14 +355,28 @@ static int file_write_at_all_body(const char* call, MPI_File fh, MPI_Offset offs
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_write_at_all(*fh_object, 0, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        MPI_STATUS_IGNORE);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_write_at_all(*fh_object, offset, buf, count, *datatype_object, status);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -324,14 +401,27 @@ static int file_write_at_all_begin_body(const char* call, MPI_File fh, MPI_Offse
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_write_at_all_begin(*fh_object, 0, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE));
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_write_at_all_begin(*fh_object, offset, buf, count, *datatype_object);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);

@@ -159,11 +159,24 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
   if (is_unusable()) [[unlikely]] return not_usable(call);
   Comm* const comm_object = from_handle<Comm>(comm);
   if (is_missing(comm_object)) [[unlikely]] return bad_handle(&no_file(), Err::comm, comm, "comm", call);
-  if (is_missing(filename)) [[unlikely]] return bad_pointer(&no_file(), "filename", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(comm_object);
+    File* none = nullptr;
+    (void)io::file_open(*comm_object, "", io::kRefused, nullptr, &none);
+  };
+  if (is_missing(filename)) [[unlikely]] {
+    take_part();
+    return bad_pointer(&no_file(), "filename", call);
+  }
   Info* const info_object = from_handle<Info>(info);
-  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]] {
+    take_part();
     return bad_handle(&no_file(), Err::info, info, "info", call);
-  if (is_missing(fh)) [[unlikely]] return bad_pointer(&no_file(), "fh", call);
+  }
+  if (is_missing(fh)) [[unlikely]] {
+    take_part();
+    return bad_pointer(&no_file(), "fh", call);
+  }
   File* fh_made = nullptr;
   const Kept kept(comm_object, info_object);
   const Err error = io::file_open(*comm_object, filename, amode, info_object, &fh_made);
@@ -207,9 +220,15 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_set_info(*fh_object, nullptr);
+  };
   Info* const info_object = from_handle<Info>(info);
-  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::info, info, "info", call);
+  }
   const Kept kept(fh_object, info_object);
   const Err error = io::file_set_info(*fh_object, info_object);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -237,18 +256,38 @@ extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype ety
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_set_view(*fh_object, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        *from_handle<Datatype>(MPI_BYTE), "", nullptr);
+  };
   Datatype* const etype_object = from_handle<Datatype>(etype);
-  if (is_missing(etype_object)) [[unlikely]] return bad_handle(fh_object, Err::type, etype, "etype", call);
-  if (kChecked && !etype_object->is_committed()) [[unlikely]] return uncommitted(fh_object, "etype", call);
+  if (is_missing(etype_object)) [[unlikely]] {
+    take_part();
+    return bad_handle(fh_object, Err::type, etype, "etype", call);
+  }
+  if (kChecked && !etype_object->is_committed()) [[unlikely]] {
+    take_part();
+    return uncommitted(fh_object, "etype", call);
+  }
   Datatype* const filetype_object = from_handle<Datatype>(filetype);
-  if (is_missing(filetype_object)) [[unlikely]]
+  if (is_missing(filetype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, filetype, "filetype", call);
-  if (kChecked && !filetype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !filetype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "filetype", call);
-  if (is_missing(datarep)) [[unlikely]] return bad_pointer(fh_object, "datarep", call);
+  }
+  if (is_missing(datarep)) [[unlikely]] {
+    take_part();
+    return bad_pointer(fh_object, "datarep", call);
+  }
   Info* const info_object = from_handle<Info>(info);
-  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]]
+  if (is_bad_optional(info_object, info, MPI_INFO_NULL)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::info, info, "info", call);
+  }
   const Kept kept(fh_object, etype_object, filetype_object, info_object);
   const Err error = io::file_set_view(*fh_object, disp, *etype_object, *filetype_object, datarep,
       info_object);

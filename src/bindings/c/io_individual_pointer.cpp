@@ -74,15 +74,32 @@ static int file_iread_all_body(const char* call, MPI_File fh, void* buf, std::in
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    Request* none = nullptr;
+    (void)io::file_iread_all(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE), &none);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
-  if (is_missing(request)) [[unlikely]] return bad_pointer(fh_object, "request", call);
+  }
+  if (is_missing(request)) [[unlikely]] {
+    take_part();
+    return bad_pointer(fh_object, "request", call);
+  }
   Request* request_made = nullptr;
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_iread_all(*fh_object, buf, count, *datatype_object, &request_made);
@@ -142,15 +159,32 @@ static int file_iwrite_all_body(const char* call, MPI_File fh, const void* buf, 
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    Request* none = nullptr;
+    (void)io::file_iwrite_all(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE), &none);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
-  if (is_missing(request)) [[unlikely]] return bad_pointer(fh_object, "request", call);
+  }
+  if (is_missing(request)) [[unlikely]] {
+    take_part();
+    return bad_pointer(fh_object, "request", call);
+  }
   Request* request_made = nullptr;
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_iwrite_all(*fh_object, buf, count, *datatype_object, &request_made);
@@ -206,14 +240,28 @@ static int file_read_all_body(const char* call, MPI_File fh, void* buf, std::int
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_read_all(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        MPI_STATUS_IGNORE);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_read_all(*fh_object, buf, count, *datatype_object, status);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -237,14 +285,27 @@ static int file_read_all_begin_body(const char* call, MPI_File fh, void* buf, st
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_read_all_begin(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE));
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_read_all_begin(*fh_object, buf, count, *datatype_object);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -323,14 +384,28 @@ static int file_write_all_body(const char* call, MPI_File fh, const void* buf, s
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_write_all(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        MPI_STATUS_IGNORE);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_write_all(*fh_object, buf, count, *datatype_object, status);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -355,14 +430,27 @@ static int file_write_all_begin_body(const char* call, MPI_File fh, const void* 
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_write_all_begin(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE));
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_write_all_begin(*fh_object, buf, count, *datatype_object);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);

@@ -98,14 +98,28 @@ static int file_read_ordered_body(const char* call, MPI_File fh, void* buf, std:
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_read_ordered(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        MPI_STATUS_IGNORE);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_read_ordered(*fh_object, buf, count, *datatype_object, status);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -130,14 +144,27 @@ static int file_read_ordered_begin_body(const char* call, MPI_File fh, void* buf
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_read_ordered_begin(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE));
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_read_ordered_begin(*fh_object, buf, count, *datatype_object);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -221,14 +248,28 @@ static int file_write_ordered_body(const char* call, MPI_File fh, const void* bu
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_write_ordered(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE),
+        MPI_STATUS_IGNORE);
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_write_ordered(*fh_object, buf, count, *datatype_object, status);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
@@ -253,14 +294,27 @@ static int file_write_ordered_begin_body(const char* call, MPI_File fh, const vo
   if (is_unusable()) [[unlikely]] return not_usable(call);
   File* const fh_object = from_handle<File>(fh);
   if (is_missing(fh_object)) [[unlikely]] return bad_handle(&no_file(), Err::file, fh, "fh", call);
+  const auto take_part = [&]() noexcept {
+    const Kept kept(fh_object);
+    (void)io::file_write_ordered_begin(*fh_object, nullptr, io::kRefused, *from_handle<Datatype>(MPI_BYTE));
+  };
   const Datatype* const datatype_object = from_handle<Datatype>(datatype);
-  if (is_missing(datatype_object)) [[unlikely]]
+  if (is_missing(datatype_object)) [[unlikely]] {
+    take_part();
     return bad_handle(fh_object, Err::type, datatype, "datatype", call);
-  if (kChecked && !datatype_object->is_committed()) [[unlikely]]
+  }
+  if (kChecked && !datatype_object->is_committed()) [[unlikely]] {
+    take_part();
     return uncommitted(fh_object, "datatype", call);
-  if (is_bad_count(count)) [[unlikely]] return bad_count(fh_object, count, "count", call);
-  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]]
+  }
+  if (is_bad_count(count)) [[unlikely]] {
+    take_part();
+    return bad_count(fh_object, count, "count", call);
+  }
+  if (is_bad_buffer(buf, count, *datatype_object)) [[unlikely]] {
+    take_part();
     return bad_buffer(fh_object, buf, "buf", call);
+  }
   const Kept kept(fh_object, datatype_object);
   const Err error = io::file_write_ordered_begin(*fh_object, buf, count, *datatype_object);
   if (error != Err::ok) [[unlikely]] return raise(fh_object, error, call);
