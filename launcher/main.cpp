@@ -22,6 +22,16 @@ void open_standard_descriptors() {
   if (fd >= 0) ::close(fd);
 }
 
+/// Writing beyond `ulimit -f` is an error like that of a full disk and does not end mpirun.  By a handler,
+/// which the programs do not inherit as they would SIG_IGN.
+void fail_at_size_limit() {
+  struct sigaction action {};
+  if (::sigaction(SIGXFSZ, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGXFSZ, &action, nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -32,6 +42,7 @@ int main(int argc, char** argv) {
     return exit_code != 0 ? exit_code : dunlin::os::end_answer("mpirun");
   if (!job.machines.empty()) return dunlin::launcher::hand_over(job);
   ::signal(SIGPIPE, SIG_IGN);
+  fail_at_size_limit();
   // A parent that ignores these would hide from us the ends of the ranks, and of the guard.
   for (const int signal : {SIGCHLD, SIGCONT}) ::signal(signal, SIG_DFL);
   dunlin::launcher::split_into_guard_and_worker();

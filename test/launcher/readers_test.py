@@ -2,9 +2,11 @@
 import fcntl
 import os
 import pty
+import resource
 import select
 import signal
 import subprocess
+import tempfile
 import termios
 import time
 import tty
@@ -109,6 +111,17 @@ class Readers(LauncherTest):
             )
             done = subprocess.run([MPIRUN, "-n", "2", "sh", "-c", "echo x >&2"], stderr=full)
             self.assertEqual(done.returncode, 1)
+
+    def test_full_file_is_said(self):  # the programs keep the kernel's way to end those who write too much
+        narrow = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
+        with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "out"), "wb") as file:
+            script = "head -c 200000 /dev/zero; head -c 200000 /dev/zero > $0.$$; echo $? >&2"
+            words = [MPIRUN, "-n", "2", "sh", "-c", script, file.name]
+            done = subprocess.run(words, stdout=file, stderr=subprocess.PIPE, preexec_fn=narrow, timeout=20)
+            self.assertEqual(os.path.getsize(file.name), 100000)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"mpirun: cannot write standard output: File too large; output is lost\n", done.stderr)
+        self.assertEqual(done.stderr.count(b"%d\n" % (128 + signal.SIGXFSZ)), 2, done.stderr)
 
     def test_closed_output_is_said(self):
         words = ["sh", "-c", '"$0" -n 2 "$@" >&-', MPIRUN]
