@@ -40,6 +40,7 @@ class Transfer {
   Err check(const OpenFile& file, const Call& call) const noexcept;
   Err find_length(const View& view, const Call& call) noexcept;
   Err find_place(OpenFile& file, const Call& call) noexcept;
+  Err find_place_in_order(OpenFile& file) noexcept;
   Err convert_for_file(const View& view, const Call& call) noexcept;
 
   Ref<OpenFile> file_;
@@ -84,32 +85,43 @@ Err Transfer::find_length(const View& view, const Call& call) noexcept {
   return Err::ok;
 }
 
-/// Moves the pointer by the length of the access, whatever comes of it (MPI 5.0, 14.4.1).
+/// Moves the pointer by the length of the access, whatever comes of it (MPI 5.0, 14.4.1), unless no file is
+/// so long.
 Err Transfer::find_place(OpenFile& file, const Call& call) noexcept {
-  std::int64_t offset = call.offset;
+  if (call.way == Way::ordered) return find_place_in_order(file);
+  if (call.pointer == Pointer::none) return file.view.find_position(call.offset, etypes_, &access_.position);
   if (call.pointer == Pointer::individual) {
     const Err error = file.view.find_position(file.pointer, etypes_, &access_.position);
     if (error == Err::ok) file.pointer += etypes_;
     return error;
   }
-  if (call.way == Way::ordered) {
-    Comm& comm = *file.comm;
-    const std::vector<std::int64_t> lengths = coll::gather_all(comm, etypes_);
-    std::int64_t before = 0, all = 0;
-    for (int rank = 0; rank < comm.size; ++rank) {
-      if (rank == comm.rank) before = all;
-      all += lengths[std::size_t(rank)];
-    }
-    Err error = Err::ok;
-    if (comm.rank == 0) error = add_to_shared_pointer(file, all, &offset);
-    const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
-    if (const Err e = coll::bcast(&offset, sizeof offset, byte, 0, comm); e != Err::ok) return e;
-    if (error != Err::ok) return error;
-    offset += before;
-  } else if (call.pointer == Pointer::shared) {
-    if (const Err e = add_to_shared_pointer(file, etypes_, &offset); e != Err::ok) return e;
+  std::int64_t offset = 0;
+  if (const Err e = add_to_shared_pointer(file, etypes_, &offset); e != Err::ok) return e;
+  const Err error = file.view.find_position(offset, etypes_, &access_.position);
+  if (error != Err::ok) (void)add_to_shared_pointer(file, -etypes_, &offset);
+  return error;
+}
+
+/// Behind the ranks before.
+Err Transfer::find_place_in_order(OpenFile& file) noexcept {
+  Comm& comm = *file.comm;
+  const std::vector<std::int64_t> lengths = coll::gather_all(comm, etypes_);
+  std::int64_t before = 0, all = 0, offset = 0;
+  for (int rank = 0; rank < comm.size; ++rank) {
+    if (rank == comm.rank) before = all;
+    if (__builtin_add_overflow(all, lengths[std::size_t(rank)], &all))
+      return fail(Err::arg, "the ranks access more than 2^63 bytes");
   }
-  return file.view.find_position(offset, etypes_, &access_.position);
+  Err error = Err::ok;
+  if (comm.rank == 0) error = add_to_shared_pointer(file, all, &offset);
+  const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
+  if (const Err e = coll::bcast(&offset, sizeof offset, byte, 0, comm); e != Err::ok) return e;
+  if (error != Err::ok) return error;
+  // The view is the same on all ranks, and so is the error.
+  error = file.view.find_position(offset, all, &access_.position);
+  if (error == Err::ok) return file.view.find_position(offset + before, etypes_, &access_.position);
+  if (comm.rank == 0) (void)add_to_shared_pointer(file, -all, &offset);
+  return error;
 }
 
 Err Transfer::convert_for_file(const View& view, const Call& call) noexcept {

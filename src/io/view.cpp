@@ -142,7 +142,9 @@ Err View::find_position(std::int64_t offset, std::int64_t etypes, std::int64_t* 
   std::int64_t end = 0;
   *position = 0;
   if (tiling.is_empty() || etypes == 0) return Err::ok;
-  if (__builtin_add_overflow(offset, etypes, &end) || end > tiling.bytes() / etype_bytes)
+  // Where another rank has just come to the end, the shared pointer is negative until it sees that.
+  const bool is_far = offset < 0 || __builtin_add_overflow(offset, etypes, &end);
+  if (is_far || end > tiling.bytes() / etype_bytes)
     return fail(Err::arg, "%lld etypes, beginning with number %lld, would reach beyond byte 2^63 of the file",
                 (long long)etypes, (long long)offset);
   *position = offset * etype_bytes;

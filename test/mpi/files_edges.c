@@ -66,6 +66,23 @@ static void far_away(void) {
   MPI_File_close(&file);
 }
 
+/* Accesses by the shared pointer that no file has room for leave it where it is. */
+static void shared_far_away(void) {
+  const MPI_Offset start = 0x7fffffffffffffffLL - 5;
+  char data[10] = "";
+  MPI_Offset place = 0;
+  open_file(MPI_INFO_NULL);
+  OK(MPI_File_seek_shared(file, start, MPI_SEEK_SET));
+  FAILS(MPI_File_write_ordered(file, data, 10, MPI_BYTE, &status), MPI_ERR_ARG);
+  FAILS(MPI_File_read_ordered(file, data, check_rank == 0 ? 6 : 0, MPI_BYTE, &status), MPI_ERR_ARG);
+  FAILS(MPI_File_write_shared(file, data, 10, MPI_BYTE, &status), MPI_ERR_ARG);
+  OK(MPI_File_read_ordered(file, data, check_rank == 0 ? 5 : 0, MPI_BYTE, &status));
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(MPI_File_get_position_shared(file, &place));
+  CHECK(place == start + 5, "%lld", (long long)place);
+  OK(MPI_File_close(&file));
+}
+
 /* A filetype may overlap itself where the file is only read; a run that begins early may end late. */
 static void overlaps(void) {
   const int lengths[] = {5000, 10, 10}, starts[] = {0, 10, 20};
@@ -518,6 +535,7 @@ int main(int argc, char** argv) {
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
   snprintf(path, sizeof path, "/dev/shm/dunlin-files-edges-%d-0", job);
   far_away();
+  shared_far_away();
   overlaps();
   let_go();
   split_calls();
