@@ -73,7 +73,7 @@ bool go_together(const OpenFile& file, std::span<const Part> all, Direction dire
   if (bytes == 0 || !can_join || choice_of(file, direction) == Choice::disable) return false;
   // Even then not through windows that are almost all empty: they might be 2^63.
   if (choice_of(file, direction) == Choice::enable)
-    return bytes >= (high - low) / Roles::of(file).window_bytes;
+    return double(bytes) >= std::min(double(high - low), spans) / double(Roles::of(file).window_bytes);
   constexpr std::int64_t kDensity = 8;  // of what is read, at least an eighth is wanted
   // Alone, every rank reads, or changes, the windows of all: two are up to twice as fast so, four are not.
   constexpr double kRanksAlone = 3;
@@ -215,8 +215,8 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
   const std::span<const Part> all(parts, std::size_t(cx.size));
   const auto is_one_run = [](const Part& part) { return part.is_one_run(); };
   // Who has one run has not heard of the others.
-  const bool goes_alone = one_run_goes_alone && (is_one_run(parts[cx.rank]) ||
-                                                 std::any_of(all.begin(), all.end(), is_one_run));
+  const bool goes_alone =
+      one_run_goes_alone && (is_one_run(parts[cx.rank]) || std::any_of(all.begin(), all.end(), is_one_run));
   const bool suits_in_place = !goes_alone && InPlace::suits(*file, all, access->direction);
   if (suits_in_place) {
     InPlace in_place(*file, *access, all);

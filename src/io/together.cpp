@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.hpp"
 #include "datatype/copy.hpp"
 #include "rma/functions.hpp"
 
@@ -37,6 +38,7 @@ Together::Together(OpenFile& file, const Access& access, std::span<const Part> p
     high_ = std::max(high_, part.high);
   }
   low_ -= low_ % file.hints.striping_unit;
+  find_windows(parts);
   for (int aggregator = 0; aggregator < aggregators(); ++aggregator)
     if (roles_.rank_of(aggregator) == rank_) mine_ = aggregator;
   for (std::size_t place = 0; place < file.nodes->members(node_).size(); ++place) {
@@ -49,16 +51,33 @@ Together::Together(OpenFile& file, const Access& access, std::span<const Part> p
   if (file.nodes->domains() > 1) arrived_.reset(new std::byte[Window::memory_bytes(roles_.window_bytes)]);
 }
 
-std::int64_t Together::rounds() const noexcept {
-  const std::int64_t windows = (high_ - low_ - 1) / roles_.window_bytes + 1;
-  return (windows - 1) / aggregators() + 1;
+std::int64_t Together::rounds() const noexcept { return (windows() - 1) / aggregators() + 1; }
+
+/// Those between the parts of the ranks may be many more.
+void Together::find_windows(std::span<const Part> parts) noexcept {
+  std::vector<Stretch> each;
+  for (const Part& part : parts)
+    if (part.bytes > 0)
+      each.push_back(
+          {(part.low - low_) / roles_.window_bytes, (part.high - 1 - low_) / roles_.window_bytes + 1, 0});
+  std::sort(each.begin(), each.end(), [](const Stretch& a, const Stretch& b) { return a.first < b.first; });
+  for (const Stretch& next : each) {
+    if (!stretches_.empty() && next.first <= stretches_.back().end)
+      stretches_.back().end = std::max(stretches_.back().end, next.end);
+    else
+      stretches_.push_back({next.first, next.end, stretches_.empty() ? 0 : windows()});
+  }
+  DUNLIN_ASSERT(!stretches_.empty());
 }
 
 /// The window of an aggregator.
 Together::Range Together::range(std::int64_t round, int aggregator) const noexcept {
   const std::int64_t number = round * aggregators() + aggregator;
-  if (number > (high_ - low_ - 1) / roles_.window_bytes) return {high_, high_};
-  const std::int64_t low = low_ + number * roles_.window_bytes;
+  if (number >= windows()) return {high_, high_};
+  const auto next = std::partition_point(stretches_.begin(), stretches_.end(),
+                                         [&](const Stretch& each) { return each.before <= number; });
+  const Stretch& stretch = *std::prev(next);
+  const std::int64_t low = low_ + (stretch.first + number - stretch.before) * roles_.window_bytes;
   return {low, low + std::min(roles_.window_bytes, high_ - low)};
 }
 

@@ -1,9 +1,9 @@
 // Two phases (R. Thakur, W. Gropp, E. Lusk: "Data sieving and collective I/O in ROMIO", Frontiers 1999), with
 // shared memory in place of messages inside a node.
 //
-// The part of the file that all ranks access is cut into windows.  Some ranks, the aggregators, take them in
-// turn, and each reads or writes its own.  Every node has a copy of each window of a round, in memory that
-// its ranks share.  Writing:
+// The part of the file that all ranks access is cut into windows, and those between the parts of the ranks
+// are left out.  Some ranks, the aggregators, take the others in turn, and each reads or writes its own.
+// Every node has a copy of each window of a round, in memory that its ranks share.  Writing:
 //
 //   1. every rank copies its pieces straight from the program's buffer into its node's copies, as the view
 //      lays them out;
@@ -104,6 +104,15 @@ class Together {
     bool is_empty() const noexcept { return low >= high; }
     Range both(Range other) const noexcept { return {std::max(low, other.low), std::min(high, other.high)}; }
   };
+  /// Windows [first, end) that ranks access, with `before` others in front of them.
+  struct Stretch {
+    std::int64_t first, end, before;
+  };
+  void find_windows(std::span<const Part> parts) noexcept;
+  std::int64_t windows() const noexcept {
+    const Stretch& last = stretches_.back();
+    return last.before + last.end - last.first;
+  }
   Range range(std::int64_t round, int aggregator) const noexcept;
   Window copy(std::int64_t round, int aggregator) const noexcept;
   Range positions(Range range) const noexcept;
@@ -120,9 +129,10 @@ class Together {
   const std::int64_t memory_bytes_;
   const Roles roles_;
   const int node_, rank_;
-  int mine_ = -1;                         // the aggregator that this rank is; -1: none
-  std::int64_t low_, high_;               // of the file, all ranks'
-  std::vector<Range> of_nodes_;           // the same by node
+  int mine_ = -1;                // the aggregator that this rank is; -1: none
+  std::int64_t low_, high_;      // of the file, all ranks'
+  std::vector<Range> of_nodes_;  // the same by node
+  std::vector<Stretch> stretches_;
   std::vector<std::byte*> memory_;        // by place on this node
   std::unique_ptr<std::byte[]> arrived_;  // a copy of another node; only where there are several
   Outcome outcome_;
