@@ -9,13 +9,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "os/clock.hpp"
 #include "os/local_socket.hpp"
 
 namespace dunlin::os {
@@ -40,6 +43,17 @@ bool is_the_one(int fd, const Ticket& ticket) noexcept {
   return ::fstat(fd, &status) == 0 && status.st_dev == ticket.device && status.st_ino == ticket.inode;
 }
 
+/// As poll(2), for one descriptor that is to be read; signals do not make it longer.
+int wait_for_input(int descriptor, int timeout_ms) noexcept {
+  pollfd input{descriptor, POLLIN, 0};
+  const std::int64_t end = now_ns() + timeout_ms * std::int64_t{1'000'000};
+  for (int left_ms = timeout_ms;;) {
+    const int ready = ::poll(&input, 1, left_ms);
+    if (ready >= 0 || errno != EINTR) return ready;
+    left_ms = int(std::max<std::int64_t>(end - now_ns(), 0) / 1'000'000);
+  }
+}
+
 /// Connects and waits for the descriptor; -1 with errno when the giver cannot be reached or does not answer.
 int take_by_socket(const Ticket& ticket, int timeout_ms) noexcept {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -47,14 +61,11 @@ int take_by_socket(const Ticket& ticket, int timeout_ms) noexcept {
   sockaddr_un address;
   const socklen_t bytes = abstract_address(ticket.socket_name, address);
   int fd = -1;
-  pollfd answer{socket, POLLIN, 0};
   // SO_SNDTIMEO bounds connect, which waits while the giver's queue of callers is full.
   const timeval limit{timeout_ms / 1000, timeout_ms % 1000 * 1000};
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), bytes) == 0 && is_peer_trusted(socket)) {
-    int ready;
-    while ((ready = ::poll(&answer, 1, timeout_ms)) < 0 && errno == EINTR) {
-    }
+    const int ready = wait_for_input(socket, timeout_ms);
     if (ready == 0) errno = ETIMEDOUT;
     if (ready > 0) fd = receive_descriptor(socket);
   }
@@ -117,8 +128,7 @@ int DescriptorOffer::serve() noexcept {
 int DescriptorOffer::serve(int takers, int timeout_ms) noexcept {
   int served = serve();
   while (served < takers) {
-    pollfd caller{listener_, POLLIN, 0};
-    if (::poll(&caller, 1, timeout_ms) == 0) break;
+    if (wait_for_input(listener_, timeout_ms) == 0) break;
     served += serve();
   }
   return served;

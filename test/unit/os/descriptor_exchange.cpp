@@ -3,10 +3,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <atomic>
+
+#include "os/clock.hpp"
 
 namespace dunlin::os {
 namespace {
@@ -67,6 +73,43 @@ TEST(DescriptorExchange, NobodyServesEndsInTime) {
   auto offer = DescriptorOffer::open(fd);
   ASSERT_TRUE(offer.is_ok());
   EXPECT_FALSE(take_descriptor(without_shortcut(offer->ticket()), 50).is_ok());
+  ::close(fd);
+}
+
+/// As profilers have it; ends after 2 s, so that a wait that it makes endless ends, too.
+class SignalsAllTheTime {
+ public:
+  SignalsAllTheTime() {
+    ticks = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      if (ticks.fetch_add(1) == 4000) set(0);
+    };
+    ::sigaction(SIGALRM, &action, nullptr);
+    set(500);
+  }
+  ~SignalsAllTheTime() {
+    set(0);
+    ::signal(SIGALRM, SIG_DFL);
+  }
+
+ private:
+  static void set(long us) {
+    const itimerval often{{0, us}, {0, us}};
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+  }
+  static inline std::atomic<int> ticks{0};
+};
+
+TEST(DescriptorExchange, SignalsMakeNoWaitLonger) {
+  const int fd = make_memfd("hello");
+  auto offer = DescriptorOffer::open(fd);
+  ASSERT_TRUE(offer.is_ok());
+  const SignalsAllTheTime signals;
+  const std::int64_t begin = now_ns();
+  EXPECT_EQ(offer->serve(1, 1), 0);
+  EXPECT_FALSE(take_descriptor(without_shortcut(offer->ticket()), 20).is_ok());
+  EXPECT_LT(now_ns() - begin, std::int64_t{1'000'000'000});
   ::close(fd);
 }
 
