@@ -193,8 +193,7 @@ Err file_get_view(File& fh, MPI_Offset* disp, Datatype** etype, Datatype** filet
   *disp = view.displacement;
   *etype = &dup_for_program(view.etype);
   *filetype = &dup_for_program(view.filetype);
-  std::strncpy(datarep, view.representation->name().c_str(), MPI_MAX_DATAREP_STRING - 1);
-  datarep[MPI_MAX_DATAREP_STRING - 1] = '\0';
+  std::strcpy(datarep, view.representation->name().c_str());  // at most MPI_MAX_DATAREP_STRING - 1 long
   return Err::ok;
 }
 

@@ -151,6 +151,9 @@ static void try_open(void) {
   CHECK(access(path, F_OK) != 0, "a file is left");
   expect_all(MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, is_wrong ? NULL : &other), MPI_ERR_ARG,
              "open");
+  expect_all(
+      MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, is_wrong ? NULL : &other),
+      MPI_ERR_ARG, "open");
   expect_all(MPI_File_open(MPI_COMM_WORLD, path, is_wrong ? 0 : mode, MPI_INFO_NULL, &other), MPI_ERR_AMODE,
              "open");
   expect_all(
