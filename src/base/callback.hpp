@@ -1,5 +1,5 @@
 // Functions of the program's that are called inside an MPI call and may call MPI: an attribute's, a
-// generalized request's, an error handler.
+// generalized request's, a data representation's, an error handler.
 //
 // The call around them may hold no lock (base/big_lock.hpp) and goes on without one, so nothing that makes a
 // lock necessary may begin meanwhile: progress/helper.cpp asks.  Thread safety: under base/big_lock.hpp.

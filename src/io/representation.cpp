@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/callback.hpp"
 #include "datatype/cursor.hpp"
 #include "datatype/functions.hpp"
 #include "datatype/recipe.hpp"
@@ -67,6 +68,7 @@ class Registered final : public Representation {
   bool calls_program() const noexcept override { return true; }
   Err bytes_of(const Datatype& predefined, std::int64_t* bytes) const noexcept override {
     MPI_Aint extent = 0;
+    const Callback callback;
     const int code = extent_(to_handle<MPI_Datatype>(predefined), &extent, state_);
     if (code != MPI_SUCCESS)
       return fail(Err::conversion, "the program's extent function of the data representation \"%s\" failed",
@@ -118,6 +120,7 @@ class Registered final : public Representation {
       using Count = std::conditional_t<kIsLarge, MPI_Count, int>;
       Length before;
       if (const Err e = find_length(type, {done, INT64_MAX}, &before); e != Err::ok) return e;
+      const Callback callback;
       const int code =
           function(buffer, to_handle<MPI_Datatype>(type), Count(n), in_file + before.bytes, done, state_);
       if (code != MPI_SUCCESS)
