@@ -24,6 +24,9 @@ int rank_at(const Ends& ends, int i, const Cx& cx) noexcept {
   return ends.ranks[i] == MPI_PROC_NULL ? kNobody : ends.ranks[i];
 }
 
+/// Whether these are all ranks and this one, in their order; neighbors are listed.
+bool are_all(const Ends& ends, const Cx& cx) noexcept { return !ends.ranks && ends.count == cx.size; }
+
 /// The block that is received as the `place`-th: from one's next neighbor on where all exchange with all.
 int block_at(const Ends& from, int place, const Cx& cx) noexcept {
   if (from.order) return from.order[place];
@@ -58,8 +61,9 @@ class ShortBlocks {
   std::size_t bytes() const noexcept { return entries_ > 0 ? used_ : 0; }
 
   /// Writes table and blocks; `is_sent`: by block, which ones.
-  void put(std::byte* at, bool* is_sent) noexcept {
-    Table& table = *reinterpret_cast<Table*>(at);
+  void put(const Turn& turn, bool* is_sent) noexcept {
+    const std::size_t all_bytes = bytes();
+    Table& table = *reinterpret_cast<Table*>(turn.data(cx_.rank, all_bytes));
     table.count = 0;
     used_ = begin();
     for (int i = 0; i < to_.count && entries_ > 0; ++i) {
@@ -70,7 +74,7 @@ class ShortBlocks {
       is_sent[i] = is_short(i);
       table.entries[table.count++] = {rank, is_sent[i] ? std::uint32_t(used_) : 0, std::uint32_t(bytes)};
       if (!is_sent[i]) continue;
-      if (bytes > 0) copy(block, Block::of_bytes(at + used_, bytes));
+      if (bytes > 0) turn.put(block, bytes, used_, all_bytes);
       used_ += rounded(bytes);
     }
   }
@@ -106,8 +110,10 @@ Task exchange_short(Cx cx, Ends to, Blocks send, Ends from, Blocks recv, bool* i
   co_await cx.until(turn.place_is_free());
   std::memset(ordinals, 0, std::size_t(cx.size) * sizeof(int));
   ShortBlocks given(cx, to, send);
-  if (given.bytes() > 0) given.put(turn.data(cx.rank, given.bytes()), is_sent);
+  if (given.bytes() > 0) given.put(turn, is_sent);
   turn.arrive(given.bytes());
+  // Not before arriving: meanwhile others read.
+  if (are_all(to, cx)) copy(send[cx.rank], recv[cx.rank]);
   int met = 0;
   for (int place = 0; place < from.count; ++place) {
     const int i = block_at(from, place, cx), source = rank_at(from, i, cx);
@@ -117,11 +123,11 @@ Task exchange_short(Cx cx, Ends to, Blocks send, Ends from, Blocks recv, bool* i
     if (bytes == 0) continue;
     co_await cx.until(turn.is_there(source));
     met += ordinal == 0;
-    std::byte* const theirs = turn.data(source, turn.bytes_of(source));
+    const std::size_t all_bytes = turn.bytes_of(source);
     const Entry* const entry =
-        turn.bytes_of(source) > 0 ? find(cx, *reinterpret_cast<Table*>(theirs), ordinal) : nullptr;
+        all_bytes > 0 ? find(cx, *reinterpret_cast<Table*>(turn.data(source, all_bytes)), ordinal) : nullptr;
     if (!entry || entry->position == 0 || !cx.agrees(source, entry->bytes, bytes)) continue;
-    copy(Block::of_bytes(theirs + entry->position, bytes), recv[i]);
+    turn.get(source, recv[i], bytes, entry->position, all_bytes);
     is_received[i] = true;
   }
   turn.leave(met == cx.size - 1 && ordinals[cx.rank] == 0);
@@ -150,9 +156,7 @@ Task exchange_varied(Cx cx, Ends to, Blocks send, Ends from, Blocks recv) {
 }
 
 Task alltoall_varied(Cx cx, Blocks send, Blocks recv) {
-  copy(send[cx.rank], recv[cx.rank]);
-  co_await exchange_varied(cx, {nullptr, cx.size}, send, {nullptr, cx.size}, recv);
-  co_return Err::ok;
+  return exchange_varied(cx, {nullptr, cx.size}, send, {nullptr, cx.size}, recv);
 }
 
 }  // namespace dunlin::coll
