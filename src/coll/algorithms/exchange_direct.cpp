@@ -2,8 +2,9 @@
 // of its source into its own (or, for a gather, what it gives into the root's).
 //
 // A share is the p-1 transfers of one member, beginning with its neighbour, so that no two members read the
-// same source at the same time; long transfers are cut into pieces, so that idle members help.  Each byte
-// moves once.  Cost: two waits, and the bytes of all transfers / p at each rank.
+// same source at the same time; with a root it is the one with that.  Long transfers are cut into pieces, so
+// that idle members help.  Each byte moves once.  Cost: two waits, and the bytes of all transfers / p at each
+// rank, which looks at all of them: p^2, with a root p.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -42,9 +43,10 @@ struct Transfers {
   const SharedWork& shared;
   const Blocks& send;
   const Blocks& recv;
-  bool is_pushed;  // a share is what a member gives
+  int root;                    // every transfer is with it; or kNoRoot
+  bool is_pushed;              // a share is what a member gives
   bool has_everybody_a_share;
-  bool is_read_once;  // what a member gives, by one other
+  bool is_read_once;           // what a member gives, by one other
 
   struct Ends {
     int from, to;
@@ -53,6 +55,16 @@ struct Transfers {
     const int other = cx.wrapped(member + step);
     return is_pushed ? Ends{member, other} : Ends{other, member};
   }
+  /// The transfers of a member's share are its steps from `first` to `last`.
+  struct Steps {
+    int first, last;
+  };
+  Steps steps(int member) const noexcept {
+    if (!has_root()) return {1, cx.size - 1};
+    const int step = cx.wrapped(root - member);
+    return step == 0 ? Steps{1, 0} : Steps{step, step};
+  }
+  bool has_root() const noexcept { return root != kNoRoot; }
   /// Every member's first p buffers are what it gives, by destination; then what it gets, by source.
   const RemoteBuffer& given(Ends both) const noexcept { return shared.buffer(both.from, both.to); }
   const RemoteBuffer& got(Ends both) const noexcept { return shared.buffer(both.to, cx.size + both.from); }
@@ -60,9 +72,12 @@ struct Transfers {
   /// Whether all give what is expected of them; messages find the words where not.
   bool do_agree() const noexcept {
     bool is_so = true;
-    for (int member = 0; member < cx.size; ++member)
-      for (int step = 1; step < cx.size; ++step)
+    for (int member = 0; member < cx.size; ++member) {
+      is_so &= shared.root_of(member) == shared.root_of(0);
+      const Steps mine = steps(member);
+      for (int step = mine.first; step <= mine.last; ++step)
         is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
+    }
     return is_so;
   }
   int pieces_of(Ends both) const noexcept { return cut(given(both).bytes, has_everybody_a_share); }
@@ -78,12 +93,14 @@ struct Transfers {
   }
   int pieces(int member) const noexcept {
     int count = 0;
-    for (int step = 1; step < cx.size; ++step) count += pieces_of(ends(member, step));
+    const Steps all = steps(member);
+    for (int step = all.first; step <= all.last; ++step) count += pieces_of(ends(member, step));
     return count;
   }
   bool do_piece(int member, int piece) const noexcept {
-    for (int step = 1;; ++step) {
-      DUNLIN_ASSERT(step < cx.size);
+    const Steps all = steps(member);
+    for (int step = all.first;; ++step) {
+      DUNLIN_ASSERT(step <= all.last);
       const Ends both = ends(member, step);
       const int pieces = pieces_of(both);
       if (piece < pieces) return copy_piece(both, piece, pieces);
@@ -128,7 +145,8 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
   const Turn turn = cx.turn();
   SharedWork shared(cx, turn, 2 * cx.size);
   co_await cx.until(turn.place_is_free());
-  shared.begin();
+  const int root = exchange.shape == Exchange::Shape::all ? kNoRoot : exchange.root;
+  shared.begin(root);
   for (int other = 0; other < cx.size; ++other) {
     const bool gives = other != cx.rank && exchange.gives(cx.rank, other);
     const bool gets = other != cx.rank && exchange.gives(other, cx.rank);
@@ -141,6 +159,7 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
                             shared,
                             exchange.send,
                             exchange.recv,
+                            root,
                             exchange.is_pushed(),
                             exchange.shape == Exchange::Shape::all,
                             exchange.has_block_for_each || cx.size == 2};
