@@ -129,9 +129,14 @@ void Offload::end_one(Message& message) noexcept {
 void Offload::cancel(SendRequest& request) noexcept {
   DUNLIN_ASSERT(request.stage == SendRequest::Stage::offered);
   const match::Key key{request.envelope.context, request.envelope.source, request.envelope.tag};
-  ++messages_[request.opened].awaited;  // the answer
-  peers_.send_control(*request.peer,
-                      {.kind = ControlKind::cancel, .a = request.opened, .b = bits_.pattern(key).bits});
+  Message& message = messages_[request.opened];
+  const std::uint64_t bits = bits_.pattern(key).bits;
+  ++message.awaited;  // the answer
+  // What this process has sent to itself needs no question, once it is here: programs look at once whether it
+  // is cancelled, and receive it otherwise.
+  if (request.peer->index == peers_.me() && try_take_back(request.opened, bits))
+    return end_cancelled(message);
+  peers_.send_control(*request.peer, {.kind = ControlKind::cancel, .a = request.opened, .b = bits});
 }
 
 bool Offload::try_hear(Peer& peer, const Control& control) noexcept {
@@ -141,37 +146,41 @@ bool Offload::try_hear(Peer& peer, const Control& control) noexcept {
       end_one(messages_[number]);
       return true;
     case ControlKind::cancel:
-      cancel_wanted(peer, number, control.b);
+      peers_.send_control(
+          peer, {.kind = ControlKind::cancelled, .a = number, .b = try_take_back(number, control.b)});
       return true;
-    case ControlKind::cancelled: {
-      // Otherwise it was matched in the meantime: the send completes as any other.
-      Message& message = messages_[number];
-      if (control.b != 0) {
-        message.send->completion.is_cancelled = true;
-        if (message.send->mode == Mode::synchronous) --message.awaited;  // nobody matches it any more
-      }
-      end_one(message);
+    case ControlKind::cancelled:
+      if (control.b != 0)
+        end_cancelled(messages_[number]);
+      else
+        end_one(messages_[number]);  // it was matched in the meantime: the send completes as any other
       return true;
-    }
     default:
       return false;
   }
 }
 
+/// A send that its receiver has given back.
+void Offload::end_cancelled(Message& message) noexcept {
+  message.send->completion.is_cancelled = true;
+  if (message.send->mode == Mode::synchronous) --message.awaited;  // nobody matches it any more
+  end_one(message);
+}
+
 /// A sender wants its message back: if nobody has asked for it, it is dropped, so that the network is through
 /// with it on both sides.  Others of its kind may have come before: all are taken out.
-void Offload::cancel_wanted(Peer& peer, std::uint32_t number, std::uint64_t bits) noexcept {
+bool Offload::try_take_back(std::uint32_t number, std::uint64_t bits) noexcept {
   (void)take_out();
   const match::Key key = bits_.key({.bits = bits});
   match::Unexpected* each = kept_.first_arrived();
   while (each && !(each->key == key && Note::of(std::uint32_t(offer_of(*each).handle)).number == number))
     each = each->next_arrived;
-  peers_.send_control(peer, {.kind = ControlKind::cancelled, .a = number, .b = each != nullptr});
-  if (!each) return;
+  if (!each) return false;
   Message& message = messages_[offer_of(*each).cookie];
   kept_.remove(*each);
   match::Matcher::destroy(each);
   drop(message);
+  return true;
 }
 
 /// Where the data of a receive goes.

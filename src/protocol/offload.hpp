@@ -105,7 +105,8 @@ class Offload {
   void drop(Message& message) noexcept;
   void complete(Message& message, const transport::Arrival& arrival) noexcept;
   void end_one(Message& message) noexcept;
-  void cancel_wanted(Peer& peer, std::uint32_t number, std::uint64_t bits) noexcept;
+  void end_cancelled(Message& message) noexcept;
+  bool try_take_back(std::uint32_t number, std::uint64_t bits) noexcept;
   static void end_without(ReceiveRequest& request, Err error) noexcept;
 
   Peers& peers_;

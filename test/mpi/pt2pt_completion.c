@@ -81,6 +81,16 @@ static void test_cancel(int left, int right) {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Iprobe(left, 78, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   CHECK(!flag, "the cancelled message is still there");
+  for (int i = 0; i < 20; ++i) { /* to itself, where it has been seen: programs look once */
+    MPI_Issend(&value, 1, MPI_INT, check_rank, 79, MPI_COMM_WORLD, &request);
+    MPI_Probe(check_rank, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+    MPI_Cancel(&request);
+    MPI_Request_get_status(request, &flag, &status);
+    CHECK(flag, "the send to itself is still under way");
+    MPI_Test_cancelled(&status, &flag);
+    CHECK(flag, "the send to itself was not cancelled");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
 }
 
 static void test_truncation(int left, int right) {
