@@ -232,7 +232,10 @@ class FileRequest final : public Request, public progress::Pollable {
   /// core for it.
   Err run_together(OpenFile& file) noexcept {
     Request* request = nullptr;
-    if (const Err e = begin_together(file, transfer_.access(), &outcome_, &request); e != Err::ok) return e;
+    if (const Err e = begin_together(file, transfer_.access(), &outcome_, &request); e != Err::ok) {
+      --file.under_way;
+      return e;
+    }
     together_ = Ref<Request>::adopt(request);
     if (poll() == Pollable::Outcome::finished) return Err::ok;
     comm->engine->add(*this);
