@@ -47,6 +47,7 @@ bool SharedWork::try_offer(int index, const Data& data) noexcept {
 
 std::byte* SharedWork::take_room(int index, std::size_t bytes) noexcept {
   if (bytes > transport::shm::Commons::kRoomBytes - room_used_) {
+    offered(cx_.rank).buffers[index] = {0, bytes, 0};
     refuse();
     return nullptr;
   }
@@ -129,7 +130,7 @@ Flags SharedWork::is_finished(int member, int pieces) const noexcept {
 
 bool SharedWork::is_good() const noexcept {
   for (int member = 0; member < cx_.size; ++member)
-    if (turn_.share(member).spoilt.load(std::memory_order_relaxed) == turn_.number()) return false;
+    if (is_spoilt(member)) return false;
   return true;
 }
 

@@ -64,6 +64,7 @@ class SharedWork {
   void refuse() noexcept { offered(cx_.rank).are_reachable = 0; }
 
   // When all are there.
+  bool is_reachable(int member) const noexcept { return offered(member).are_reachable; }
   bool are_all_reachable() const noexcept;
   int root_of(int member) const noexcept { return offered(member).root; }
   const protocol::RemoteBuffer& buffer(int member, int index) const noexcept {
@@ -83,6 +84,10 @@ class SharedWork {
   Flags is_finished(int member, int pieces) const noexcept;
 
   // When all is finished.
+  /// Whether a piece of the member's share was not good.
+  bool is_spoilt(int member) const noexcept {
+    return turn_.share(member).spoilt.load(std::memory_order_relaxed) == turn_.number();
+  }
   /// Whether all pieces were good.
   bool is_good() const noexcept;
   /// Brings what is wanted out of the room, where it is there.
@@ -106,15 +111,18 @@ class SharedWork {
   int last_index_ = -1;
 };
 
-/// Does the pieces of all shares, the own ones first, as long as there are some; `work.pieces(member)` are in
-/// a share, and `work.do_piece(member, piece)` does one and answers whether it was good.
+/// Does the pieces of a member's share as long as there are some; `work.pieces(member)` are in it, and
+/// `work.do_piece(member, piece)` does one and answers whether it was good.
+template <class Work>
+void do_share(const SharedWork& shared, const Work& work, int member) noexcept {
+  const int pieces = work.pieces(member);
+  for (int piece; (piece = shared.try_take(member, pieces)) >= 0;)
+    shared.finish(member, pieces, work.do_piece(member, piece));
+}
+/// All shares, the own one first.
 template <class Work>
 void do_all(const Cx& cx, const SharedWork& shared, const Work& work) noexcept {
-  for (int step = 0; step < cx.size; ++step) {
-    const int member = cx.wrapped(cx.rank + step), pieces = work.pieces(member);
-    for (int piece; (piece = shared.try_take(member, pieces)) >= 0;)
-      shared.finish(member, pieces, work.do_piece(member, piece));
-  }
+  for (int step = 0; step < cx.size; ++step) do_share(shared, work, cx.wrapped(cx.rank + step));
 }
 
 }  // namespace dunlin::coll

@@ -2,15 +2,18 @@
 // of its source into its own (or, for a gather, what it gives into the root's).
 //
 // A share is the p-1 transfers of one member, beginning with its neighbour, so that no two members read the
-// same source at the same time; with a root it is the one with that.  Long transfers are cut into pieces, so
-// that idle members help.  Each byte moves once.  Cost: two waits, and the bytes of all transfers / p at each
-// rank, which looks at all of them: p^2, with a root p.
+// same source at the same time.  Long transfers are cut into pieces, so that idle members help.  Each byte
+// moves once.  Cost: two waits, and the bytes of all transfers / p at each rank.
+//
+// With a root a share is the one transfer with that.  Members wait for nobody else, and where ranks have CPUs
+// of their own the root does pieces of those that are there.  Cost: one wait, at the root p-1.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/select.hpp"
 #include "coll/shared_work.hpp"
 #include "copy/copy.hpp"
+#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -35,59 +38,57 @@ struct Exchange {
   bool gives(int from, int to) const noexcept {
     return shape == Shape::all || (shape == Shape::from_root ? from : to) == root;
   }
+  bool has_root() const noexcept { return shape != Shape::all; }
+  /// A share is what a member gives.
   bool is_pushed() const noexcept { return shape == Shape::to_root; }
 };
 
 struct Transfers {
   const Cx& cx;
   const SharedWork& shared;
-  const Blocks& send;
-  const Blocks& recv;
-  int root;                    // every transfer is with it; or kNoRoot
-  bool is_pushed;              // a share is what a member gives
-  bool has_everybody_a_share;
-  bool is_read_once;           // what a member gives, by one other
+  const Exchange& exchange;
 
   struct Ends {
     int from, to;
   };
   Ends ends(int member, int step) const noexcept {
     const int other = cx.wrapped(member + step);
-    return is_pushed ? Ends{member, other} : Ends{other, member};
+    return exchange.is_pushed() ? Ends{member, other} : Ends{other, member};
   }
   /// The transfers of a member's share are its steps from `first` to `last`.
   struct Steps {
     int first, last;
   };
   Steps steps(int member) const noexcept {
-    if (!has_root()) return {1, cx.size - 1};
-    const int step = cx.wrapped(root - member);
+    if (!exchange.has_root()) return {1, cx.size - 1};
+    const int step = cx.wrapped(exchange.root - member);
     return step == 0 ? Steps{1, 0} : Steps{step, step};
   }
-  bool has_root() const noexcept { return root != kNoRoot; }
   /// Every member's first p buffers are what it gives, by destination; then what it gets, by source.
   const RemoteBuffer& given(Ends both) const noexcept { return shared.buffer(both.from, both.to); }
   const RemoteBuffer& got(Ends both) const noexcept { return shared.buffer(both.to, cx.size + both.from); }
 
-  /// Whether all give what is expected of them; messages find the words where not.
-  bool do_agree() const noexcept {
-    bool is_so = true;
-    for (int member = 0; member < cx.size; ++member) {
-      is_so &= shared.root_of(member) == shared.root_of(0);
-      const Steps mine = steps(member);
-      for (int step = mine.first; step <= mine.last; ++step)
-        is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
-    }
+  /// Whether what is given in a share is what is expected; messages find the words where not.
+  bool does_agree(int member) const noexcept {
+    bool is_so = !exchange.has_root() || shared.root_of(member) == exchange.root;
+    const Steps mine = steps(member);
+    for (int step = mine.first; step <= mine.last; ++step)
+      is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
     return is_so;
   }
-  int pieces_of(Ends both) const noexcept { return cut(given(both).bytes, has_everybody_a_share); }
+  bool do_agree() const noexcept {
+    bool is_so = true;
+    for (int member = 0; member < cx.size; ++member) is_so &= does_agree(member);
+    return is_so;
+  }
+  int pieces_of(Ends both) const noexcept { return cut(given(both).bytes, !exchange.has_root()); }
   /// What a member reads of others where blocks have `bytes`.
   std::size_t reads(std::size_t bytes) const noexcept {
-    return has_everybody_a_share ? bytes * std::size_t(cx.size - 1) : bytes;
+    return exchange.has_root() ? bytes : bytes * std::size_t(cx.size - 1);
   }
   /// What others may have stored of a block for this member becomes its own: it reads that next.
   void take_over_block(int from) const noexcept {
-    const Target to = recv[from].target();
+    const Target to = exchange.recv[from].target();
     if (shared.is_in_room(got({from, cx.rank})) || !to.is_contiguous()) return;
     if (takes_over(cx, reads(to.bytes))) copy::take_over(to.address, to.bytes);
   }
@@ -115,13 +116,13 @@ struct Transfers {
     Source from;
     Target to;
     if (both.from == cx.rank) {
-      from = send[both.to].source();
+      from = exchange.send[both.to].source();
     } else {
       if (!(theirs = shared.map(both.from, given(both)))) return false;
       from = theirs.source();
     }
     if (both.to == cx.rank && !shared.is_in_room(got(both))) {
-      to = recv[both.from].target();
+      to = exchange.recv[both.from].target();
     } else {
       if (!(room = shared.map(both.to, got(both)))) return false;
       to = room.target();
@@ -132,6 +133,7 @@ struct Transfers {
       copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes));
     else
       copy_range(from, to, begin, end - begin);
+    const bool is_read_once = exchange.has_block_for_each || cx.size == 2;
     if (theirs.mapping.may_take_over() && is_read_once && from.is_contiguous() &&
         takes_over(cx, reads(bytes)))
       copy::take_over(from.address + begin, end - begin);
@@ -140,34 +142,33 @@ struct Transfers {
   }
 };
 
-/// `is_done`: what comes out; false: nothing of use has been done.
-Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
-  const Turn turn = cx.turn();
-  SharedWork shared(cx, turn, 2 * cx.size);
-  co_await cx.until(turn.place_is_free());
-  const int root = exchange.shape == Exchange::Shape::all ? kNoRoot : exchange.root;
-  shared.begin(root);
+void describe(SharedWork& shared, const Cx& cx, const Exchange& exchange) noexcept {
   for (int other = 0; other < cx.size; ++other) {
     const bool gives = other != cx.rank && exchange.gives(cx.rank, other);
     const bool gets = other != cx.rank && exchange.gives(other, cx.rank);
     shared.give(other, gives ? exchange.send[other].source() : Source{});
     shared.want(cx.size + other, gets ? exchange.recv[other].target() : Target{});
   }
+}
+
+void copy_own(const Cx& cx, const Exchange& exchange) noexcept {
+  if (exchange.has_own && exchange.gives(cx.rank, cx.rank))
+    copy(exchange.send[cx.rank], exchange.recv[cx.rank]);
+}
+
+/// `is_done`: what comes out; false: nothing of use has been done.
+Task exchange_all(Cx cx, Exchange exchange, bool* is_done) {
+  const Turn turn = cx.turn();
+  SharedWork shared(cx, turn, 2 * cx.size);
+  co_await cx.until(turn.place_is_free());
+  shared.begin();
+  describe(shared, cx, exchange);
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
-  const Transfers transfers{cx,
-                            shared,
-                            exchange.send,
-                            exchange.recv,
-                            root,
-                            exchange.is_pushed(),
-                            exchange.shape == Exchange::Shape::all,
-                            exchange.has_block_for_each || cx.size == 2};
+  const Transfers transfers{cx, shared, exchange};
   *is_done = shared.are_all_reachable() && transfers.do_agree();
   if (*is_done) {
-    // Not before arriving: meanwhile others begin with what they get.
-    if (exchange.has_own && exchange.gives(cx.rank, cx.rank))
-      copy(exchange.send[cx.rank], exchange.recv[cx.rank]);
+    copy_own(cx, exchange);  // not before arriving: meanwhile others begin with what they get
     do_all(cx, shared, transfers);
     for (int member = 0; member < cx.size; ++member) {
       const int pieces = transfers.pieces(member);
@@ -175,7 +176,7 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
     }
     *is_done = shared.is_good();
     for (int other = 0; other < cx.size && *is_done; ++other) {
-      if (other == cx.rank || !exchange.gives(other, cx.rank)) continue;
+      if (other == cx.rank) continue;
       shared.fetch(cx.size + other, exchange.recv[other].target());
       transfers.take_over_block(other);
     }
@@ -184,19 +185,64 @@ Task exchange_direct(Cx cx, Exchange exchange, bool* is_done) {
   co_return Err::ok;
 }
 
+/// The same with a root; false: its buffer is out of reach of the others.  Where another one's is, or they
+/// disagree, these two send a message.
+Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
+  const Turn turn = cx.turn();
+  const int root = exchange.root;
+  const bool is_root = cx.rank == root;
+  SharedWork shared(cx, turn, 2 * cx.size);
+  co_await cx.until(turn.place_is_free());
+  shared.begin(root);
+  describe(shared, cx, exchange);
+  turn.arrive(0);
+  if (!is_root) co_await cx.until(turn.is_there(root));
+  *is_done = shared.is_reachable(root);
+  if (!*is_done) {
+    turn.leave(false);
+    co_return Err::ok;
+  }
+  const Transfers transfers{cx, shared, exchange};
+  const bool helps = !cx.run->engine.does_job_share_cores();
+  copy_own(cx, exchange);
+  for (int step = is_root ? 1 : 0; step < (is_root ? cx.size : 1); ++step) {
+    const int member = cx.wrapped(cx.rank + step);
+    if (is_root) co_await cx.until(turn.is_there(member));
+    bool is_good = transfers.does_agree(member);
+    if (is_good) {
+      if (!is_root || (helps && shared.is_reachable(member))) do_share(shared, transfers, member);
+      const int pieces = transfers.pieces(member);
+      co_await cx.until(shared.is_finished(member, pieces));
+      is_good = !shared.is_spoilt(member);
+    }
+    const int other = is_root ? member : root;
+    if (is_root == exchange.is_pushed()) {
+      if (is_good)
+        shared.fetch(cx.size + other, exchange.recv[other].target());
+      else
+        co_await cx.recv(exchange.recv[other].target(), other);
+      transfers.take_over_block(other);
+    } else if (!is_good) {
+      co_await cx.send(exchange.send[other].source(), other);
+    }
+  }
+  turn.leave(is_root);
+  co_return Err::ok;
+}
+
 }  // namespace
 
 Task bcast_direct(Cx cx, Block block, int root) {
   bool is_done = false;
   const Blocks blocks = Blocks::same(block);
-  co_await exchange_direct(cx, {blocks, blocks, root, Exchange::Shape::from_root, false, false}, &is_done);
+  co_await exchange_with_root(cx, {blocks, blocks, root, Exchange::Shape::from_root, false, false}, &is_done);
   if (!is_done) co_await start_bcast(cx.apart(), block, root);
   co_return Err::ok;
 }
 
 Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place) {
   bool is_done = false;
-  co_await exchange_direct(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root, true, !in_place},
+  co_await exchange_with_root(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root, true, !in_place},
                            &is_done);
   if (!is_done) co_await start_gather(cx.apart(), mine, all, root, in_place);
   co_return Err::ok;
@@ -204,7 +250,7 @@ Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place) {
 
 Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place) {
   bool is_done = false;
-  co_await exchange_direct(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root, true, !in_place},
+  co_await exchange_with_root(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root, true, !in_place},
                            &is_done);
   if (!is_done) co_await start_scatter(cx.apart(), all, mine, root, in_place);
   co_return Err::ok;
@@ -216,14 +262,14 @@ Task allgather_direct(Cx cx, Block mine, Blocks all) {
   // this member reads them each time, too.
   const bool are_taken_over = cx.size == 2 && takes_over(cx, mine.bytes());
   const Blocks given = Blocks::same(are_taken_over ? all[cx.rank] : mine);
-  co_await exchange_direct(cx, {given, all, 0, Exchange::Shape::all, false, false}, &is_done);
+  co_await exchange_all(cx, {given, all, 0, Exchange::Shape::all, false, false}, &is_done);
   if (!is_done) co_await start_allgather(cx.apart(), mine, all);
   co_return Err::ok;
 }
 
 Task alltoall_direct(Cx cx, Blocks send, Blocks recv) {
   bool is_done = false;
-  co_await exchange_direct(cx, {send, recv, 0, Exchange::Shape::all, true, true}, &is_done);
+  co_await exchange_all(cx, {send, recv, 0, Exchange::Shape::all, true, true}, &is_done);
   if (!is_done) co_await start_alltoall(cx.apart(), send, recv, false);
   co_return Err::ok;
 }
