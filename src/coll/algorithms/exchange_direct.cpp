@@ -242,16 +242,16 @@ Task bcast_direct(Cx cx, Block block, int root) {
 
 Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place) {
   bool is_done = false;
-  co_await exchange_with_root(cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root, true, !in_place},
-                           &is_done);
+  co_await exchange_with_root(
+      cx, {Blocks::same(mine), all, root, Exchange::Shape::to_root, true, !in_place}, &is_done);
   if (!is_done) co_await start_gather(cx.apart(), mine, all, root, in_place);
   co_return Err::ok;
 }
 
 Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place) {
   bool is_done = false;
-  co_await exchange_with_root(cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root, true, !in_place},
-                           &is_done);
+  co_await exchange_with_root(
+      cx, {all, Blocks::same(mine), root, Exchange::Shape::from_root, true, !in_place}, &is_done);
   if (!is_done) co_await start_scatter(cx.apart(), all, mine, root, in_place);
   co_return Err::ok;
 }
