@@ -8,8 +8,8 @@
 //
 // What others cannot map (small blocks, the stack) goes through the owner's room in shared memory where it
 // fits: in before the owner arrives, out when all is done.  A buffer that is too long for that, or that a
-// worker cannot reach (its owner has forked), spoils the work; all members find that out alike, and do the
-// whole by messages.
+// worker cannot reach (its owner has forked), spoils the work.  All members find that out alike, and do the
+// whole by messages; where the work has a root, only the pair that it concerns.
 // Thread safety: under base/big_lock.hpp.
 #pragma once
 
