@@ -205,27 +205,29 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
   const Transfers transfers{cx, shared, exchange};
   const bool helps = !cx.run->engine.does_job_share_cores();
   copy_own(cx, exchange);
-  for (int step = is_root ? 1 : 0; step < (is_root ? cx.size : 1); ++step) {
+  const int first = is_root ? 1 : 0, end = is_root ? cx.size : 1;  // steps to members whose shares it sees
+  for (int step = first; step < end; ++step) {
     const int member = cx.wrapped(cx.rank + step);
     if (is_root) co_await cx.until(turn.is_there(member));
-    bool is_good = transfers.does_agree(member);
-    if (is_good) {
-      if (!is_root || (helps && shared.is_reachable(member))) do_share(shared, transfers, member);
-      const int pieces = transfers.pieces(member);
-      co_await cx.until(shared.is_finished(member, pieces));
-      is_good = !shared.is_spoilt(member);
-    }
-    const int other = is_root ? member : root;
-    if (is_root == exchange.is_pushed()) {
-      if (is_good)
-        shared.fetch(cx.size + other, exchange.recv[other].target());
-      else
-        co_await cx.recv(exchange.recv[other].target(), other);
+    if (!transfers.does_agree(member)) continue;
+    if (!is_root || (helps && shared.is_reachable(member))) do_share(shared, transfers, member);
+    const int pieces = transfers.pieces(member);
+    co_await cx.until(shared.is_finished(member, pieces));
+  }
+  // Messages may fail: not before nobody stores anything here any more, and all at once, as others wait.
+  for (int step = first; step < end; ++step) {
+    const int member = cx.wrapped(cx.rank + step), other = is_root ? member : root;
+    const bool is_good = transfers.does_agree(member) && !shared.is_spoilt(member);
+    if (is_root != exchange.is_pushed()) {
+      if (!is_good) cx.post_send(exchange.send[other].source(), other);
+    } else if (is_good) {
+      shared.fetch(cx.size + other, exchange.recv[other].target());
       transfers.take_over_block(other);
-    } else if (!is_good) {
-      co_await cx.send(exchange.send[other].source(), other);
+    } else {
+      cx.post_recv(exchange.recv[other].target(), other);
     }
   }
+  co_await cx.all();
   turn.leave(is_root);
   co_return Err::ok;
 }
