@@ -90,6 +90,14 @@ def enter():
     os.execvp(new[0], [*new, sys.executable, *sys.argv])
 
 
+def wait_for_link(*show):
+    for _ in range(500):
+        if "state UP" in subprocess.run(show, capture_output=True, text=True, check=True).stdout:
+            return
+        time.sleep(0.01)
+    raise RuntimeError("no link after 5 s: %s" % " ".join(show))
+
+
 def command(*words):
     subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
 
@@ -117,6 +125,10 @@ class Cluster:
         self._join_network()
         for name, address in zip(self.names, self.addresses):
             self._start(name, address)
+        # The kernel says a little later that a link is up; PRRTE does not listen where it is not, and then waits.
+        wait_for_link("ip", "link", "show", "br0")
+        for name in self.names:
+            wait_for_link(*self.on(name, "ip", "link", "show", "eth0"))
 
     def _join_network(self):
         hosts = "127.0.0.1 localhost\n10.1.0.254 h0\n"
