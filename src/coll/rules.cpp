@@ -1,9 +1,6 @@
 // All rules by which algorithms are chosen, and the sizes at which they change their answer; see rules.hpp.
 #include "coll/rules.hpp"
 
-#include <algorithm>
-
-
 namespace dunlin::coll {
 namespace {
 

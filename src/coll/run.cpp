@@ -229,5 +229,4 @@ void Run::reset() noexcept {
   arena.rewind();
 }
 
-
 }  // namespace dunlin::coll

@@ -29,9 +29,8 @@ struct TrafficNote {
 
 }  // namespace
 
-void SharedWork::begin(int root) noexcept {
+void SharedWork::begin() noexcept {
   offered(cx_.rank).are_reachable = 1;
-  offered(cx_.rank).root = root;
   turn_.share(cx_.rank).taken.store(turn_.number() << 32, std::memory_order_relaxed);  // arriving publishes
   turn_.share(cx_.rank).finished.store(turn_.number() << 32, std::memory_order_relaxed);
 }

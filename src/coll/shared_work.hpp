@@ -32,15 +32,12 @@ struct OfferedBuffers {
   static constexpr std::uint64_t kInRoom = 1;
 
   std::uint32_t are_reachable;
-  std::int32_t root;
   protocol::RemoteBuffer buffers[];
 
   static std::size_t bytes(int count) noexcept {
     return sizeof(OfferedBuffers) + std::size_t(count) * sizeof(protocol::RemoteBuffer);
   }
 };
-
-inline constexpr int kNoRoot = -1;
 
 /// Whether a member that reads `bytes` of others in all had better take over their lines, and those that
 /// others have stored for it (copy/copy.hpp).  Not where ranks share CPUs: their data falls out of the caches
@@ -54,8 +51,7 @@ class SharedWork {
       : cx_(cx), turn_(turn), room_used_(round_up(OfferedBuffers::bytes(buffers))) {}
 
   // Before arriving.
-  /// `root`: of the operation, as this member has it.
-  void begin(int root = kNoRoot) noexcept;
+  void begin() noexcept;
   /// Others read it.
   void give(int index, const Source& data) noexcept;
   /// Others write it.
@@ -66,7 +62,6 @@ class SharedWork {
   // When all are there.
   bool is_reachable(int member) const noexcept { return offered(member).are_reachable; }
   bool are_all_reachable() const noexcept;
-  int root_of(int member) const noexcept { return offered(member).root; }
   const protocol::RemoteBuffer& buffer(int member, int index) const noexcept {
     return offered(member).buffers[index];
   }

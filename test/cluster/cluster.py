@@ -24,17 +24,12 @@ hostname %(name)s
 cd %(keep)s
 for folder in /tmp /run /dev/shm; do mount -t tmpfs tmpfs $folder; done
 case %(keep)s in /tmp/*) mkdir -p %(keep)s && mount --bind . %(keep)s;; esac
-%(no_probes)s
 ip link set lo up
 read go
 ip address add %(address)s/24 dev eth0 && ip link set eth0 up
 echo ready
 exec sleep infinity
 """
-
-# Else the addresses of IPv6 cannot be used for a second or two after a link is up, and PMIx's server, which
-# takes one of them, does not start.
-NO_PROBES = "for each in /proc/sys/net/ipv6/conf/*/accept_dad; do [ ! -w $each ] || echo 0 > $each; done"
 
 # Stands in for ssh: runs a command on a host, given by name or address.
 REMOTE_SHELL = """#!/bin/sh
@@ -137,7 +132,6 @@ class Cluster:
         self.write("hosts", hosts)
         command("hostname", "h0")
         command("mount", "--bind", os.path.join(self.folder, "hosts"), "/etc/hosts")
-        command("sh", "-c", NO_PROBES)
         command("ip", "link", "set", "lo", "up")
         command("ip", "link", "add", "name", "br0", "type", "bridge")
         command("ip", "address", "add", "10.1.0.254/24", "dev", "br0")
@@ -146,7 +140,7 @@ class Cluster:
     def _start(self, name, address):
         host = subprocess.Popen(
             ["unshare", *NAMESPACES, "--fork", "--kill-child", "--mount-proc", "sh", "-c",
-             HOST % {"name": name, "address": address, "keep": self.keep, "no_probes": NO_PROBES}],
+             HOST % {"name": name, "address": address, "keep": self.keep}],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         children = "/proc/%d/task/%d/children" % (host.pid, host.pid)
