@@ -68,8 +68,8 @@ struct Transfers {
   const RemoteBuffer& given(Ends both) const noexcept { return shared.buffer(both.from, both.to); }
   const RemoteBuffer& got(Ends both) const noexcept { return shared.buffer(both.to, cx.size + both.from); }
 
-  /// Whether what is given in a share is what is expected, also where ranks take different ones for the root;
-  /// messages find the words where not.
+  /// Whether what is given in a share is what is expected; ranks that take different ones for the root do not
+  /// agree.
   bool does_agree(int member) const noexcept {
     bool is_so = true;
     const Steps mine = steps(member);
@@ -186,8 +186,8 @@ Task exchange_all(Cx cx, Exchange exchange, bool* is_done) {
   co_return Err::ok;
 }
 
-/// The same with a root; false: its buffer is out of reach of the others.  Where another one's is, or they
-/// disagree, these two send a message.
+/// The same with a root; false: its buffer is out of reach of the others.  A pair whose share is spoilt sends
+/// a message; of one that disagrees who receives has an error.
 Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
   const Turn turn = cx.turn();
   const int root = exchange.root;
@@ -204,7 +204,7 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
     co_return Err::ok;
   }
   const Transfers transfers{cx, shared, exchange};
-  const bool helps = !cx.run->engine.does_job_share_cores();
+  const bool helps = !cx.run->engine.does_job_share_cores(), receives = is_root == exchange.is_pushed();
   copy_own(cx, exchange);
   const int first = is_root ? 1 : 0, end = is_root ? cx.size : 1;  // steps to members whose shares it sees
   for (int step = first; step < end; ++step) {
@@ -215,20 +215,25 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
     const int pieces = transfers.pieces(member);
     co_await cx.until(shared.is_finished(member, pieces));
   }
-  // Messages may fail: not before nobody stores anything here any more, and all at once, as others wait.
   for (int step = first; step < end; ++step) {
     const int member = cx.wrapped(cx.rank + step), other = is_root ? member : root;
-    const bool is_good = transfers.does_agree(member) && !shared.is_spoilt(member);
-    if (is_root != exchange.is_pushed()) {
-      if (!is_good) cx.post_send(exchange.send[other].source(), other);
-    } else if (is_good) {
+    const bool is_spoilt = shared.is_spoilt(member);
+    if (!transfers.does_agree(member)) continue;
+    if (!receives) {
+      if (is_spoilt) cx.post_send(exchange.send[other].source(), other);
+    } else if (is_spoilt) {
+      cx.post_recv(exchange.recv[other].target(), other);
+    } else {
       shared.fetch(cx.size + other, exchange.recv[other].target());
       transfers.take_over_block(other);
-    } else {
-      cx.post_recv(exchange.recv[other].target(), other);
     }
   }
   co_await cx.all();
+  // An error ends the call: not before nobody stores anything here any more.
+  for (int step = first; receives && step < end; ++step) {
+    const int other = is_root ? cx.wrapped(cx.rank + step) : root;
+    (void)cx.agrees(other, transfers.given({other, cx.rank}).bytes, transfers.got({other, cx.rank}).bytes);
+  }
   turn.leave(is_root);
   co_return Err::ok;
 }
