@@ -1,6 +1,6 @@
 /* One rank gives a short length where the others give a long one, so that they take different ways through
- * shared memory.  Whoever receives what it does not expect has an error, nobody touches memory that an earlier
- * collective was given, and the communicator goes on.  ranks: 2 3 4 variants: none */
+ * shared memory.  Whoever receives what it does not expect has an error, nobody touches memory that an
+ * earlier collective was given, and the communicator goes on.  ranks: 2 3 4 variants: none */
 #include <string.h>
 
 #include "coll_check.h"
