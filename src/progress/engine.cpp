@@ -24,10 +24,6 @@ IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
                        "how often a wait polls before it offers the CPU to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 1, "polls",
                               "DUNLIN_SPIN_POLLS where ranks share CPUs (more ranks than CPUs)", 0};
-IntVariable spin_polls_beside{"SPIN_POLLS_BESIDE", 40, "polls",
-                              "where ranks share CPUs: how often a wait for one peer polls while that peer "
-                              "runs on another CPU",
-                              0};
 IntVariable yield_us{"YIELD_US", 1000, "us",
                      "how long a wait that has polled gives the CPU away between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "DUNLIN_YIELD_US where ranks share CPUs", 0};
@@ -68,9 +64,8 @@ class Engine::Patience {
   Patience(std::int64_t polls_max, std::int64_t yield_us_max) noexcept
       : polls_max_(polls_max), yield_ns_max_(yield_us_max * 1000) {}
 
-  /// `polls_more`: so often at least.
-  Step next(std::int64_t polls_more) noexcept {
-    if (polls_++ < std::max(polls_max_, polls_more)) return Step::poll;
+  Step next() noexcept {
+    if (polls_++ < polls_max_) return Step::poll;
     const std::int64_t now = os::now_ns();
     if (idle_since_ == 0) idle_since_ = now;
     if (now - idle_since_ < yield_ns_max_) return Step::yield;
@@ -147,17 +142,17 @@ void Engine::wait(const Request& request, int from) noexcept {
   constexpr Done kIsComplete = [](const void* waited) noexcept {
     return static_cast<const Request*>(waited)->is_complete;
   };
-  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request, from);
+  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request);
 }
 
 void Engine::wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(done, argument, explain, -1);
+  if (!done(argument)) wait_slow(done, argument, explain);
 }
 
 void Engine::wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(done, argument, explain, -1, true);
+  if (!done(argument)) wait_slow(done, argument, explain, true);
 }
 
 /// It was satisfied by its sender's ring alone, or by a message that had come before.
@@ -185,27 +180,10 @@ int Engine::polls_direct() const noexcept { return is_oversubscribed_ ? 1 : int(
 
 void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   is_oversubscribed_ = oversubscribed;
-  const transport::shm::Transport* const shm = messaging_.peers.shared_memory();
-  presence_ = oversubscribed && shm ? &shm->presence(messaging_.me()) : nullptr;
-  if (presence_) presence_->come();
   // Who yields loses the rest of its slice to whoever else is ready, be it a loop of another program.
   if (oversubscribed && slice_us_shared.get() > 0)
     (void)os::try_shorten_time_slice(slice_us_shared.get() * 1000);
   messaging_.set_polls_direct(polls_direct());
-}
-
-/// Where ranks share CPUs, polling takes the CPU from the rank that is awaited, unless that one runs at this
-/// moment on another CPU: then its answer comes within a poll or forty, and both go on without a switch (a
-/// switch costs as much as ten messages).
-bool Engine::is_answered_soon(int peer) const noexcept {
-  const transport::shm::Transport* const shm = messaging_.peers.shared_memory();
-  return shm->is_on_node(peer) && shm->presence(peer).is_beside(*presence_);
-}
-
-void Engine::give_way() noexcept {
-  if (presence_) presence_->leave();
-  sched_yield();
-  if (presence_) presence_->come();
 }
 
 bool Engine::poll_parked() noexcept {
@@ -227,7 +205,7 @@ bool Engine::poll_parked() noexcept {
   return moved;
 }
 
-void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain, int peer,
+void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain,
                        bool is_for_turn) noexcept {
   const bool has_threads = BigLock::is_needed();
   // Each yield of those that stand in a queue is a switch more in every message of the one whose turn it is.
@@ -254,13 +232,12 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
       patience.moved();
       continue;
     }
-    const bool is_soon = presence_ && peer >= 0 && is_answered_soon(peer);
-    const Patience::Step step = patience.next(is_soon ? spin_polls_beside.get() : 0);
+    const Patience::Step step = patience.next();
     const int levels = has_threads ? BigLock::release_all() : 0;
     if (step == Patience::Step::poll) {
       os::pause();
     } else if (step == Patience::Step::yield) {
-      give_way();
+      sched_yield();
     } else {
       sleep(me, patience.sleep_ns(), levels);
     }
@@ -315,12 +292,10 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   had_pending_asleep_ = !messaging_.is_idle();
   copies_asleep_ = messaging_.rendezvous.copies();
   if (lock_levels > 0) BigLock::release_all();
-  if (presence_) presence_->leave();
   if (!moved && place)
     place->sleep(timeout_ns);
   else if (!moved)
     os::futex_wait(me.is_called, 0, timeout_ns);
-  if (presence_) presence_->come();
   for (transport::Transport* each : transports_) each->withdraw_sleep();
 }
 
@@ -333,7 +308,7 @@ void Engine::test_shared() noexcept {
   if (++fruitless_tests_ < spin_polls_shared.get()) return;
   fruitless_tests_ = 0;
   const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
-  give_way();
+  sched_yield();
   BigLock::reacquire(levels);
   (void)poll();  // what came meanwhile
 }
