@@ -16,8 +16,9 @@ struct BindingPlan {
   std::string complaint;                       // why what the user asked for is not done; "" when it is
 };
 
-/// The default gives each rank its equal share; nobody is bound when there are more ranks than CPUs,
-/// so that the system can move them.
+/// The default gives each rank its equal share.  With more ranks than CPUs, too, where that is possible: left
+/// alone, ranks that wake each other gather on a few CPUs (docs/decisions/0008-waiting.md).  Where it is not,
+/// nobody is bound, so that the system can move them.
 BindingPlan plan_binding(const Job& job);
 
 }  // namespace dunlin::launcher

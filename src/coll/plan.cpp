@@ -174,6 +174,7 @@ progress::Pollable::Outcome CollectiveRequest::poll() noexcept {
   if (run.error != Err::ok) {
     error_text_ = error_detail(run.error);
     has_own_status = true;
+    run.reset();  // its turn is left now: the program may call other collectives before it looks at this one
   }
   if (!calls_program_) run.engine.expect_help(-1);
   finish();  // may be the end of this object

@@ -69,9 +69,6 @@ extern const bool are_collectives_checked;
 /// Says in what a rank's left neighbor differs.
 Err compare(const Cx& cx, const Agreement& mine, const Agreement& theirs) noexcept;
 
-/// Of the tags of persistent operations: they live long, and are kept apart from those that wrap around.
-inline constexpr std::int32_t kPersistent = 1 << 30;
-
 /// Compares with the neighbors first: whoever differs has one that differs from it.
 template <class Arguments>
 Task checked(Cx cx, Arguments arguments) {

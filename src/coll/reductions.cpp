@@ -88,6 +88,12 @@ struct Exscan {
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
 
+/// A scan goes from rank to rank, and the ranks of two groups have no order (MPI 5.0, 6.11).
+Err check_order(const Comm& comm) noexcept {
+  if (!comm.is_inter()) return Err::ok;
+  return fail(Err::comm, "comm is an inter-communicator, which has no scan; give an intra-communicator");
+}
+
 }  // namespace
 
 Err reduce(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
@@ -149,27 +155,33 @@ Err reduce_scatter_init(const void* sendbuf, void* recvbuf, IntArray recvcounts,
 
 Err scan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
          Comm& comm) noexcept {
+  if (const Err error = check_order(comm); error != Err::ok) return error;
   return run(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)});
 }
 Err iscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
           Comm& comm, Request** request) noexcept {
+  if (const Err error = check_order(comm); error != Err::ok) return error;
   return begin_call(comm, Scan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 Err scan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
               Comm& comm, Info* info, Request** request) noexcept {
+  if (const Err error = check_order(comm); error != Err::ok) return error;
   return prepare(everywhere(comm), Scan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 
 Err exscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
            Comm& comm) noexcept {
+  if (const Err error = check_order(comm); error != Err::ok) return error;
   return run(everywhere(comm), Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)});
 }
 Err iexscan(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
             Comm& comm, Request** request) noexcept {
+  if (const Err error = check_order(comm); error != Err::ok) return error;
   return begin_call(comm, Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 Err exscan_init(const void* sendbuf, void* recvbuf, std::int64_t count, const Datatype& type, const Op& op,
                 Comm& comm, Info* info, Request** request) noexcept {
+  if (const Err error = check_order(comm); error != Err::ok) return error;
   return prepare(everywhere(comm), Exscan{Reduction::of(sendbuf, recvbuf, count, type, op)}, request);
 }
 

@@ -168,6 +168,10 @@ class Turn {
   }
   /// `bytes` of its data are there.
   void arrive(std::size_t bytes) const noexcept;
+  bool has_arrived() const noexcept {
+    // Relaxed: this process writes it.
+    return arrivals_[region_->me_].arrived.load(std::memory_order_relaxed) == number_;
+  }
   /// How many a member that is there has brought.
   std::size_t bytes_of(int member) const noexcept { return arrivals_[member].bytes; }
   Flags all_are_there() const noexcept { return are_there(region_->size()); }

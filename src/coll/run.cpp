@@ -1,8 +1,6 @@
 // Messages and resumption of a running collective; see run.hpp.
 #include "coll/run.hpp"
 
-#include <sched.h>
-
 #include <cstdio>
 
 #include "base/big_lock.hpp"
@@ -150,15 +148,15 @@ void Run::explain(WaitReason& reason) const noexcept {
   for (const Send* each = sends_; each; each = each->next)
     if (!each->request.is_complete) return each->request.explain(reason);
   if (flags_.is_empty()) return;
-  const int member = flags_.member();
+  const int member = flags_members_ ? flags_members_[flags_.member()] : flags_.member();
   if (member == flags_comm_->rank) {  // a place in shared memory, which an earlier one of ours still has
     std::snprintf(reason.what, sizeof reason.what, "an earlier nonblocking collective of this rank");
     std::snprintf(reason.hint, sizeof reason.hint, "its earlier nonblocking collectives must end first");
     return flags_comm_->explain(reason);
   }
   std::snprintf(reason.what, sizeof reason.what, "its part in a collective");
-  reason.peer = flags_comm_->target_members[flags_members_ ? flags_members_[member] : member];
-  reason.number = flags_tag_ + 1;
+  reason.peer = flags_comm_->target_members[member];
+  reason.number = (flags_tag_ & ~kPersistent) + 1;
   reason.context = flags_comm_->context;
   flags_comm_->explain(reason);
 }
@@ -172,7 +170,7 @@ void Run::wait_for_flags() noexcept {
   for (int polls = gives_way ? flags_.count() : engine.polls_direct(); polls > 0; --polls) {
     os::pause();
     if (flags_.are_up()) return engine.end_direct();  // a root that stays ahead keeps nobody else waiting
-    if (gives_way) sched_yield();
+    if (gives_way) engine.give_way();
   }
   engine.wait_until(
       [](const void* run) noexcept {

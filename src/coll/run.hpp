@@ -6,6 +6,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
 
 #include "base/err.hpp"
 #include "coll/arena.hpp"
@@ -19,6 +20,9 @@ class Engine;
 namespace dunlin::coll {
 
 class Run;
+
+/// Of the tags of persistent operations: they live long, and are kept apart from those that wrap around.
+inline constexpr std::int32_t kPersistent = 1 << 30;
 
 /// The part of a coroutine's promise that needs no coroutine to be understood.
 struct Frame {

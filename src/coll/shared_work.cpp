@@ -30,6 +30,8 @@ struct TrafficNote {
 }  // namespace
 
 void SharedWork::begin() noexcept {
+  offered(cx_.rank).turn = turn_.number();
+  offered(cx_.rank).count = std::uint32_t(count_);
   offered(cx_.rank).are_reachable = 1;
   turn_.share(cx_.rank).taken.store(turn_.number() << 32, std::memory_order_relaxed);  // arriving publishes
   turn_.share(cx_.rank).finished.store(turn_.number() << 32, std::memory_order_relaxed);
@@ -79,7 +81,7 @@ void SharedWork::fetch(int index, const Target& data) const noexcept {
 
 bool SharedWork::are_all_reachable() const noexcept {
   for (int member = 0; member < cx_.size; ++member)
-    if (!offered(member).are_reachable) return false;
+    if (!is_reachable(member)) return false;
   return true;
 }
 

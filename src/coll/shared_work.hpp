@@ -31,7 +31,8 @@ struct OfferedBuffers {
   /// As the layout of a buffer in the room, whose address is its distance from the room's beginning.
   static constexpr std::uint64_t kInRoom = 1;
 
-  std::uint32_t are_reachable;
+  std::uint64_t turn;  // whose buffers these are: a member that gives another length may take another way
+  std::uint32_t count, are_reachable;
   protocol::RemoteBuffer buffers[];
 
   static std::size_t bytes(int count) noexcept {
@@ -48,7 +49,7 @@ bool takes_over(const Cx& cx, std::size_t bytes) noexcept;
 class SharedWork {
  public:
   SharedWork(const Cx& cx, const Turn& turn, int buffers) noexcept
-      : cx_(cx), turn_(turn), room_used_(round_up(OfferedBuffers::bytes(buffers))) {}
+      : cx_(cx), turn_(turn), count_(buffers), room_used_(round_up(OfferedBuffers::bytes(buffers))) {}
 
   // Before arriving.
   void begin() noexcept;
@@ -60,10 +61,23 @@ class SharedWork {
   void refuse() noexcept { offered(cx_.rank).are_reachable = 0; }
 
   // When all are there.
-  bool is_reachable(int member) const noexcept { return offered(member).are_reachable; }
+  /// False: it has arrived in another collective, or in one of another length.
+  bool is_described(int member) const noexcept {
+    return offered(member).turn == turn_.number() && offered(member).count == std::uint32_t(count_);
+  }
+  /// False: there is a buffer of a described member that others cannot use.
+  bool is_reachable(int member) const noexcept {
+    return !is_described(member) || offered(member).are_reachable;
+  }
   bool are_all_reachable() const noexcept;
+  /// An empty one of a member that has described none.
   const protocol::RemoteBuffer& buffer(int member, int index) const noexcept {
-    return offered(member).buffers[index];
+    static constexpr protocol::RemoteBuffer kNone{};
+    return is_described(member) ? offered(member).buffers[index] : kNone;
+  }
+  /// The bytes of what a member gives, also of one that has described nothing.
+  std::size_t bytes_given(int member, int index) const noexcept {
+    return is_described(member) ? buffer(member, index).bytes : turn_.bytes_of(member);
   }
   bool is_in_room(const protocol::RemoteBuffer& buffer) const noexcept {
     return buffer.layout == OfferedBuffers::kInRoom;
@@ -101,6 +115,7 @@ class SharedWork {
 
   const Cx cx_;
   const Turn& turn_;
+  const int count_;  // of each member's buffers
   std::size_t room_used_;  // of this member's
   Source last_given_;      // at `last_index_`: often given to several
   int last_index_ = -1;

@@ -113,9 +113,13 @@ struct Cx {
     return all();
   }
 
-  /// Whether a member that is there has brought as many bytes as this rank expects; else the run ends.
+  /// Whether a member that is there has brought as many bytes as this rank expects; else the run ends, and
+  /// nobody waits for this rank in vain.
   bool agrees(const Turn& turn, int member, std::size_t bytes) const noexcept {
-    return agrees(member, turn.bytes_of(member), bytes);
+    const bool is_so = agrees(member, turn.bytes_of(member), bytes);
+    if (!is_so && !turn.has_arrived()) [[unlikely]]
+      turn.arrive(0);
+    return is_so;
   }
   bool agrees(int member, std::size_t brought, std::size_t bytes) const noexcept {
     const bool is_so = brought == bytes;

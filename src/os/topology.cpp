@@ -122,6 +122,18 @@ void share_level(std::span<const CpuPlace> places, int level, int ranks, Shares&
   cut(places, ends, shares);
 }
 
+/// Each CPU to `rounds` ranks.
+void share_in_turn(std::span<const CpuPlace> places, int rounds, Shares& shares) {
+  for (std::size_t begin = 0, end = 0; begin < places.size(); begin = end) {
+    const auto is_near = [&](const CpuPlace& place) {
+      return place.numa == places[begin].numa && place.l3 == places[begin].l3;
+    };
+    while (end < places.size() && is_near(places[end])) ++end;
+    for (int round = 0; round < rounds; ++round)
+      for (std::size_t i = begin; i < end; ++i) shares.push_back({places[i].cpu});
+  }
+}
+
 /// The group that has all these CPUs, or -1.
 int group_of(const std::vector<CpuPlace>& places, const std::vector<int>& cpus, Group group) {
   int found = -1;
@@ -180,7 +192,10 @@ std::vector<CpuPlace> read_topology(const std::vector<int>& cpus, const std::str
 std::vector<std::vector<int>> share_cpus(const std::vector<CpuPlace>& places, int ranks) {
   Shares shares;
   shares.reserve(std::size_t(ranks));
-  share_level(places, 0, ranks, shares);
+  if (const int rounds = ranks / int(places.size()); rounds > 1)
+    share_in_turn(places, rounds, shares);
+  else
+    share_level(places, 0, ranks, shares);
   DUNLIN_ASSERT(int(shares.size()) == ranks);
   return shares;
 }

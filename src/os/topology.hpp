@@ -27,6 +27,8 @@ std::vector<CpuPlace> read_topology(const std::vector<int>& cpus, const std::str
 /// and cores where the numbers allow it, never one core to two ranks as long as there is a core for each.
 /// `places` come from read_topology and are at least as many as ranks.  Shares are disjoint and in rank
 /// order from near to far.
+/// Or ranks are a multiple of them: then each CPU gets equally many, and the ranks of a cache get its CPUs in
+/// turn, so that neighbors, who talk most, run beside each other.
 std::vector<std::vector<int>> share_cpus(const std::vector<CpuPlace>& places, int ranks);
 
 /// How many ranks of a machine in a row are near each other.

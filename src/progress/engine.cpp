@@ -22,12 +22,12 @@ namespace {
 // Defaults measured by docs/decisions/0008-waiting.md (2 CPUs of an AMD EPYC, Linux 6.18).
 IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
                        "how often a wait polls before it offers the CPU to others", 0};
-IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 3, "polls",
+IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 1, "polls",
                               "DUNLIN_SPIN_POLLS where ranks share CPUs (more ranks than CPUs)", 0};
-IntVariable spin_polls_answered{"SPIN_POLLS_ANSWERED", 40, "polls",
-                                "where ranks share CPUs: how often a wait for one peer polls if that peer's "
-                                "last answers came within so many polls",
-                                0};
+IntVariable spin_polls_beside{"SPIN_POLLS_BESIDE", 40, "polls",
+                              "where ranks share CPUs: how often a wait for one peer polls while that peer "
+                              "runs on another CPU",
+                              0};
 IntVariable yield_us{"YIELD_US", 1000, "us",
                      "how long a wait that has polled gives the CPU away between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "DUNLIN_YIELD_US where ranks share CPUs", 0};
@@ -68,11 +68,11 @@ class Engine::Patience {
   Patience(std::int64_t polls_max, std::int64_t yield_us_max) noexcept
       : polls_max_(polls_max), yield_ns_max_(yield_us_max * 1000) {}
 
-  Step next() noexcept {
-    if (polls_++ < polls_max_) return Step::poll;
+  /// `polls_more`: so often at least.
+  Step next(std::int64_t polls_more) noexcept {
+    if (polls_++ < std::max(polls_max_, polls_more)) return Step::poll;
     const std::int64_t now = os::now_ns();
     if (idle_since_ == 0) idle_since_ = now;
-    has_given_way_ = true;
     if (now - idle_since_ < yield_ns_max_) return Step::yield;
     return Step::sleep;
   }
@@ -86,15 +86,12 @@ class Engine::Patience {
     sleep_ns_ = std::min(2 * sleep_ns_, kSleepNsMax);
     return now;
   }
-  /// Whether polling alone has not been enough.
-  bool has_given_way() const noexcept { return has_given_way_; }
 
  private:
   const std::int64_t polls_max_, yield_ns_max_;
   std::int64_t polls_ = 0;
   std::int64_t idle_since_ = 0;  // ns; 0: not looked yet
   std::int64_t sleep_ns_ = kSleepNsMin;
-  bool has_given_way_ = false;
 };
 
 bool Engine::poll() noexcept {
@@ -142,8 +139,7 @@ transport::shm::Bell* Engine::bell() const noexcept {
 }
 
 void Engine::wait(const Request& request, int from) noexcept {
-  const bool is_for_one_peer = from >= 0;
-  if (is_for_one_peer) {
+  if (from >= 0) {
     if (!request.is_complete) transports_.front()->poll_peer(from, messaging_);
     if (request.is_complete) [[likely]]
       return end_named_receive();
@@ -151,18 +147,17 @@ void Engine::wait(const Request& request, int from) noexcept {
   constexpr Done kIsComplete = [](const void* waited) noexcept {
     return static_cast<const Request*>(waited)->is_complete;
   };
-  const Awaited awaited = is_for_one_peer ? Awaited::one_peer : Awaited::anything;
-  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request, awaited);
+  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request, from);
 }
 
 void Engine::wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(done, argument, explain, Awaited::anything);
+  if (!done(argument)) wait_slow(done, argument, explain, -1);
 }
 
 void Engine::wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(done, argument, explain, Awaited::turn);
+  if (!done(argument)) wait_slow(done, argument, explain, -1, true);
 }
 
 /// It was satisfied by its sender's ring alone, or by a message that had come before.
@@ -190,29 +185,27 @@ int Engine::polls_direct() const noexcept { return is_oversubscribed_ ? 1 : int(
 
 void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   is_oversubscribed_ = oversubscribed;
+  const transport::shm::Transport* const shm = messaging_.peers.shared_memory();
+  presence_ = oversubscribed && shm ? &shm->presence(messaging_.me()) : nullptr;
+  if (presence_) presence_->come();
   // Who yields loses the rest of its slice to whoever else is ready, be it a loop of another program.
   if (oversubscribed && slice_us_shared.get() > 0)
     (void)os::try_shorten_time_slice(slice_us_shared.get() * 1000);
   messaging_.set_polls_direct(polls_direct());
 }
 
-/// Where ranks share CPUs, polling takes the CPU from the rank that is awaited, unless that one runs at
-/// this moment on another CPU: then its answer comes within a poll or forty, and both go on without a switch
-/// (a switch costs as much as ten messages).  So a wait for one peer that polling ended makes the next one
-/// poll longer; the first that it does not end stops that, and from then on four waits in 64 try again: in a
-/// row, as both sides have to try at the same time.  Collectives wait for many and gain nothing.
-std::int64_t Engine::polls_before_yield(Awaited awaited) noexcept {
-  if (!is_oversubscribed_) return spin_polls.get();
-  if (awaited != Awaited::one_peer) return spin_polls_shared.get();
-  const bool is_try = ++waits_shared_ % 64 < 4;
-  return is_answered_soon_ || is_try ? spin_polls_answered.get() : spin_polls_shared.get();
+/// Where ranks share CPUs, polling takes the CPU from the rank that is awaited, unless that one runs at this
+/// moment on another CPU: then its answer comes within a poll or forty, and both go on without a switch (a
+/// switch costs as much as ten messages).
+bool Engine::is_answered_soon(int peer) const noexcept {
+  const transport::shm::Transport* const shm = messaging_.peers.shared_memory();
+  return shm->is_on_node(peer) && shm->presence(peer).is_beside(*presence_);
 }
 
-/// How long a wait yields.  Each yield of those that stand in a queue is a switch more in every message of
-/// the one whose turn it is.
-std::int64_t Engine::yield_us_before_sleep(Awaited awaited) const noexcept {
-  if (!is_oversubscribed_) return yield_us.get();
-  return awaited == Awaited::turn ? 0 : yield_us_shared.get();
+void Engine::give_way() noexcept {
+  if (presence_) presence_->leave();
+  sched_yield();
+  if (presence_) presence_->come();
 }
 
 bool Engine::poll_parked() noexcept {
@@ -234,9 +227,15 @@ bool Engine::poll_parked() noexcept {
   return moved;
 }
 
-void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain, Awaited awaited) noexcept {
+void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain, int peer,
+                       bool is_for_turn) noexcept {
   const bool has_threads = BigLock::is_needed();
-  Patience patience(polls_before_yield(awaited), yield_us_before_sleep(awaited));
+  // Each yield of those that stand in a queue is a switch more in every message of the one whose turn it is.
+  const bool sleeps_at_once = is_for_turn && is_oversubscribed_;
+  Patience patience(is_oversubscribed_ ? spin_polls_shared.get() : spin_polls.get(),
+                    sleeps_at_once       ? 0
+                    : is_oversubscribed_ ? yield_us_shared.get()
+                                         : yield_us.get());
   Waiter me{done, argument, {explain, argument}};
   if (has_threads) join(me);
   ++waiting_;
@@ -255,12 +254,13 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
       patience.moved();
       continue;
     }
-    const Patience::Step step = patience.next();
+    const bool is_soon = presence_ && peer >= 0 && is_answered_soon(peer);
+    const Patience::Step step = patience.next(is_soon ? spin_polls_beside.get() : 0);
     const int levels = has_threads ? BigLock::release_all() : 0;
     if (step == Patience::Step::poll) {
       os::pause();
     } else if (step == Patience::Step::yield) {
-      sched_yield();
+      give_way();
     } else {
       sleep(me, patience.sleep_ns(), levels);
     }
@@ -268,7 +268,6 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
     is_asleep_ = false;
     if (step == Patience::Step::sleep) slept(me);
   }
-  if (awaited == Awaited::one_peer) is_answered_soon_ = !patience.has_given_way();
   all_polled();
   end_wait();
   if (has_threads) leave(me);
@@ -316,10 +315,12 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   had_pending_asleep_ = !messaging_.is_idle();
   copies_asleep_ = messaging_.rendezvous.copies();
   if (lock_levels > 0) BigLock::release_all();
+  if (presence_) presence_->leave();
   if (!moved && place)
     place->sleep(timeout_ns);
   else if (!moved)
     os::futex_wait(me.is_called, 0, timeout_ns);
+  if (presence_) presence_->come();
   for (transport::Transport* each : transports_) each->withdraw_sleep();
 }
 
@@ -332,7 +333,7 @@ void Engine::test_shared() noexcept {
   if (++fruitless_tests_ < spin_polls_shared.get()) return;
   fruitless_tests_ = 0;
   const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
-  sched_yield();
+  give_way();
   BigLock::reacquire(levels);
   (void)poll();  // what came meanwhile
 }

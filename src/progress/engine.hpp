@@ -80,6 +80,8 @@ class Engine {
   /// called when one of these looks has ended it.
   int polls_direct() const noexcept;
   void end_direct() noexcept { end_named_receive(); }
+  /// Gives the CPU away to who else is ready.
+  void give_way() noexcept;
   /// The same for parked work that waits for such flags only.
   void poll_alone(Pollable& work) noexcept;
 
@@ -115,11 +117,10 @@ class Engine {
   static inline Engine* of_process_ = nullptr;
   class Patience;
   struct Waiter;
-  enum class Awaited : std::uint8_t { anything, one_peer, turn };
-  [[gnu::noinline]] void wait_slow(Done done, const void* argument, LongWait::Explain explain,
-                                   Awaited awaited) noexcept;
-  std::int64_t polls_before_yield(Awaited awaited) noexcept;
-  std::int64_t yield_us_before_sleep(Awaited awaited) const noexcept;
+  /// `peer`: whose message is awaited, or -1.
+  [[gnu::noinline]] void wait_slow(Done done, const void* argument, LongWait::Explain explain, int peer,
+                                   bool is_for_turn = false) noexcept;
+  bool is_answered_soon(int peer) const noexcept;
   bool poll_parked() noexcept;
   void sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept;
   void test_shared() noexcept;
@@ -143,10 +144,9 @@ class Engine {
   int help_expected_ = 0;
   bool has_refused_help_ = false;  // the helper thread was turned away while a thread polled
   bool is_oversubscribed_ = false;
+  transport::shm::Presence* presence_ = nullptr;  // of this process, where ranks share CPUs
   bool has_free_core_ = false;
   bool job_shares_cores_ = false;
-  bool is_answered_soon_ = false;              // the last wait ended while polling (where ranks share CPUs)
-  std::uint32_t waits_shared_ = 0;             // counts towards the next tries of longer polling
   std::int64_t fruitless_tests_ = 0;           // in a row, where ranks share CPUs
   Waiter* waiters_ = nullptr;                  // threads in a wait, where there are several
   Waiter* poller_ = nullptr;                   // the one that polls for all

@@ -21,7 +21,7 @@ void explain_place(const Comm& comm, std::uint64_t context, int tag, WaitReason&
   if (plane == Plane::point_to_point) {
     reason.tag = tag == match::kAny ? WaitReason::kAny : tag;
   } else if (plane == Plane::collective) {
-    reason.number = (tag & ((1 << 30) - 1)) + 1;  // without the bit of persistent ones (coll/plan.hpp)
+    reason.number = (tag & ((1 << 30) - 1)) + 1;  // without the bit of persistent ones (coll/run.hpp)
   }
   comm.explain(reason);
 }

@@ -536,7 +536,12 @@ class Binding(LauncherTest):
     def test_one_rank_keeps_all(self):
         self.assertEqual(self.cpus("-n", "1"), self.cpus("-n", "1", "--bind", "none"))
 
-    def test_none_when_there_are_more_ranks(self):
+    def test_as_many_ranks_on_each(self):
+        size = 3 * len(self.allowed)
+        cpus = self.cpus("-n", str(size))
+        self.assertEqual(sorted(cpus), sorted(3 * [str(cpu) for cpu in self.allowed]))
+
+    def test_none_when_ranks_do_not_divide_equally(self):
         everything = self.cpus("-n", "1", "--bind", "none")[0]
         self.assertEqual(set(self.cpus("-n", str(len(self.allowed) + 1))), {everything})
 

@@ -1,6 +1,6 @@
 /* What collectives met at their edges: several pair types with gaps, absolute addresses, long elements,
  * operands that a program's operator expects aligned, many without data behind a slow one, and a communicator
- * after an error. */
+ * after an error, and beside one. */
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,6 +167,21 @@ static void after_an_error(void) {
   free(in);
 }
 
+/* A nonblocking collective that has failed holds up no other one, also before its error is asked for. */
+static void beside_an_error(void) {
+  if (check_size < 2) return;
+  int out[3] = {1, 2, 3};
+  int* in = malloc((size_t)check_size * 3 * sizeof *in);
+  MPI_Request request;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Igather(out, check_rank == 1 ? 3 : 2, MPI_INT, in, 2, MPI_INT, 0, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 10; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK((code != MPI_SUCCESS) == (check_rank == 0), "code %d", code);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  free(in);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   pair_types();
@@ -175,5 +190,6 @@ int main(int argc, char** argv) {
   aligned_operands();
   nothing_behind_a_slow_one();
   after_an_error();
+  beside_an_error();
   return check_end();
 }

@@ -131,9 +131,28 @@ static void check_reduce_scatter(int mode) {
   free(in);
 }
 
+/* The ranks of two groups have no order. */
+static void check_scan(void) {
+  int out = 1, in = -1;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  const int codes[] = {
+      MPI_Scan(&out, &in, 1, MPI_INT, MPI_SUM, inter),
+      MPI_Exscan(&out, &in, 1, MPI_INT, MPI_SUM, inter),
+      MPI_Iscan(&out, &in, 1, MPI_INT, MPI_SUM, inter, &request),
+      MPI_Iexscan(&out, &in, 1, MPI_INT, MPI_SUM, inter, &request),
+      MPI_Scan_init(&out, &in, 1, MPI_INT, MPI_SUM, inter, MPI_INFO_NULL, &request),
+      MPI_Exscan_init(&out, &in, 1, MPI_INT, MPI_SUM, inter, MPI_INFO_NULL, &request),
+  };
+  for (int i = 0; i < 6; ++i) CHECK(codes[i] == MPI_ERR_COMM, "call %d: code %d", i, codes[i]);
+  CHECK(in == -1 && request == MPI_REQUEST_NULL, "something was done: %d", in);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   make_inter();
+  check_scan();
   for (int mode = 0; mode < MODES; ++mode)
     for (int count = 0; count < 3000; count = count * 11 + 2) {
       for (int group = 0; group < 2; ++group)

@@ -78,12 +78,7 @@ static void collective_order(void) {
   if (rank != 0) MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void missing_partner(void) {
-  if (rank == size - 1)
-    receive(0, 0);
-  else
-    MPI_Barrier(MPI_COMM_WORLD);
-}
+static void missing_partner(void) { rank == size - 1 ? receive(0, 0) : (void)MPI_Barrier(MPI_COMM_WORLD); }
 
 static void lost_root(void) {  // everybody takes the next one for the root
   MPI_Bcast(&value, 1, MPI_INT, next(), MPI_COMM_WORLD);
@@ -111,10 +106,8 @@ static void probe(void) { MPI_Probe(1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNO
 
 static void nonblocking_collective(void) {
   MPI_Request request;
-  if (rank == 0)
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-  else
-    MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+  rank == 0 ? MPI_Ibarrier(MPI_COMM_WORLD, &request)
+            : MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -178,6 +171,13 @@ static void many_collectives(void) {  // more than may be under way at a time
   if (rank != 0) receive(0, 0);
   for (int i = 0; i < kMany; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
   MPI_Wait(&requests[kMany - 1], MPI_STATUS_IGNORE);
+}
+
+static void persistent_collectives(void) {  // each waits for another one
+  MPI_Request requests[2];
+  for (int i = 0; i < 2; ++i) MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+  MPI_Start(&requests[rank]);
+  MPI_Wait(&requests[rank], MPI_STATUS_IGNORE);
 }
 
 static void behind_a_library(void) {
@@ -545,6 +545,7 @@ static const struct {
     {"lock_held", lock_held, 0},
     {"nobody_posts", nobody_posts, 0},
     {"many_collectives", many_collectives, 0},
+    {"persistent_collectives", persistent_collectives, 0},
     {"behind_a_library", behind_a_library, 0},
     {"test_in_vain", test_in_vain, 0},
     {"probe_in_vain", probe_in_vain, 0},

@@ -37,9 +37,11 @@ struct Reduction {
     return {offset(at, first * type->extent()), last - first, type};
   }
   /// value = value op other, or other op value; the result may be in either: the pointers are swapped then.
+  /// The order is kept also where the operator commutes: not all bits do, of signed zeros and of NaNs.
   void fold(std::byte*& value, std::byte*& other, bool other_is_left) const noexcept {
-    if (other_is_left || op->is_commutative()) return op->combine(other, value, count, *type);
-    op->combine(value, other, count, *type);
+    if (other_is_left) return op->combine(other, value, count, *type);
+    if (op->operation() != op::Operator::user) return op->combine3(value, other, value, count, *type);
+    op->combine(value, other, count, *type);  // the program's function writes its right operand
     std::swap(value, other);
   }
 };

@@ -256,11 +256,11 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   shared.give(kOperand, given.source());
   shared.want(kResult, got.target());
   if (!r.type->is_contiguous() || r.type->true_lower_bound() != 0) shared.refuse();  // elements in a row only
-  turn.arrive(0);
+  turn.arrive(r.bytes());
   co_await cx.until(turn.all_are_there());
   *is_done = shared.are_all_reachable();
-  for (int member = 0; member < cx.size; ++member)  // messages find the words where ranks disagree
-    *is_done &= shared.buffer(member, kOperand).bytes == r.bytes();
+  for (int member = 0; member < cx.size; ++member)  // else all ranks have an error
+    *is_done &= cx.agrees(member, shared.bytes_given(member, kOperand), r.bytes());
   if (!*is_done) {
     turn.leave(true);
     co_return Err::ok;

@@ -77,9 +77,17 @@ struct Transfers {
       is_so &= given(ends(member, step)).bytes == got(ends(member, step)).bytes;
     return is_so;
   }
+  std::size_t bytes_given(Ends both) const noexcept { return shared.bytes_given(both.from, both.to); }
+  /// The same of all shares; where they do not, all ranks have an error.
   bool do_agree() const noexcept {
     bool is_so = true;
-    for (int member = 0; member < cx.size; ++member) is_so &= does_agree(member);
+    for (int member = 0; member < cx.size; ++member) {
+      const Steps mine = steps(member);
+      for (int step = mine.first; step <= mine.last && is_so; ++step) {
+        const Ends both = ends(member, step);
+        is_so = cx.agrees(both.from, bytes_given(both), got(both).bytes);
+      }
+    }
     return is_so;
   }
   int pieces_of(Ends both) const noexcept { return cut(given(both).bytes, !exchange.has_root()); }
@@ -167,7 +175,7 @@ Task exchange_all(Cx cx, Exchange exchange, bool* is_done) {
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
   const Transfers transfers{cx, shared, exchange};
-  *is_done = shared.are_all_reachable() && transfers.do_agree();
+  *is_done = transfers.do_agree() && shared.are_all_reachable();
   if (*is_done) {
     copy_own(cx, exchange);  // not before arriving: meanwhile others begin with what they get
     do_all(cx, shared, transfers);
@@ -196,7 +204,8 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
   co_await cx.until(turn.place_is_free());
   shared.begin();
   describe(shared, cx, exchange);
-  turn.arrive(0);
+  const int partner = is_root ? cx.wrapped(root + 1) : root;
+  turn.arrive(exchange.gives(cx.rank, partner) ? exchange.send[partner].bytes() : 0);
   if (!is_root) co_await cx.until(turn.is_there(root));
   *is_done = shared.is_reachable(root);
   if (!*is_done) {
@@ -232,7 +241,7 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
   // An error ends the call: not before nobody stores anything here any more.
   for (int step = first; receives && step < end; ++step) {
     const int other = is_root ? cx.wrapped(cx.rank + step) : root;
-    (void)cx.agrees(other, transfers.given({other, cx.rank}).bytes, transfers.got({other, cx.rank}).bytes);
+    (void)cx.agrees(other, transfers.bytes_given({other, cx.rank}), transfers.got({other, cx.rank}).bytes);
   }
   turn.leave(is_root);
   co_return Err::ok;

@@ -91,6 +91,13 @@ TEST(ShareCpus, AlwaysDisjointCompleteAndNearlyEqual) {
   }
 }
 
+TEST(ShareCpus, MoreRanksThanCpusTakeThoseOfACacheInTurn) {
+  EXPECT_EQ(shares_of(machine(1, 2, 2, 1), 8), (Texts{"0", "1", "0", "1", "2", "3", "2", "3"}));
+  EXPECT_EQ(shares_of(machine(1, 1, 2, 2), 8), (Texts{"0", "2", "1", "3", "0", "2", "1", "3"}));
+  EXPECT_EQ(shares_of(machine(1, 1, 1, 1), 3), (Texts{"0", "0", "0"}));
+  EXPECT_EQ(near_of(machine(2, 2, 2, 1), 16), (NearRanks{8, 4}));
+}
+
 TEST(ShareCpus, PartsOfCachesLeftByAMask) {
   std::vector<CpuPlace> places = machine(1, 2, 4, 1);
   places.resize(5);  // a whole cache and one core of the other

@@ -1,0 +1,101 @@
+/* One rank gives a short length where the others give a long one, so that they take different ways through
+ * shared memory.  Whoever receives what it does not expect has an error, nobody touches memory that an earlier
+ * collective was given, and the communicator goes on.  ranks: 2 3 4 variants: none */
+#include <string.h>
+
+#include "coll_check.h"
+
+enum { LONG = 100000, SHORT = 8, CALLS = 9 };
+
+static const char* const names[CALLS] = {"bcast",  "gather",    "scatter", "allgather",           "alltoall",
+                                         "reduce", "allreduce", "scan",    "reduce_scatter_block"};
+
+static int call(int which, int mode, const char* out, char* in, int n) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  MPI_Request request;
+  int error = MPI_SUCCESS;
+  char* const both = which == 0 && check_rank == 0 ? (char*)out : in;
+#define EITHER(now, later) (mode == NOW ? (now) : (later))
+  switch (which) {
+    case 0:
+      error = EITHER(MPI_Bcast(both, n, MPI_CHAR, 0, comm), MPI_Ibcast(both, n, MPI_CHAR, 0, comm, &request));
+      break;
+    case 1:
+      error = EITHER(MPI_Gather(out, n, MPI_CHAR, in, n, MPI_CHAR, 0, comm),
+                     MPI_Igather(out, n, MPI_CHAR, in, n, MPI_CHAR, 0, comm, &request));
+      break;
+    case 2:
+      error = EITHER(MPI_Scatter(out, n, MPI_CHAR, in, n, MPI_CHAR, 0, comm),
+                     MPI_Iscatter(out, n, MPI_CHAR, in, n, MPI_CHAR, 0, comm, &request));
+      break;
+    case 3:
+      error = EITHER(MPI_Allgather(out, n, MPI_CHAR, in, n, MPI_CHAR, comm),
+                     MPI_Iallgather(out, n, MPI_CHAR, in, n, MPI_CHAR, comm, &request));
+      break;
+    case 4:
+      error = EITHER(MPI_Alltoall(out, n, MPI_CHAR, in, n, MPI_CHAR, comm),
+                     MPI_Ialltoall(out, n, MPI_CHAR, in, n, MPI_CHAR, comm, &request));
+      break;
+    case 5:
+      error = EITHER(MPI_Reduce(out, in, n, MPI_BYTE, MPI_BOR, 0, comm),
+                     MPI_Ireduce(out, in, n, MPI_BYTE, MPI_BOR, 0, comm, &request));
+      break;
+    case 6:
+      error = EITHER(MPI_Allreduce(out, in, n, MPI_BYTE, MPI_BOR, comm),
+                     MPI_Iallreduce(out, in, n, MPI_BYTE, MPI_BOR, comm, &request));
+      break;
+    case 7:
+      error = EITHER(MPI_Scan(out, in, n, MPI_BYTE, MPI_BOR, comm),
+                     MPI_Iscan(out, in, n, MPI_BYTE, MPI_BOR, comm, &request));
+      break;
+    default:
+      error = EITHER(MPI_Reduce_scatter_block(out, in, n, MPI_BYTE, MPI_BOR, comm),
+                     MPI_Ireduce_scatter_block(out, in, n, MPI_BYTE, MPI_BOR, comm, &request));
+  }
+  return mode == NOW || error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void expect_untouched(const char* memory, char value, const char* which) {
+  for (size_t i = 0; i < (size_t)LONG * (size_t)check_size; ++i)
+    if (memory[i] != value) {
+      CHECK(0, "%s: byte %zu of another collective's buffer has changed", which, i);
+      return;
+    }
+}
+
+/* Two right ones first, in the memory of both turns: what they leave there must mean nothing any more. */
+static void unlike(int which, int mode, int odd_rank, int odd, int others) {
+  const size_t bytes = (size_t)LONG * (size_t)check_size;
+  char *const old_out = malloc(bytes), *const old_in = malloc(bytes), *const out = malloc(bytes),
+             *const in = malloc(bytes);
+  memset(old_out, 1, bytes), memset(out, 2, bytes), memset(old_in, 3, bytes), memset(in, 4, bytes);
+  for (int i = 0; i < 2; ++i)
+    CHECK(call(which, mode, old_out, old_in, LONG) == MPI_SUCCESS, "%s", names[which]);
+  memset(old_out, 'o', bytes), memset(old_in, 'i', bytes);
+  MPI_Barrier(MPI_COMM_SELF);
+  const int mine = call(which, mode, out, in, check_rank == odd_rank ? odd : others) != MPI_SUCCESS;
+  int errors = 0;
+  MPI_Allreduce(&mine, &errors, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(errors > 0, "%s, rank %d has another length: no error", names[which], odd_rank);
+  for (int i = 0; i < 5; ++i) {
+    int sum = -1;
+    MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == i * check_size, "after a %s with an error: %d", names[which], sum);
+  }
+  expect_untouched(old_out, 'o', names[which]);
+  expect_untouched(old_in, 'i', names[which]);
+  free(old_out), free(old_in), free(out), free(in);
+}
+
+int main(int argc, char** argv) {
+  check_start(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int which = 0; which < CALLS; ++which)
+    for (int mode = NOW; mode <= LATER; ++mode)
+      for (int odd_rank = 0; odd_rank < check_size; ++odd_rank) {
+        unlike(which, mode, odd_rank, SHORT, LONG);
+        unlike(which, mode, odd_rank, LONG, SHORT);
+        unlike(which, mode, odd_rank, LONG - 4, LONG);
+      }
+  return check_end();
+}
