@@ -109,6 +109,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
   /// Where libfabric has the peer's address, for messages or on that device.
   std::uint64_t target(std::size_t device = 0) const noexcept { return ways_[device].target; }
   std::size_t devices() const noexcept { return ways_.size(); }
+  Line& line() noexcept { return line_; }
   bool is_broken() const noexcept { return broken_since_ns_ != 0; }
   std::int64_t broken_since_ns() const noexcept { return broken_since_ns_; }
   int peer() const noexcept { return peer_; }
@@ -166,6 +167,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
     std::int64_t tried_since_ns = 0;  // until then: since when it was tried; 0: not yet
   };
   std::vector<Way> ways_;  // by device
+  Line line_;
   std::int64_t broken_since_ns_ = 0;  // 0: it is not
 
   // Our ring, which the peer writes.

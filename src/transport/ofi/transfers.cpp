@@ -17,12 +17,25 @@
 namespace dunlin::transport::ofi {
 namespace {
 
-IntVariable piece_bytes{"OFI_PIECE_BYTES", 1 << 30, "bytes", "most that one RDMA operation moves", 4096};
+IntVariable piece_bytes{"OFI_PIECE_BYTES",
+                        0,
+                        "bytes",
+                        "long data goes by RDMA operations of so many, two at once to a peer, or by one of "
+                        "twice as many; 0: 128 KiB where they take the target's process (TCP), else 1 GiB",
+                        0,
+                        std::int64_t{1} << 40};
 IntVariable stripe_bytes{
     "OFI_STRIPE_BYTES", 1 << 20, "bytes",
     "where several interfaces are used: how much of a long message one of them moves at a "
     "time; one of fewer than two such pieces goes by the first interface alone",
     4096};
+
+/// 128 KiB: docs/benchmarks/network.md, "Pieces".
+std::size_t piece_bytes_of(const Fabric& fabric) noexcept {
+  const std::size_t wanted = std::size_t(piece_bytes.get());
+  const std::size_t bytes = wanted > 0 ? wanted : fabric.is_rma_offloaded() ? 1 << 30 : 128 << 10;
+  return std::min(bytes, fabric.message_bytes_max() / kPiecesAtOnce);
+}
 
 }  // namespace
 
@@ -31,7 +44,7 @@ Transfers::Transfers(std::span<const std::unique_ptr<Fabric>> devices, Frames& f
     : devices_(devices),
       frames_(frames),
       short_bytes_end_(short_bytes_end),
-      piece_bytes_(std::min(std::size_t(piece_bytes.get()), devices.front()->message_bytes_max())),
+      piece_bytes_(piece_bytes_of(*devices.front())),
       stripe_bytes_(std::min(std::size_t(stripe_bytes.get()), piece_bytes_)) {
   for (const auto& each : devices) registrations_.push_back(std::make_unique<Registrations>(*each));
 }
@@ -73,40 +86,77 @@ bool Transfers::try_begin(std::unique_ptr<Transfer> transfer) noexcept {
   DUNLIN_ASSERT(transfer->bytes > 0);
   if (!try_hold(*transfer)) return false;
   for (std::size_t device = 0; device < transfer->devices; ++device) {
-    Piece& piece = transfer->pieces[device];
-    piece.kind = Operation::Kind::transfer;
-    piece.transfer = transfer.get();
-    piece.device = device;
+    for (Piece& piece : transfer->pieces[device]) {
+      piece.kind = Operation::Kind::transfer;
+      piece.transfer = transfer.get();
+      piece.device = device;
+    }
   }
-  post(*transfer.release());  // end_if_over() takes it back
+  Channel& channel = *transfer->channel;
+  Line& line = channel.line();
+  transfer->is_queued = true;
+  Transfer* const last = transfer.release();  // end_if_over() takes it back
+  (line.last ? line.last->next : line.first) = last;
+  line.last = last;
+  begin_waiting(channel);
   return true;
+}
+
+/// It is as long as what may be under way, and nothing else wants to be: one piece saves one question.
+bool Transfers::goes_alone(const Transfer& transfer) const noexcept {
+  const Line& line = transfer.channel->line();
+  return transfer.begun == 0 && transfer.bytes <= kPiecesAtOnce * piece_bytes_ && transfer.devices == 1 &&
+         line.under_way[0] == 0 && !transfer.next;
 }
 
 /// Of the piece that is next; 0: nothing is to be begun now.  The last one may tell the target: then it
 /// begins when all others are over.
 std::size_t Transfers::next_bytes(const Transfer& transfer) const noexcept {
   const std::size_t left = transfer.bytes - transfer.begun;
+  if (goes_alone(transfer)) return left;
   const std::size_t bytes = std::min(transfer.devices == 1 ? piece_bytes_ : stripe_bytes_, left);
   const bool is_last = bytes == left;
   return transfer.end == Moved::written && is_last && transfer.done < transfer.begun ? 0 : bytes;
 }
 
-/// The next pieces, on all devices that have none.
-void Transfers::post(Transfer& transfer) noexcept {
-  for (std::size_t device = 0; device < transfer.devices; ++device) {
-    Piece& piece = transfer.pieces[device];
-    if (piece.bytes > 0) continue;
-    piece.bytes = next_bytes(transfer);
-    if (piece.bytes == 0) return;
-    if (try_post(piece)) {
-      transfer.begun += piece.bytes;
-      continue;
+/// What there is room for, oldest first.
+void Transfers::begin_waiting(Channel& channel) noexcept {
+  Line& line = channel.line();
+  Transfer* before = nullptr;
+  for (Transfer* each = line.first; each != nullptr;) {
+    if (!try_post(*each)) return;
+    Transfer* const next = each->next;
+    if (each->begun == each->bytes) {
+      (before ? before->next : line.first) = next;
+      if (!next) line.last = before;
+      each->next = nullptr;
+      each->is_queued = false;
+    } else {
+      before = each;  // its last piece waits for its others
     }
-    piece.bytes = 0;
-    if (std::exchange(transfer.is_waiting, true)) return;
-    transfer.next = std::exchange(waiting_, &transfer);
-    return;
+    each = next;
   }
+}
+
+/// The next pieces, on all devices that have room; false: none has, nor for what waits behind it.
+bool Transfers::try_post(Transfer& transfer) noexcept {
+  Line& line = transfer.channel->line();
+  for (std::size_t place = 0; place < transfer.devices * kPiecesAtOnce; ++place) {
+    const std::size_t device = place % transfer.devices;
+    Piece& piece = transfer.pieces[device][place / transfer.devices];
+    const std::size_t bytes = next_bytes(transfer);
+    if (bytes == 0) return true;
+    if (piece.bytes > 0 || !has_room(line, device, bytes)) continue;
+    piece.bytes = bytes;
+    if (!try_post(piece)) {
+      piece.bytes = 0;
+      if (!std::exchange(line.is_stuck, true)) stuck_.push_back(transfer.channel);
+      return false;
+    }
+    transfer.begun += bytes;
+    line.under_way[device] += bytes;
+  }
+  return transfer.begun == transfer.bytes;
 }
 
 bool Transfers::try_post(Piece& piece) noexcept {
@@ -140,32 +190,42 @@ bool Transfers::try_post(Piece& piece) noexcept {
   return false;
 }
 
-void Transfers::go_on_waiting(Inbox& inbox) noexcept {
-  Transfer* each = std::exchange(waiting_, nullptr);
+void Transfers::go_on_stuck(Inbox& inbox) noexcept {
+  for (Channel* each : std::exchange(stuck_, {})) {
+    each->line().is_stuck = false;
+    go_on(*each, inbox);
+  }
+}
+
+void Transfers::go_on(Channel& channel, Inbox& inbox) noexcept {
+  if (!channel.is_broken()) return begin_waiting(channel);
+  Line& line = channel.line();
+  Transfer* each = std::exchange(line.first, nullptr);
+  line.last = nullptr;
   while (each) {
     Transfer* const next = each->next;
-    each->is_waiting = false;
-    if (each->channel->is_broken()) {
-      each->is_ok = false;
-      end_if_over(*each, inbox);
-    } else {
-      post(*each);
-    }
+    each->is_queued = false;
+    each->is_ok = false;
+    end_if_over(*each, inbox);
     each = next;
   }
 }
 
 void Transfers::complete(Piece& piece, bool is_ok, Inbox& inbox) noexcept {
   Transfer& transfer = *piece.transfer;
-  transfer.done += std::exchange(piece.bytes, 0);
+  const bool was_queued = transfer.is_queued;
+  const std::size_t bytes = std::exchange(piece.bytes, 0);
+  DUNLIN_ASSERT(transfer.channel->line().under_way[piece.device] >= bytes);
+  transfer.channel->line().under_way[piece.device] -= bytes;
+  transfer.done += bytes;
   transfer.is_ok &= is_ok;
-  if (transfer.is_ok && transfer.begun < transfer.bytes) return post(transfer);
-  end_if_over(transfer, inbox);
+  go_on(*transfer.channel, inbox);  // ends it, if it waited there for a peer that is lost
+  if (!was_queued) end_if_over(transfer, inbox);
 }
 
 /// All is over, or all that was begun before something failed.
 void Transfers::end_if_over(Transfer& transfer, Inbox& inbox) noexcept {
-  if (transfer.is_waiting || transfer.done < transfer.begun) return;
+  if (transfer.is_queued || transfer.done < transfer.begun) return;
   const std::unique_ptr<Transfer> over(&transfer);
   over->memory.clear();
   if (over->frame) {
