@@ -1,8 +1,6 @@
 // Messages and resumption of a running collective; see run.hpp.
 #include "coll/run.hpp"
 
-#include <sched.h>
-
 #include <cstdio>
 
 #include "base/big_lock.hpp"
@@ -172,7 +170,7 @@ void Run::wait_for_flags() noexcept {
   for (int polls = gives_way ? flags_.count() : engine.polls_direct(); polls > 0; --polls) {
     os::pause();
     if (flags_.are_up()) return engine.end_direct();  // a root that stays ahead keeps nobody else waiting
-    if (gives_way) sched_yield();
+    if (gives_way) engine.give_way();
   }
   engine.wait_until(
       [](const void* run) noexcept {

@@ -19,11 +19,16 @@
 namespace dunlin::progress {
 namespace {
 
-// Defaults measured by docs/decisions/0008-waiting.md (2 CPUs of an AMD EPYC, Linux 6.18).
+// Defaults measured by docs/decisions/0008-waiting.md (2 CPUs of an AMD EPYC; where ranks share CPUs: of an
+// Intel Xeon; Linux 6.18).
 IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
                        "how often a wait polls before it offers the CPU to others", 0};
 IntVariable spin_polls_shared{"SPIN_POLLS_SHARED", 1, "polls",
                               "DUNLIN_SPIN_POLLS where ranks share CPUs (more ranks than CPUs)", 0};
+IntVariable spin_polls_beside{"SPIN_POLLS_BESIDE", 40, "polls",
+                              "where ranks share CPUs: how often a wait for one peer polls while that peer "
+                              "runs on another CPU",
+                              0};
 IntVariable yield_us{"YIELD_US", 1000, "us",
                      "how long a wait that has polled gives the CPU away between polls before it sleeps", 0};
 IntVariable yield_us_shared{"YIELD_US_SHARED", 200, "us", "DUNLIN_YIELD_US where ranks share CPUs", 0};
@@ -64,8 +69,9 @@ class Engine::Patience {
   Patience(std::int64_t polls_max, std::int64_t yield_us_max) noexcept
       : polls_max_(polls_max), yield_ns_max_(yield_us_max * 1000) {}
 
-  Step next() noexcept {
-    if (polls_++ < polls_max_) return Step::poll;
+  /// `polls_more`: so often at least.
+  Step next(std::int64_t polls_more) noexcept {
+    if (polls_++ < std::max(polls_max_, polls_more)) return Step::poll;
     const std::int64_t now = os::now_ns();
     if (idle_since_ == 0) idle_since_ = now;
     if (now - idle_since_ < yield_ns_max_) return Step::yield;
@@ -142,17 +148,17 @@ void Engine::wait(const Request& request, int from) noexcept {
   constexpr Done kIsComplete = [](const void* waited) noexcept {
     return static_cast<const Request*>(waited)->is_complete;
   };
-  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request);
+  if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request, from);
 }
 
 void Engine::wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(done, argument, explain);
+  if (!done(argument)) wait_slow(done, argument, explain, -1);
 }
 
 void Engine::wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(done, argument, explain, true);
+  if (!done(argument)) wait_slow(done, argument, explain, -1, true);
 }
 
 /// It was satisfied by its sender's ring alone, or by a message that had come before.
@@ -186,6 +192,31 @@ void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   messaging_.set_polls_direct(polls_direct());
 }
 
+/// How often at least a wait for that peer polls.  Where ranks share CPUs, polling takes the CPU from the
+/// rank that is awaited, unless that one runs at this moment on another CPU: then its answer comes within a
+/// poll or forty, and both go on without a switch (a switch costs as much as ten messages).
+std::int64_t Engine::polls_for(int peer) const noexcept {
+  const transport::shm::Presence* const mine = presence();
+  if (!mine || peer < 0) return 0;
+  const transport::shm::Transport& shm = *messaging_.peers.shared_memory();
+  return shm.is_on_node(peer) && shm.presence(peer).is_beside(*mine) ? spin_polls_beside.get() : 0;
+}
+
+transport::shm::Presence* Engine::presence() const noexcept {
+  const transport::shm::Transport* const shm = messaging_.peers.shared_memory();
+  return is_oversubscribed_ && shm ? &shm->presence(messaging_.me()) : nullptr;
+}
+
+template <class GiveWay>
+void Engine::away(GiveWay give_way) noexcept {
+  transport::shm::Presence* const mine = presence();
+  if (mine) mine->leave();
+  give_way();
+  if (mine) mine->come();
+}
+
+void Engine::give_way() noexcept { away(&sched_yield); }
+
 bool Engine::poll_parked() noexcept {
   // Work may add work while it is polled: the list is taken off first, what stays is put back.
   DUNLIN_ASSERT(!is_polling_parked_);
@@ -205,7 +236,7 @@ bool Engine::poll_parked() noexcept {
   return moved;
 }
 
-void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain,
+void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explain, int peer,
                        bool is_for_turn) noexcept {
   const bool has_threads = BigLock::is_needed();
   // Each yield of those that stand in a queue is a switch more in every message of the one whose turn it is.
@@ -232,12 +263,12 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
       patience.moved();
       continue;
     }
-    const Patience::Step step = patience.next();
+    const Patience::Step step = patience.next(polls_for(peer));
     const int levels = has_threads ? BigLock::release_all() : 0;
     if (step == Patience::Step::poll) {
       os::pause();
     } else if (step == Patience::Step::yield) {
-      sched_yield();
+      give_way();
     } else {
       sleep(me, patience.sleep_ns(), levels);
     }
@@ -292,10 +323,12 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   had_pending_asleep_ = !messaging_.is_idle();
   copies_asleep_ = messaging_.rendezvous.copies();
   if (lock_levels > 0) BigLock::release_all();
-  if (!moved && place)
-    place->sleep(timeout_ns);
-  else if (!moved)
-    os::futex_wait(me.is_called, 0, timeout_ns);
+  away([&]() noexcept {
+    if (!moved && place)
+      place->sleep(timeout_ns);
+    else if (!moved)
+      os::futex_wait(me.is_called, 0, timeout_ns);
+  });
   for (transport::Transport* each : transports_) each->withdraw_sleep();
 }
 
@@ -308,7 +341,7 @@ void Engine::test_shared() noexcept {
   if (++fruitless_tests_ < spin_polls_shared.get()) return;
   fruitless_tests_ = 0;
   const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
-  sched_yield();
+  give_way();
   BigLock::reacquire(levels);
   (void)poll();  // what came meanwhile
 }

@@ -80,6 +80,8 @@ class Engine {
   /// called when one of these looks has ended it.
   int polls_direct() const noexcept;
   void end_direct() noexcept { end_named_receive(); }
+  /// Gives the CPU away to who else is ready.
+  void give_way() noexcept;
   /// The same for parked work that waits for such flags only.
   void poll_alone(Pollable& work) noexcept;
 
@@ -115,8 +117,14 @@ class Engine {
   static inline Engine* of_process_ = nullptr;
   class Patience;
   struct Waiter;
-  [[gnu::noinline]] void wait_slow(Done done, const void* argument, LongWait::Explain explain,
+  /// `peer`: whose message is awaited, or -1.
+  [[gnu::noinline]] void wait_slow(Done done, const void* argument, LongWait::Explain explain, int peer,
                                    bool is_for_turn = false) noexcept;
+  std::int64_t polls_for(int peer) const noexcept;
+  /// By which peers see whether this process runs; null where that interests nobody.
+  transport::shm::Presence* presence() const noexcept;
+  template <class GiveWay>
+  void away(GiveWay give_way) noexcept;
   bool poll_parked() noexcept;
   void sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept;
   void test_shared() noexcept;

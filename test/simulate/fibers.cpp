@@ -12,7 +12,8 @@ constexpr std::uint64_t kNeverSleep = 1'000'000'000'000;
 
 Fibers::Fibers(World& world, std::function<void(int)> body)
     : settings_({{"SPIN_POLLS", kNeverSleep},
-                 {"SPIN_POLLS_SHARED", kNeverSleep}}),
+                 {"SPIN_POLLS_SHARED", kNeverSleep},
+                 {"SPIN_POLLS_BESIDE", kNeverSleep}}),
       world_(world),
       body_(std::move(body)),
       fibers_(std::size_t(world.size())) {

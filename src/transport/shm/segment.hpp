@@ -6,6 +6,7 @@
 //           | region of local rank 1  | ...
 //
 //   region  | front    Attention, InboxWords, Bell, a doorbell per sender  what others tell this rank
+//           |          Presence                                          what it tells them
 //           | cells    one promotion cell per receiver, a pool of cells   what this rank sends by inboxes
 //           | transfers  a pool of two lines each, ours and a peer's    copies shared with another rank
 //           | commons    kCommons of them (commons.hpp)                 collectives of communicators
@@ -29,6 +30,7 @@
 #include "transport/shm/bell.hpp"
 #include "transport/shm/commons.hpp"
 #include "transport/shm/inbox.hpp"
+#include "transport/shm/presence.hpp"
 #include "transport/shm/ring.hpp"
 #include "transport/shm/transfer.hpp"
 
@@ -74,6 +76,7 @@ class Segment {
   Attention& attention(int rank) const noexcept { return *at<Attention>(region(rank)); }
   InboxWords& inbox(int rank) const noexcept { return *at<InboxWords>(region(rank) + kInboxOffset); }
   Bell& bell(int rank) const noexcept { return *at<Bell>(region(rank) + kBellOffset); }
+  Presence& presence(int rank) const noexcept { return *at<Presence>(region(rank) + kPresenceOffset); }
   /// The doorbells of `rank`, by sender.
   Doorbell* doorbells(int rank) const noexcept { return at<Doorbell>(region(rank) + kDoorbellsOffset); }
   /// The cell by which `sender` tells `receiver` that it uses the ring from now on.
@@ -90,7 +93,8 @@ class Segment {
  private:
   static constexpr std::uint64_t kInboxOffset = 64;
   static constexpr std::uint64_t kBellOffset = 128;
-  static constexpr std::uint64_t kDoorbellsOffset = 192;
+  static constexpr std::uint64_t kPresenceOffset = 192;
+  static constexpr std::uint64_t kDoorbellsOffset = 256;
   static constexpr std::uint64_t kPromotionBytes = 64;
 
   explicit Segment(const Sizes& sizes, int ranks) noexcept;

@@ -48,6 +48,8 @@ class Transport final : public transport::Transport {
   }
   /// Of a rank of this node, ourselves included: wakes its helper thread.
   Bell& bell(int peer) const noexcept { return segment_.bell(local_rank_of(peer)); }
+  /// Of a rank of this node, ourselves included.
+  Presence& presence(int peer) const noexcept { return segment_.presence(local_rank_of(peer)); }
   bool is_on_node(int peer) const noexcept { return local_rank_of(peer) >= 0; }
   int poll(Inbox& inbox) noexcept override;
   /// hot path: at most one message, so that those behind it are not unexpected by the time they are asked

@@ -2,11 +2,17 @@
 #include "progress/engine.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
 #include "os/time_slice.hpp"
+#include "peer/peer_memory.hpp"
+#include "test/simulate/settings.hpp"
+#include "transport/shm/transport.hpp"
 
 namespace dunlin::test {
 namespace {
@@ -98,6 +104,68 @@ TEST(Engine, RanksThatShareCpusHaveShortTurns) {
   })
       .join();
 }
+
+struct NoMemories final : peer::Memories {
+  std::unique_ptr<peer::PeerMemory> connect(int) noexcept override { return nullptr; }
+  bool is_shared(const void*, std::size_t) noexcept override { return false; }
+};
+
+/// Completes its request in the first sleep, and notes what the peer of this process sees meanwhile.
+class WatchedTransport final : public transport::Transport {
+ public:
+  WatchedTransport(Request& request, const transport::shm::Presence& seen) noexcept
+      : request_(request), seen_(seen) {}
+  int polls = 0;
+  bool is_seen_polling = false, is_seen_asleep = false;
+
+  const char* name() const noexcept override { return "watched"; }
+  transport::Channel* connect(int) noexcept override { return nullptr; }
+  int poll(transport::Inbox&) noexcept override {
+    polls += !is_asleep_;
+    is_seen_polling = seen_.place.load() != 0;
+    return 0;
+  }
+  bool can_sleep() const noexcept override { return true; }
+  void announce_sleep() noexcept override { is_asleep_ = true; }
+  void sleep(std::int64_t) noexcept override {
+    is_seen_asleep = seen_.place.load() != 0;
+    request_.is_complete = true;
+  }
+
+ private:
+  Request& request_;
+  const transport::shm::Presence& seen_;
+  bool is_asleep_ = false;
+};
+
+/// How often a rank that shares CPUs polls before it gives way, waiting for one with this word of presence.
+int polls_before_giving_way(std::uint32_t place_of_peer) {
+  const Settings settings({{"YIELD_US_SHARED", 0}, {"SPIN_POLLS_SHARED", 1}, {"SPIN_POLLS_BESIDE", 40}});
+  const int fd = memfd_create("dunlin-test", MFD_CLOEXEC);
+  constexpr std::array<int, 2> kPeers{0, 1};
+  const auto mine = std::move(*transport::shm::Transport::open({fd, 4096, 0, kPeers}));
+  const auto other = std::move(*transport::shm::Transport::open({fd, 4096, 1, kPeers}));
+  close(fd);
+  protocol::Messaging messaging(0, 2);
+  progress::Engine engine(messaging);
+  engine.set_oversubscribed(true);
+  NoMemories memories;
+  messaging.peers.join_node(*mine, memories);
+  mine->presence(0).place = 1000;
+  other->presence(1).place = place_of_peer;
+  protocol::ReceiveRequest request;
+  WatchedTransport watched(request, other->presence(0));
+  engine.add(watched);
+  engine.wait(request, 1);
+  EXPECT_TRUE(watched.is_seen_polling);
+  EXPECT_FALSE(watched.is_seen_asleep) << "who sleeps does not run";
+  EXPECT_NE(mine->presence(0).place, 0u) << "it runs again";
+  return watched.polls;
+}
+
+TEST(Engine, PollsForAPeerThatRunsOnAnotherCpu) { EXPECT_GE(polls_before_giving_way(2000), 40); }
+TEST(Engine, GivesWayAtOnceToAPeerThatDoesNotRun) { EXPECT_LT(polls_before_giving_way(0), 5); }
+TEST(Engine, GivesWayAtOnceToAPeerOfTheSameCpu) { EXPECT_LT(polls_before_giving_way(1000), 5); }
 
 }  // namespace
 }  // namespace dunlin::test
