@@ -32,15 +32,18 @@ namespace dunlin::coll {
 class Flags {
  public:
   Flags() noexcept = default;
-  /// `flag` is that of `member`, the first of them.
-  Flags(const transport::shm::Number* flag, int member, int count, std::uint64_t value) noexcept
-      : next_(flag), end_(flag + count * kStride), value_(value), end_member_(member + count) {}
+  /// `flag` is that of `member`, the first of them.  `own`: this member's, which is up and not looked at: its
+  /// line may be in the cache of another that has read it.
+  Flags(const transport::shm::Number* flag, int member, int count, std::uint64_t value,
+        const transport::shm::Number* own = nullptr) noexcept
+      : next_(flag), end_(flag + count * kStride), own_(own), value_(value), end_member_(member + count) {}
   Flags(const Flags&) noexcept = default;
   /// One by one: as a whole they would be read in larger pieces than they have just been written in, and
   /// such a read waits until all that was written before, the line of an arrival, is in this core's cache.
   Flags& operator=(const Flags& other) noexcept {
     next_ = other.next_;
     end_ = other.end_;
+    own_ = other.own_;
     value_ = other.value_;
     end_member_ = other.end_member_;
     return *this;
@@ -51,7 +54,7 @@ class Flags {
     // F1 (pairs with A1 and L1 below, and D1 in shared_work.cpp): what was written before a flag went up is
     // there.
     for (; next_ != end_; next_ += kStride)
-      if (next_->load(std::memory_order_acquire) < value_) return false;
+      if (next_ != own_ && next_->load(std::memory_order_acquire) < value_) return false;
     return true;
   }
   /// How many have not been seen up, and whose is the first of them.
@@ -63,6 +66,7 @@ class Flags {
   static constexpr std::ptrdiff_t kStride = 64 / sizeof(transport::shm::Number);
   const transport::shm::Number* next_ = nullptr;
   const transport::shm::Number* end_ = nullptr;
+  const transport::shm::Number* own_ = nullptr;
   std::uint64_t value_ = 0;
   int end_member_ = 0;
 };
@@ -176,7 +180,7 @@ class Turn {
   std::size_t bytes_of(int member) const noexcept { return arrivals_[member].bytes; }
   Flags all_are_there() const noexcept { return are_there(region_->size()); }
   /// Members 0 to `members` - 1.
-  Flags are_there(int members) const noexcept { return {&arrivals_->arrived, 0, members, number_}; }
+  Flags are_there(int members) const noexcept { return {&arrivals_->arrived, 0, members, number_, &arrivals_[region_->me_].arrived}; }
   Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, member, 1, number_}; }
   std::uint64_t number() const noexcept { return number_; }
   transport::shm::ShareLine& share(int member) const noexcept {
@@ -245,9 +249,9 @@ inline void Turn::leave(bool has_met_all) const noexcept {
   has_left_ = true;
   Region::Track& track = region_->tracks_[track_];
   if (has_met_all) {
-    std::uint64_t all_left = UINT64_MAX;
+    std::uint64_t all_left = track.left;  // of this member; its line may be in the cache of another
     for (int member = 0; member < region_->size(); ++member)
-      all_left = std::min(all_left, arrivals_[member].known_left);
+      if (member != region_->me_) all_left = std::min(all_left, arrivals_[member].known_left);
     track.known_left = std::max(track.known_left, all_left);
     // All have read the line of the turn before, which is this member's next.
     os::prepare_to_write(&region_->commons_.arrivals(track_, int((number_ + 1) % kTurns))[region_->me_]);

@@ -33,10 +33,13 @@ struct SharedOperands {
                std::int64_t count, std::byte* result) const noexcept {
     const std::size_t all_bytes = r.bytes();
     for (int member = 0; member < members; ++member)
-      if (!cx.agrees(turn, member, all_bytes)) return;
+      if (member != cx.rank && !cx.agrees(turn, member, all_bytes)) return;
     const auto position = std::size_t(first * r.type->size()), bytes = std::size_t(count * r.type->size());
     if (list) {
       for (int member = 0; member < members; ++member) list[member] = turn.data(member, all_bytes) + position;
+      // Its own where it comes from: the copy may be in the cache of another that has read it.
+      if (cx.rank < members && r.op->is_predefined() && (first == 0 || r.mine != r.result))
+        list[cx.rank] = r.mine + position;
       if (members == 2)
         r.op->combine3(list[0], list[1], result, count, *r.type);
       else
