@@ -180,7 +180,9 @@ class Turn {
   std::size_t bytes_of(int member) const noexcept { return arrivals_[member].bytes; }
   Flags all_are_there() const noexcept { return are_there(region_->size()); }
   /// Members 0 to `members` - 1.
-  Flags are_there(int members) const noexcept { return {&arrivals_->arrived, 0, members, number_, &arrivals_[region_->me_].arrived}; }
+  Flags are_there(int members) const noexcept {
+    return {&arrivals_->arrived, 0, members, number_, &arrivals_[region_->me_].arrived};
+  }
   Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, member, 1, number_}; }
   std::uint64_t number() const noexcept { return number_; }
   transport::shm::ShareLine& share(int member) const noexcept {
