@@ -117,7 +117,7 @@ Err run_steps(Cx cx, const Arguments& arguments) noexcept {
   (void)coll::start(cx, arguments);
   if (run.error != Err::ok) [[unlikely]]
     run.wait();
-  return run.error;
+  return run.conclude();
 }
 
 template <class Arguments>

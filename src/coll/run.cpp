@@ -2,6 +2,7 @@
 #include "coll/run.hpp"
 
 #include <cstdio>
+#include <cstring>
 
 #include "base/big_lock.hpp"
 #include "os/cpu.hpp"
@@ -77,26 +78,38 @@ void Run::finish_deferred() noexcept {
   if (sends_) return start_deferred();
   is_deferred_ = false;
   Completion completion;
-  set_error(pt2pt::receive(*comm, plane, data, from, tag, completion));
-  if (error == Err::ok && completion.bytes != data.bytes) [[unlikely]]
-    set_error(
+  const Err received = pt2pt::receive(*comm, plane, data, from, tag, completion);
+  if (received == Err::truncate) [[unlikely]]
+    note_wrong_length(received);
+  else if (received == Err::ok && completion.bytes != data.bytes) [[unlikely]]
+    note_wrong_length(
         protocol::wrong_length(*comm, comm->context_of(plane), completion, completion.bytes, data.bytes));
+  else
+    set_error(received);
 }
 
-namespace {
+void Run::note_wrong_length(Err detected) noexcept {
+  DUNLIN_ASSERT(detected != Err::ok);
+  if (wrong_length_ != Err::ok) return;
+  wrong_length_ = detected;
+  const char* const text = error_detail(detected);
+  const std::size_t bytes = std::strlen(text) + 1;
+  auto* const kept = static_cast<char*>(arena.take(bytes));
+  wrong_length_text_ = kept ? static_cast<const char*>(std::memcpy(kept, text, bytes)) : "";
+}
 
-Err outcome(const SendRequest& send) noexcept { return send.completion.error; }
+void Run::end(const SendRequest& send) noexcept { set_error(send.completion.error); }
 
 /// What a rank receives in a collective is as long as it expects, or the ranks disagree.
-Err outcome(const ReceiveRequest& receive) noexcept {
+void Run::end(const ReceiveRequest& receive) noexcept {
   const Completion& completion = receive.completion;
-  if (completion.error != Err::ok || completion.bytes == receive.data.bytes) [[likely]]
-    return completion.error;
-  return protocol::wrong_length(*receive.comm, receive.key.context, completion, completion.bytes,
-                                receive.data.bytes);
+  const bool is_short = completion.error == Err::ok && completion.bytes != receive.data.bytes;
+  if (!is_short && completion.error != Err::truncate) [[likely]]
+    return set_error(completion.error);
+  const std::uint64_t sent = is_short ? completion.bytes : receive.refused;
+  note_wrong_length(
+      protocol::wrong_length(*receive.comm, receive.key.context, completion, sent, receive.data.bytes));
 }
-
-}  // namespace
 
 template <class T>
 void Run::sweep(Operation<T>*& list, Operation<T>*& unused) noexcept {
@@ -106,7 +119,7 @@ void Run::sweep(Operation<T>*& list, Operation<T>*& unused) noexcept {
       link = &each->next;
       continue;
     }
-    if (!each->request.completion.is_cancelled) set_error(outcome(each->request));
+    if (!each->request.completion.is_cancelled) end(each->request);
     *link = each->next;
     DUNLIN_ASSERT(!each->request.is_let_go);
     each->request.~T();
@@ -207,6 +220,7 @@ Run::Progress Run::advance() noexcept {
     if (!is_cancelled_) cancel_all();
     if (!is_quiet()) return Progress::idle;
   }
+  (void)conclude();
   return Progress::ended;
 }
 
@@ -223,6 +237,7 @@ void Run::reset() noexcept {
   unused_receives_ = nullptr;
   flags_ = {};
   is_cancelled_ = false;
+  wrong_length_ = Err::ok;
   error = Err::ok;
   arena.rewind();
 }

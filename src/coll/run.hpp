@@ -61,6 +61,15 @@ class Run {
   void set_error(Err detected) noexcept {
     if (error == Err::ok) error = detected;
   }
+  /// Of data that is not as long as this rank expects.  The run goes on, as other ranks wait for what it has
+  /// still to give, and ends with this error.
+  [[gnu::cold]] void note_wrong_length(Err detected) noexcept;
+  /// After the last step: the error it ends with.
+  Err conclude() noexcept {
+    if (wrong_length_ != Err::ok) [[unlikely]]
+      set_error(fail(wrong_length_, "%s", wrong_length_text_));
+    return error;
+  }
 
   /// Starts messages; they are through when `is_quiet`.  Ranks are those of `comm`.
   void post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept;
@@ -120,6 +129,9 @@ class Run {
   Operation<T>* make(Operation<T>*& unused) noexcept;
   template <class T>
   void sweep(Operation<T>*& list, Operation<T>*& unused) noexcept;
+  /// A message is through.
+  void end(const protocol::SendRequest& send) noexcept;
+  void end(const protocol::ReceiveRequest& receive) noexcept;
 
   // Of a blocking run: its first receive, not announced to matching yet.  If it is still the only one when
   // the run waits, it needs neither a request nor a queue.
@@ -133,7 +145,9 @@ class Run {
   Receive* receives_ = nullptr;
   Send* unused_sends_ = nullptr;  // memory of finished ones
   Receive* unused_receives_ = nullptr;
-  bool is_cancelled_ = false;  // an error came: what can be taken back has been
+  bool is_cancelled_ = false;                // an error came: what can be taken back has been
+  Err wrong_length_ = Err::ok;               // the first one noted, and
+  const char* wrong_length_text_ = nullptr;  // its sentence, in the arena
 };
 
 inline Frame::Frame(Run& run, std::coroutine_handle<> handle) noexcept

@@ -113,8 +113,8 @@ struct Cx {
     return all();
   }
 
-  /// Whether a member that is there has brought as many bytes as this rank expects; else the run ends, and
-  /// nobody waits for this rank in vain.
+  /// Whether a member that is there has brought as many bytes as this rank expects; else the run ends with an
+  /// error, later: nobody waits for this rank in vain.
   bool agrees(const Turn& turn, int member, std::size_t bytes) const noexcept {
     const bool is_so = agrees(member, turn.bytes_of(member), bytes);
     if (!is_so && !turn.has_arrived()) [[unlikely]]
@@ -127,7 +127,7 @@ struct Cx {
       Completion message;
       message.source = member;
       message.tag = tag;
-      run->set_error(protocol::wrong_length(*comm, comm->context_of(plane), message, brought, bytes));
+      run->note_wrong_length(protocol::wrong_length(*comm, comm->context_of(plane), message, brought, bytes));
     }
     return is_so;
   }

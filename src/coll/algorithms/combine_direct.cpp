@@ -259,10 +259,12 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   if (!r.type->is_contiguous() || r.type->true_lower_bound() != 0) shared.refuse();  // elements in a row only
   turn.arrive(r.bytes());
   co_await cx.until(turn.all_are_there());
-  *is_done = shared.are_all_reachable();
-  for (int member = 0; member < cx.size; ++member)  // else all ranks have an error
-    *is_done &= cx.agrees(member, shared.bytes_given(member, kOperand), r.bytes());
-  if (!*is_done) {
+  bool do_agree = true;
+  for (int member = 0; member < cx.size && do_agree; ++member)  // else all ranks have an error, and are done
+    do_agree = cx.agrees(member, shared.bytes_given(member, kOperand), r.bytes());
+  const bool are_reachable = shared.are_all_reachable();
+  if (!do_agree || !are_reachable) {
+    *is_done = !do_agree;
     turn.leave(true);
     co_return Err::ok;
   }

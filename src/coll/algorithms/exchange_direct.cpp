@@ -175,8 +175,9 @@ Task exchange_all(Cx cx, Exchange exchange, bool* is_done) {
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
   const Transfers transfers{cx, shared, exchange};
-  *is_done = transfers.do_agree() && shared.are_all_reachable();
-  if (*is_done) {
+  const bool do_agree = transfers.do_agree(), are_reachable = shared.are_all_reachable();
+  *is_done = !do_agree;  // an error of all
+  if (do_agree && are_reachable) {
     copy_own(cx, exchange);  // not before arriving: meanwhile others begin with what they get
     do_all(cx, shared, transfers);
     for (int member = 0; member < cx.size; ++member) {

@@ -126,9 +126,10 @@ Task exchange_short(Cx cx, Ends to, Blocks send, Ends from, Blocks recv, bool* i
     const std::size_t all_bytes = turn.bytes_of(source);
     const Entry* const entry =
         all_bytes > 0 ? find(cx, *reinterpret_cast<Table*>(turn.data(source, all_bytes)), ordinal) : nullptr;
-    if (!entry || entry->position == 0 || !cx.agrees(source, entry->bytes, bytes)) continue;
-    turn.get(source, recv[i], bytes, entry->position, all_bytes);
-    is_received[i] = true;
+    if (!entry || entry->position == 0) continue;
+    is_received[i] = true;  // also one of another length: no message comes
+    if (cx.agrees(source, entry->bytes, bytes))
+      turn.get(source, recv[i], bytes, entry->position, all_bytes);
   }
   turn.leave(met == cx.size - 1 && ordinals[cx.rank] == 0);
   co_return Err::ok;

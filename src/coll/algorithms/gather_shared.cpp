@@ -1,7 +1,8 @@
 // Gather of short blocks in shared memory: every member puts its block there, the root reads them.
 //
 // Blocks of any lengths, each of which its two ends know alike (gatherv): longer ones than `short_bytes_max`
-// are messages, which both ends copy.
+// are messages, which both ends copy.  The sender decides, so that one whose length the root does not expect
+// is received all the same, and an error there.
 // Cost: p n beta at the root; nobody else waits.
 #include "coll/algorithms/algorithms.hpp"
 
@@ -26,16 +27,15 @@ Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::
       if (bytes == 0) continue;
       co_await cx.until(turn.is_there(from));
       has_met_any = true;
-      if (!cx.agrees(turn, from, bytes)) continue;
-      if (bytes <= short_bytes_max)
-        turn.get(from, block, bytes, 0, bytes);
-      else
+      if (turn.bytes_of(from) > short_bytes_max)
         are_all_short = false;
+      else if (cx.agrees(turn, from, bytes))
+        turn.get(from, block, bytes, 0, bytes);
     }
     for (int step = 1; step < cx.size && !are_all_short; ++step) {
       const int from = cx.wrapped(root + step);
       const Block block = all[from];
-      if (block.bytes() > short_bytes_max) cx.post_recv(block.target(), from);
+      if (block.bytes() > 0 && turn.bytes_of(from) > short_bytes_max) cx.post_recv(block.target(), from);
     }
     if (!has_met_any) co_await cx.until(turn.place_is_free());  // nobody runs ahead of turns not left yet
   }

@@ -142,12 +142,25 @@ TEST_F(Tasks, AFailedStepEndsAtItsAwait) {
     coll::Run run(engine_, false, memory_, sizeof memory_);
     std::int64_t value = 0;
     (void)outer(cx(run), &value);
-    deliver(3, 64);  // more than there is room for
+    run.set_error(Err::proc_aborted);
     EXPECT_EQ(run.advance(), coll::Run::Progress::ended);
-    EXPECT_EQ(run.error, Err::truncate);
+    EXPECT_EQ(run.error, Err::proc_aborted);
     EXPECT_EQ(trace, "abc");
   }
   EXPECT_EQ(trace, "abcCBA");
+}
+
+TEST_F(Tasks, DataOfAWrongLengthIsAnErrorAtTheEnd) {
+  coll::Run run(engine_, false, memory_, sizeof memory_);
+  std::int64_t value = 0;
+  (void)outer(cx(run), &value);
+  deliver(3, 64);  // more than there is room for
+  EXPECT_EQ(run.advance(), coll::Run::Progress::ended);
+  EXPECT_EQ(trace, "abc1C2B3A") << "others may wait for what comes after";
+  EXPECT_EQ(run.error, Err::truncate);
+  EXPECT_NE(error_detail(Err::truncate)[0], '\0');
+  run.reset();
+  EXPECT_EQ(run.conclude(), Err::ok) << "another round knows nothing of it";
 }
 
 Task two_receives(Cx cx, std::int64_t* values) {
@@ -155,17 +168,30 @@ Task two_receives(Cx cx, std::int64_t* values) {
   cx.post_recv(first.target(), 0);
   cx.post_recv(second.target(), 0);
   co_await cx.all();
-  trace += "not reached";
+  trace += "both";
   co_return Err::ok;
+}
+
+TEST_F(Tasks, AWrongLengthLeavesOtherReceivesAlone) {
+  coll::Run run(engine_, false, memory_, sizeof memory_);
+  std::int64_t values[2] = {};
+  (void)two_receives(cx(run), values);
+  deliver(3, 64);
+  EXPECT_EQ(run.advance(), coll::Run::Progress::idle);
+  deliver(4);
+  EXPECT_EQ(run.advance(), coll::Run::Progress::ended);
+  EXPECT_EQ(run.error, Err::truncate);
+  EXPECT_EQ(trace, "both");
+  EXPECT_EQ(values[1], 4);
 }
 
 TEST_F(Tasks, AfterAnErrorReceivesThatNobodyServesAreTakenBack) {
   coll::Run run(engine_, false, memory_, sizeof memory_);
   std::int64_t values[2] = {};
   (void)two_receives(cx(run), values);
-  deliver(3, 64);
-  EXPECT_EQ(run.advance(), coll::Run::Progress::ended) << "the second receive must not keep the run alive";
-  EXPECT_EQ(run.error, Err::truncate);
+  run.set_error(Err::proc_aborted);
+  EXPECT_EQ(run.advance(), coll::Run::Progress::ended) << "the receives must not keep the run alive";
+  EXPECT_EQ(run.error, Err::proc_aborted);
   EXPECT_EQ(trace, "");
   EXPECT_TRUE(messaging_.matcher().posted().is_empty());
 }
