@@ -205,7 +205,8 @@ void Arena::collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept {
 /// Whether the pages of a block may exist before the program touches them.  Zeroed blocks are often touched
 /// in parts.
 bool Arena::may_commit(std::size_t bytes, bool zeroed) const noexcept {
-  if (!can_collapse_ || bytes <= settings_.collapse_bytes_max) return can_collapse_;
+  if (!can_collapse_ || commits_late_.load(std::memory_order_relaxed)) return false;  // orders nothing else
+  if (bytes <= settings_.collapse_bytes_max) return true;
   if (zeroed || settings_.collapse_bytes_max == 0) return false;
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);  // there may be as many ranks
   return bytes <= available_memory() / kCommitShare / std::size_t(cpus > 0 ? cpus : 1);

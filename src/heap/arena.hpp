@@ -69,6 +69,8 @@ class Arena {
   pid_t fork_by(pid_t (*fork)() noexcept) noexcept;
   /// From now on devices read and write blocks of this process, which shall keep their pages over a fork.
   void keep_pages_over_forks() noexcept { keeps_pages_ = true; }
+  /// Whether new blocks get no pages before they are touched.
+  void commit_late(bool is_late) noexcept { commits_late_.store(is_late, std::memory_order_relaxed); }
   bool is_open() const noexcept { return base_ != nullptr; }
   const char* why_not() const noexcept { return why_not_; }
 
@@ -141,6 +143,7 @@ class Arena {
   ArenaCounters counters_ = {};
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool can_collapse_ = true;
+  std::atomic<bool> commits_late_{false};  // written by any thread; says nothing of other memory
   int collapse_failures_ = 0;  // in a row
   bool has_left_ = false;      // this is a forked child: the arena belongs to the parent
   Region static_data_ = {};    // as in the control page, but of this process alone

@@ -12,7 +12,7 @@
 namespace dunlin::heap {
 
 struct Face {
-  static constexpr std::uint32_t kVersion = 3;  // changes with this struct and with Control
+  static constexpr std::uint32_t kVersion = 4;  // changes with this struct and with Control
 
   std::uint32_t version;
   void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;  // nullptr: no room
@@ -26,6 +26,7 @@ struct Face {
   int (*control_descriptor)() noexcept;
   ArenaCounters (*counters)() noexcept;
   void (*keep_pages_over_forks)() noexcept;
+  void (*commit_late)(bool is_late) noexcept;
 };
 
 /// Name of the function `const Face* (std::uint32_t version)` that the preloaded allocator exports; it
@@ -49,6 +50,7 @@ inline constexpr Face kFaceOf = {
     +[]() noexcept { return kArena.control_descriptor(); },
     +[]() noexcept { return kArena.counters(); },
     +[]() noexcept { kArena.keep_pages_over_forks(); },
+    +[](bool is_late) noexcept { kArena.commit_late(is_late); },
 };
 
 }  // namespace dunlin::heap

@@ -32,4 +32,12 @@ bool is_shared(const void* at, std::size_t bytes) noexcept;
 /// A network has memory of this process pinned: its pages stay where they are when the process forks.
 void keep_pages_over_forks() noexcept;
 
+/// While one lives, blocks get no pages before they are touched: for who takes much and uses little of it.
+class LateCommit {
+ public:
+  LateCommit() noexcept { face().commit_late(true); }
+  ~LateCommit() { face().commit_late(false); }
+  LateCommit(const LateCommit&) = delete;
+};
+
 }  // namespace dunlin::heap

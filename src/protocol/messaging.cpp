@@ -53,6 +53,8 @@ void Messaging::control_arrived(Peer& peer, const transport::Envelope& envelope,
       // Otherwise it was matched in the meantime: the send completes as any other.
       if (control.b != 0) rendezvous.cancelled(*send);
       return;
+    case ControlKind::more:
+    case ControlKind::released:
     case ControlKind::one_sided:
     case ControlKind::count_:
       break;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
@@ -11,6 +12,15 @@ namespace dunlin::protocol {
 namespace {
 
 constexpr transport::Pattern kEverything{.bits = 0, .ignored = ~std::uint64_t(0)};
+
+/// Messages to one peer that the network holds there, as far as is known here.  rxm over TCP keeps each in 18
+/// KiB; the other engine's limit to a peer (transport/ofi/channel.cpp) is the same.
+constexpr std::uint32_t kUnreleasedMost = 256;
+/// A message that is taken out is copied up to here; of longer ones the network has the first words only, or
+/// not more memory than that.
+constexpr std::uint64_t kCopiedBytesMost = 16 << 10;
+/// While messages are received, for so many polls, for each sender that asks, they may give it its answer.
+constexpr std::size_t kPollsAskedMost = 512;
 
 Offer offer_of(match::Unexpected& message) noexcept {
   Offer offer;
@@ -54,6 +64,7 @@ void Offload::forget(Message& message) noexcept {
   message.is_taken = false;
   message.is_kept = false;
   message.is_withdrawn = false;
+  message.copy = Message::Copy::none;
   free_.push_back(message.number);
 }
 
@@ -91,6 +102,11 @@ transport::Sent Offload::try_start(SendRequest& request) noexcept {
                      request.data.bytes, static_cast<unsigned long long>(network_.bytes_max())));
     return transport::Sent::yes;
   }
+  Peer& peer = *request.peer;
+  if (peer.flow.unreleased >= kUnreleasedMost) [[unlikely]] {
+    ask_for_more(peer);
+    return network_.is_lost(peer.index) ? transport::Sent::failed : transport::Sent::full;
+  }
   Message& message = take(transport::Operation::Kind::tagged_send);
   std::span<const std::byte> data{request.data.address, request.data.bytes};
   if (!request.data.is_contiguous()) {
@@ -101,9 +117,10 @@ transport::Sent Offload::try_start(SendRequest& request) noexcept {
   const bool is_synchronous = request.mode == Mode::synchronous;
   message.send = &request;
   message.awaited = is_synchronous ? 2 : 1;
-  const transport::Sent sent = network_.try_send(message, request.peer->index, bits_.pattern(key).bits,
+  const transport::Sent sent = network_.try_send(message, peer.index, bits_.pattern(key).bits,
                                                  Note{message.number, is_synchronous}.word(), data);
   if (sent != transport::Sent::yes) return forget(message), sent;
+  ++peer.flow.unreleased;
   request.stage = SendRequest::Stage::offered;
   request.opened = message.number;
   return sent;
@@ -139,11 +156,57 @@ void Offload::cancel(SendRequest& request) noexcept {
   peers_.send_control(*request.peer, {.kind = ControlKind::cancel, .a = request.opened, .b = bits});
 }
 
+void Offload::ask_for_more(Peer& peer) noexcept {
+  Flow& flow = peer.flow;
+  if (flow.is_question_open) return;
+  const std::uint32_t question = flow.question == UINT32_MAX ? 1 : flow.question + 1;
+  if (peer.try_send({.kind = ControlKind::more, .number = question}) != transport::Sent::yes) return;
+  flow.question = question;
+  flow.is_question_open = true;
+}
+
+void Offload::hear_released(Flow& flow, std::uint32_t answered, std::uint32_t count) noexcept {
+  if (flow.is_question_open && answered == flow.question) flow.unreleased = 0;
+  flow.unreleased -= std::min(flow.unreleased, count);
+  flow.is_question_open = false;  // where it was of older messages, it is asked again
+}
+
+/// Where nothing comes, or what comes does not help those who ask: takes everything out of the network.
+bool Offload::try_answer() noexcept {
+  if (std::exchange(has_received_, false) && ++polls_asked_ < kPollsAskedMost * asking_.size()) return false;
+  (void)take_out();
+  ++answers_;
+  for (Peer* const peer : std::exchange(asking_, {})) {
+    Flow& flow = peer->flow;
+    flow.answer = std::exchange(flow.asked, 0);
+    flow.untold = 0;
+    flow.answered_after = answers_;
+    peers_.send_flow_control(*peer);
+  }
+  return true;
+}
+
+/// The network holds one message of that peer less.
+void Offload::count_taken(Peer& peer, const Message& message) noexcept {
+  Flow& flow = peer.flow;
+  const bool was_answered = message.is_taken && std::int32_t(message.taken_after - flow.answered_after) < 0;
+  if (was_answered || ++flow.untold < kUnreleasedMost / 2) return;
+  if (std::exchange(flow.asked, 0) != 0) std::erase(asking_, &peer);
+  peers_.send_flow_control(peer);
+}
+
 bool Offload::try_hear(Peer& peer, const Control& control) noexcept {
   const auto number = std::uint32_t(control.a);
   switch (control.kind) {
     case ControlKind::matched:
       end_one(messages_[number]);
+      return true;
+    case ControlKind::more:
+      if (asking_.empty()) polls_asked_ = 0;
+      if (std::exchange(peer.flow.asked, control.number) == 0) asking_.push_back(&peer);
+      return true;
+    case ControlKind::released:
+      hear_released(peer.flow, control.number, number);
       return true;
     case ControlKind::cancel:
       peers_.send_control(
@@ -179,7 +242,12 @@ bool Offload::try_take_back(std::uint32_t number, std::uint64_t bits) noexcept {
   Message& message = messages_[offer_of(*each).cookie];
   kept_.remove(*each);
   match::Matcher::destroy(each);
-  drop(message);
+  if (message.copy == Message::Copy::none)
+    drop(message);
+  else if (message.copy == Message::Copy::under_way)
+    message.copy = Message::Copy::unwanted;
+  else
+    forget(message);
   return true;
 }
 
@@ -255,9 +323,10 @@ bool Offload::take_out() noexcept {
   }
 }
 
-/// For a receive that is kept here, or until one comes.
+/// For a receive that is kept here, or until one comes: in its own length, as in the network it takes more.
 void Offload::keep(Message& message, const transport::Arrival& arrival) noexcept {
   message.is_taken = true;
+  message.taken_after = answers_;
   if (arrival.is_foreign) return drop(message);
   match::Unexpected& shown = show(arrival, message.number);
   if (match::Posted* const posted = kept_.take(shown.key)) {
@@ -267,6 +336,11 @@ void Offload::keep(Message& message, const transport::Arrival& arrival) noexcept
     return deliver(request, shown);
   }
   kept_.add(shown);
+  if (arrival.bytes > kCopiedBytesMost) return;
+  make_room(message, arrival.bytes);
+  if (message.room.empty()) message.room = {&message.spare, 1};
+  message.copy = Message::Copy::under_way;
+  receive_taken(message);
 }
 
 /// The network has to hear that nobody wants it.
@@ -278,20 +352,32 @@ void Offload::drop(Message& message) noexcept {
 void Offload::received(transport::Operation& operation, const transport::Arrival& arrival,
                        transport::Received how) noexcept {
   auto& message = static_cast<Message&>(operation);
+  has_received_ = true;
+  if (message.copy == Message::Copy::under_way && !message.receive) {
+    message.copy = Message::Copy::here;
+    message.copied = how;
+    return;
+  }
   if (!message.is_taken) --posted_;
   if (!message.receive) return forget(message);  // dropped
-  ReceiveRequest& request = *message.receive;
   if (how == transport::Received::yes && arrival.is_foreign) {
     log::note("a message that no rank of this job has sent was dropped");
     return post(message);
   }
+  end_receive(message, arrival, how);
+}
+
+void Offload::end_receive(Message& message, const transport::Arrival& arrival,
+                          transport::Received how) noexcept {
+  ReceiveRequest& request = *message.receive;
   if (how == transport::Received::yes) {
     complete(message, arrival);
   } else if (how == transport::Received::cancelled && message.is_withdrawn) {
     request.completion.is_cancelled = true;  // else by the network, whose connection has broken
   } else {
-    end_without(request, fail(Err::proc_aborted, "the network has lost a message: its sender has ended, or "
-                                                 "the connection to it"));
+    end_without(request, fail(Err::proc_aborted,
+                              "the network has lost a message: its sender has ended, or "
+                              "the connection to it"));
   }
   forget(message);
   request.finish();
@@ -304,11 +390,14 @@ void Offload::complete(Message& message, const transport::Arrival& arrival) noex
   request.completion.source = bits_.source(arrival.bits);
   request.completion.tag = bits_.tag(arrival.bits);
   const std::size_t bytes = request.fit(arrival.bytes);
-  if (message.packed) Cursor(request.data).unpack(message.packed.get(), bytes);
+  if (message.packed && !request.data.is_contiguous())
+    Cursor(request.data).unpack(message.packed.get(), bytes);
+  else if (message.packed && bytes > 0)
+    std::memcpy(request.data.address, message.packed.get(), bytes);
+  Peer& sender = peers_.of(request.comm->target_members[request.completion.source]);
+  count_taken(sender, message);
   const Note note = Note::of(arrival.note);
-  if (note.is_synchronous)
-    peers_.send_control(peers_.of(request.comm->target_members[request.completion.source]),
-                        {.kind = ControlKind::matched, .a = note.number});
+  if (note.is_synchronous) peers_.send_control(sender, {.kind = ControlKind::matched, .a = note.number});
 }
 
 /// As if it were offered: by its length, by what it is called here, and by what its sender gave along.
@@ -347,16 +436,25 @@ match::Unexpected& Offload::extract(match::Unexpected& found) noexcept {
   if (!network_.try_look(message, {.bits = bits_.bits(found.key)}, true, arrival))
     log::die("the network announced a message and then did not deliver it");
   message.is_taken = true;
+  message.taken_after = answers_;
   return show(arrival, message.number);
 }
 
 /// The data of a taken message goes to its receive.
 void Offload::deliver(ReceiveRequest& request, match::Unexpected& taken) noexcept {
-  Message& message = messages_[offer_of(taken).cookie];
+  const Offer offer = offer_of(taken);
+  const transport::Arrival arrival{
+      .bits = bits_.bits(taken.key), .bytes = offer.bytes, .note = std::uint32_t(offer.handle)};
+  Message& message = messages_[offer.cookie];
   match::Matcher::destroy(&taken);
   request.is_matched = true;
-  aim(message, request);
-  receive_taken(message);
+  if (message.copy == Message::Copy::none) {
+    aim(message, request);
+    return receive_taken(message);
+  }
+  message.receive = &request;
+  request.sequence = message.number;
+  if (message.copy == Message::Copy::here) end_receive(message, arrival, message.copied);
 }
 
 }  // namespace dunlin::protocol

@@ -12,8 +12,13 @@
 // every later one, and all that comes is taken out for them: the network looks first at receives that were
 // posted before.
 //
+// What comes before its receive costs the network much memory, however short it is.  So it holds a limited
+// number of messages from each sender, who counts them and hears of those that were taken (Flow).  A sender
+// at the limit asks for more, and waits; where this rank has nothing else to do meanwhile, it takes all that
+// has come into memory of its own, in its own length: what its receives wait for may come behind that.
+//
 // Control messages go by channel: that a synchronous message was matched (its note asks for it and names it),
-// and that a sender wants a message back.
+// that a sender wants a message back, and both sides of that flow control.
 // Document: Portals matching (row M3 of docs/sources.md).  Thread safety: base/big_lock.hpp.
 #pragma once
 
@@ -67,7 +72,8 @@ class Offload {
   bool advance() noexcept {
     const bool has_taken = kept_.has_receives() && take_out();
     const bool has_received = !waiting_.empty() && receive_waiting();
-    return has_taken || has_received;
+    const bool has_answered = !asking_.empty() && try_answer();
+    return has_taken || has_received || has_answered;
   }
 
  private:
@@ -86,6 +92,10 @@ class Offload {
     bool is_taken = false;      // of a receive: the message was taken out of matching before
     bool is_kept = false;       // of a receive: in `kept_`, not in the network
     bool is_withdrawn = false;  // of a receive: the network was asked to cancel it
+    // Of a taken message, which has no receive yet: its data is copied to `packed`, and what came of it.
+    enum class Copy : std::uint8_t { none, under_way, here, unwanted } copy = Copy::none;
+    transport::Received copied = transport::Received::yes;
+    std::uint32_t taken_after = 0;  // answers to anybody
     // Of a send, how many of these are still to come: it is out; where it is synchronous, it is matched;
     // where it is wanted back, the answer.
     int awaited = 0;
@@ -103,6 +113,11 @@ class Offload {
   bool take_out() noexcept;
   void keep(Message& message, const transport::Arrival& arrival) noexcept;
   void drop(Message& message) noexcept;
+  void ask_for_more(Peer& peer) noexcept;
+  bool try_answer() noexcept;
+  void count_taken(Peer& peer, const Message& message) noexcept;
+  static void hear_released(Flow& flow, std::uint32_t answered, std::uint32_t count) noexcept;
+  void end_receive(Message& message, const transport::Arrival& arrival, transport::Received how) noexcept;
   void complete(Message& message, const transport::Arrival& arrival) noexcept;
   void end_one(Message& message) noexcept;
   void end_cancelled(Message& message) noexcept;
@@ -118,6 +133,10 @@ class Offload {
   std::size_t posted_ = 0;        // receives in the network that were not taken before
   std::deque<Message*> waiting_;  // taken messages that found no room, in order
   match::Matcher kept_;
+  std::vector<Peer*> asking_;  // have an open question
+  std::uint32_t answers_ = 0;
+  bool has_received_ = false;           // a message, since the last look at `asking_`
+  std::size_t polls_asked_ = 0;         // since the first of `asking_`, with messages
   match::Unexpected* found_ = nullptr;  // what a probe has found in the network; made at the first
 };
 

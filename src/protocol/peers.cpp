@@ -108,9 +108,14 @@ void Peers::send_control(Peer& peer, const Control& control) noexcept {
 }
 
 void Peers::send_flow_control(Peer& peer) noexcept {
-  const Control control{.kind = peer.has_told_hold ? ControlKind::hold : ControlKind::resume};
+  Flow& flow = peer.flow;
+  const Control control =
+      carries_messages_ ? Control{.kind = peer.has_told_hold ? ControlKind::hold : ControlKind::resume}
+                        : Control{.kind = ControlKind::released, .number = flow.answer, .a = flow.untold};
   peer.owes_flow_control = peer.try_send(control) == transport::Sent::full;
-  if (peer.owes_flow_control) mark_busy(peer);
+  if (peer.owes_flow_control) return mark_busy(peer);
+  flow.untold = 0;
+  flow.answer = 0;
 }
 
 void Peers::stream(SendRequest& request) noexcept {

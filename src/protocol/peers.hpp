@@ -20,6 +20,21 @@
 
 namespace dunlin::protocol {
 
+/// What the network holds of the messages between two ranks, where it matches (offload.hpp).
+struct Flow {
+  // Ours: those that the peer has not taken, as far as we have heard; the last question for more, which is
+  // open or not.
+  std::uint32_t unreleased = 0;
+  std::uint32_t question = 0;
+  bool is_question_open = false;
+  // The peer's: those taken that it is still to hear of; its open question, and the one to be answered now
+  // (0: none); after how many answers to anybody this one was given.
+  std::uint32_t untold = 0;
+  std::uint32_t asked = 0;
+  std::uint32_t answer = 0;
+  std::uint32_t answered_after = 0;
+};
+
 struct Peer {
   transport::Channel* channel = nullptr;
   int index = 0;  // peer index
@@ -31,7 +46,8 @@ struct Peer {
   std::int64_t eager_bytes_max_now = 0;   // hot path: certainly eager; -1 while sends wait or are held back
   bool is_held_back = false;              // it holds too much of ours unexpected: offer, do not push
   bool has_told_hold = false;             // we told it to hold back
-  bool owes_flow_control = false;         // it is still to hear of `has_told_hold`
+  bool owes_flow_control = false;         // it is still to hear of `has_told_hold`, or of `flow`
+  Flow flow;
 
   // Messages and control messages that found no room.  While there are any, everything queues behind them,
   // so that no message overtakes another, nor what this rank had to say before it (that a message has been
@@ -100,7 +116,7 @@ class Peers {
   void enqueue(Peer& peer, Outgoing& message) noexcept;
   /// Behind everything that waits.
   void send_control(Peer& peer, const Control& control) noexcept;
-  /// Before everything that waits: tells the peer to hold back, or to go on.
+  /// Before everything that waits: tells the peer to hold back, or to go on; or of what was taken.
   void send_flow_control(Peer& peer) noexcept;
   /// Data that goes through the channel when it has room.
   void stream(SendRequest& request) noexcept;

@@ -35,6 +35,8 @@ enum class ControlKind : std::uint32_t {
   resume,      // push again
   cancel,      // a: sender's cookie.  Forget the unmatched message
   cancelled,   // a: sender's cookie, b: 1 when it was forgotten, 0 when it had been matched
+  more,        // number: of this question.  The network holds as many of ours as it may: take some out
+  released,    // a: so many of yours more were taken; number: the question that this answers, 0: none
   write_here,  // a: sender's cookie, b, c, number: the receiver's buffer, which the network is to write
   one_sided,   // rma/messages.cpp, by a handler.  a: the target's window, b: bytes, c: rank of the origin
   count_,

@@ -58,6 +58,8 @@ class Tagged {
   virtual std::uint64_t bytes_max() const noexcept = 0;
   /// So many receives can be under way at once; more find no room.
   virtual std::size_t receives_max() const noexcept = 0;
+  /// Nothing reaches that peer any more.
+  virtual bool is_lost(int peer) noexcept = 0;
   /// `yes`: under way; Inbox::sent says when the memory may be used again.
   virtual Sent try_send(Operation& operation, int peer, std::uint64_t bits, std::uint32_t note,
                         std::span<const std::byte> data) noexcept = 0;

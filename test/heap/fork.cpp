@@ -86,6 +86,20 @@ TEST(HeapFork, StaticDataLiesInHugePages) {
 }
 
 /// What is left of the old generation in a huge page's range must not end the use of huge pages for good.
+TEST(HeapFork, BlocksHaveNoPagesYetWhileCommitsAreLate) {
+  if (!makes_huge_pages()) GTEST_SKIP() << "no huge pages here";
+  const auto before = preloaded_heap()->counters().collapsed_bytes;
+  void* late[20];  // more than what the heap keeps of freed blocks, which may have been huge before
+  preloaded_heap()->commit_late(true);
+  for (void*& each : late) each = opaque(std::malloc(16 * kMiB));
+  preloaded_heap()->commit_late(false);
+  EXPECT_EQ(preloaded_heap()->counters().collapsed_bytes, before);
+  void* const other = opaque(std::malloc(16 * kMiB));
+  EXPECT_GE(preloaded_heap()->counters().collapsed_bytes, before + 16 * kMiB);
+  std::free(other);
+  for (void* each : late) std::free(each);
+}
+
 TEST(HeapFork, HugePagesGoOnAfterAFreeze) {
   if (!makes_huge_pages()) GTEST_SKIP() << "no huge pages here";
   char* small[40];

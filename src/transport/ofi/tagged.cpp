@@ -38,6 +38,11 @@ std::uint64_t Tagged::word_of(std::uint32_t note) const noexcept {
   return fabric_.data_bytes() >= sizeof(std::uint64_t) ? (secret_ & ~kNoteMask) | note : note;
 }
 
+bool Tagged::is_lost(int peer) noexcept {
+  const Channel* const channel = peers_.channel_of(peer);
+  return !channel || channel->is_broken();
+}
+
 Sent Tagged::try_send(Operation& operation, int peer, std::uint64_t bits, std::uint32_t note,
                       std::span<const std::byte> data) noexcept {
   DUNLIN_ASSERT(operation.kind == Operation::Kind::tagged_send);

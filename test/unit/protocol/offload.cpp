@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <deque>
 #include <vector>
 
 #include "protocol/peers.hpp"
@@ -15,9 +17,10 @@ class Network final : public transport::Tagged {
   unsigned bits() const noexcept override { return 64; }
   std::uint64_t bytes_max() const noexcept override { return 1 << 30; }
   std::size_t receives_max() const noexcept override { return 128; }
+  bool is_lost(int) noexcept override { return has_lost_all; }
   transport::Sent try_send(transport::Operation&, int, std::uint64_t, std::uint32_t,
                            std::span<const std::byte>) noexcept override {
-    return transport::Sent::full;
+    return transport::Sent::yes;
   }
   bool try_receive(transport::Operation& operation, std::span<std::byte>,
                    const transport::Pattern&) noexcept override {
@@ -32,6 +35,21 @@ class Network final : public transport::Tagged {
   bool try_receive_taken(transport::Operation&, std::span<std::byte>) noexcept override { return true; }
 
   std::vector<transport::Operation*> receives, withdrawn;
+  bool has_lost_all = false;
+};
+
+/// Control messages to a peer, kept for the test.
+class Controls final : public transport::Channel {
+ public:
+  transport::Sent try_send(const transport::Envelope& envelope, std::span<const std::byte> head,
+                           const Source&) noexcept override {
+    EXPECT_EQ(envelope.kind, transport::MessageKind::control);
+    std::memcpy(&said.emplace_back(), head.data(), sizeof(Control));
+    return transport::Sent::yes;
+  }
+  std::size_t bytes_max() const noexcept override { return 1024; }
+
+  std::vector<Control> said;
 };
 
 class OffloadEnds : public testing::Test {
@@ -90,6 +108,50 @@ TEST_F(OffloadEnds, AReceiveWithATagThatDoesNotFitSaysWhatItWasFor) {
   EXPECT_EQ(request.completion.source, kSource);
   EXPECT_EQ(offload.check_tag({0, kSource, bits.tag_max() + 1}), Err::tag);  // asked by probes
   EXPECT_EQ(offload.check_tag({0, kSource, bits.tag_max()}), Err::ok);
+}
+
+/// A sender, as far as the network takes its messages.
+class OffloadSends : public OffloadEnds {
+ protected:
+  static constexpr int kMost = 256;  // kUnreleasedMost of offload.cpp
+
+  OffloadSends() { peer.channel = &controls; }
+  int send_until_full() {
+    for (int count = 0;; ++count) {
+      requests.emplace_back().peer = &peer;
+      if (offload.try_start(requests.back()) != transport::Sent::yes) return count;
+    }
+  }
+  void hear(std::uint32_t answered, std::uint32_t count) {
+    EXPECT_TRUE(offload.try_hear(peer, {.kind = ControlKind::released, .number = answered, .a = count}));
+  }
+
+  Controls controls;
+  Peer peer;
+  std::deque<SendRequest> requests;
+};
+
+TEST_F(OffloadSends, WaitAtALimitAndAskOnce) {
+  EXPECT_EQ(send_until_full(), kMost);
+  EXPECT_EQ(send_until_full(), 0);
+  ASSERT_EQ(controls.said.size(), 1u);
+  EXPECT_EQ(controls.said[0].kind, ControlKind::more);
+  hear(0, kMost / 2);  // as receives take them
+  EXPECT_EQ(send_until_full(), kMost / 2);
+  ASSERT_EQ(controls.said.size(), 2u);
+  hear(controls.said[0].number, 0);  // too late: it was before the last ones
+  EXPECT_EQ(send_until_full(), 0);
+  ASSERT_EQ(controls.said.size(), 3u);
+  hear(controls.said[2].number, 0);  // all are taken
+  EXPECT_EQ(send_until_full(), kMost);
+  hear(0, 10 * kMost);  // more than it knows of, as of those before an answer
+  EXPECT_EQ(send_until_full(), kMost);
+}
+
+TEST_F(OffloadSends, DoNotWaitForAPeerThatIsLost) {
+  EXPECT_EQ(send_until_full(), kMost);
+  network.has_lost_all = true;
+  EXPECT_EQ(offload.try_start(requests.back()), transport::Sent::failed);
 }
 
 }  // namespace
