@@ -44,7 +44,8 @@ struct Bcast {
   static constexpr Collective kCall = Collective::bcast;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return bcast_inter(cx, block, root);
-    if (cx.size == 1 || block.bytes() == 0) return nothing(cx);
+    if (cx.size == 1) return nothing(cx);
+    if (block.bytes() == 0) return nothing(cx, root, cx.rank == root ? 0 : 1);
     return start_bcast(cx, block, root);
   }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(block); }
@@ -65,7 +66,8 @@ struct Gather {
     if (!in_place && cx.rank == root && mine.bytes() != all[root].bytes()) [[unlikely]]
       return own_lengths_differ(cx, mine.bytes(), all[root].bytes());
     if (is_varied) return start_gatherv(cx, mine, all, root, in_place);
-    if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
+    if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0)
+      return nothing(cx, 0, cx.rank == root ? cx.size : 0);
     return start_gather(cx, mine, all, root, in_place);
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
@@ -93,7 +95,8 @@ struct Scatter {
     if (!in_place && cx.rank == root && mine.bytes() != all[root].bytes()) [[unlikely]]
       return own_lengths_differ(cx, all[root].bytes(), mine.bytes());
     if (is_varied) return start_scatterv(cx, all, mine, root, in_place);
-    if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0) return nothing(cx);
+    if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0)
+      return nothing(cx, root, cx.rank == root ? 0 : 1);
     return start_scatter(cx, all, mine, root, in_place);
   }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {

@@ -16,7 +16,7 @@ struct Reduce {
   static constexpr Collective kCall = Collective::reduce;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return reduce_inter(cx, r, root);
-    if (r.bytes() == 0) return nothing(cx);
+    if (r.bytes() == 0) return nothing(cx, 0, cx.rank == root ? cx.size : 0);
     return start_reduce(cx, r, root);
   }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
@@ -74,7 +74,9 @@ struct Scan {
   Reduction r;
   static constexpr const char* kName = "scan";
   static constexpr Collective kCall = Collective::scan;
-  Task start(const Cx& cx) const noexcept { return r.bytes() == 0 ? nothing(cx) : start_scan(cx, r, false); }
+  Task start(const Cx& cx) const noexcept {
+    return r.bytes() == 0 ? nothing(cx, 0, cx.rank) : start_scan(cx, r, false);
+  }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };
@@ -83,7 +85,9 @@ struct Exscan {
   Reduction r;
   static constexpr const char* kName = "exscan";
   static constexpr Collective kCall = Collective::exscan;
-  Task start(const Cx& cx) const noexcept { return r.bytes() == 0 ? nothing(cx) : start_scan(cx, r, true); }
+  Task start(const Cx& cx) const noexcept {
+    return r.bytes() == 0 ? nothing(cx, 0, cx.rank) : start_scan(cx, r, true);
+  }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
   Held held() const noexcept { return {{r.type, r.op}}; }
 };

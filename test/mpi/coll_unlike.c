@@ -1,6 +1,6 @@
-/* One rank gives a short length where the others give a long one, so that they take different ways through
- * shared memory.  Whoever receives what it does not expect has an error, nobody touches memory that an
- * earlier collective was given, and the communicator goes on.  ranks: 2 3 4 variants: none */
+/* One rank gives a short length, or none, where the others give a long one, so that they take different ways
+ * through shared memory.  Whoever receives what it does not expect has an error, nobody touches memory that
+ * an earlier collective was given, and the communicator goes on.  ranks: 2 3 4 variants: none */
 #include <string.h>
 
 #include "coll_check.h"
@@ -96,6 +96,9 @@ int main(int argc, char** argv) {
         unlike(which, mode, odd_rank, SHORT, LONG);
         unlike(which, mode, odd_rank, LONG, SHORT);
         unlike(which, mode, odd_rank, LONG - 4, LONG);
+        unlike(which, mode, odd_rank, 0, LONG);
+        unlike(which, mode, odd_rank, 0, SHORT);
+        unlike(which, mode, odd_rank, SHORT, 0);
       }
   return check_end();
 }

@@ -46,7 +46,9 @@ struct Reduction {
   }
 };
 
-Task nothing(Cx cx);  // ends at once
+/// No data: ends at once, but for a look at `members` from `first` on, whose data this rank would receive, in
+/// shared memory.  Where all receive from all, those with data find out who has none.
+Task nothing(Cx cx, int first = 0, int members = 0);
 /// Leaves a turn of this rank's domain that was reserved, where no step has taken it.
 Task leave(Cx cx, const Reservation* turn);
 
