@@ -151,9 +151,9 @@ void Engine::wait(const Request& request, int from) noexcept {
   if (!request.is_complete) wait_slow(kIsComplete, &request, &explain_request, from);
 }
 
-void Engine::wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept {
+void Engine::wait_until(Done done, const void* argument, LongWait::Explain explain, int peer) noexcept {
   DUNLIN_ASSERT(done != nullptr);
-  if (!done(argument)) wait_slow(done, argument, explain, -1);
+  if (!done(argument)) wait_slow(done, argument, explain, peer);
 }
 
 void Engine::wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept {

@@ -85,8 +85,9 @@ class Engine {
   /// The same for parked work that waits for such flags only.
   void poll_alone(Pollable& work) noexcept;
 
-  /// Polls until `done(argument)`.  `explain(argument, ...)` tells the report of a hang what for.
-  void wait_until(Done done, const void* argument, LongWait::Explain explain) noexcept;
+  /// Polls until `done(argument)`.  `explain(argument, ...)` tells the report of a hang what for.  `peer`:
+  /// who ends it, or -1.
+  void wait_until(Done done, const void* argument, LongWait::Explain explain, int peer = -1) noexcept;
   /// The same for a turn that comes when others have done their work, the last of whom wakes this process:
   /// where ranks share CPUs it sleeps at once, and leaves the CPU to them.
   void wait_for_turn(Done done, const void* argument, LongWait::Explain explain) noexcept;

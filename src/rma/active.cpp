@@ -83,6 +83,11 @@ struct Awaited {
     return message ? message->is_complete : window.signalled[std::size_t(rank)].has_come(kind);
   }
   static bool is_here(const void* self) noexcept { return static_cast<const Awaited*>(self)->is_here(); }
+  /// Of this node; -1: of another one.
+  int peer() const noexcept {
+    if (message) return -1;
+    return window.comm->messaging->peers.of(window.comm->target_members[rank]).index;
+  }
   static void explain(const void* self, WaitReason& reason) noexcept {
     const auto& [window, kind, rank, message] = *static_cast<const Awaited*>(self);
     if (message)
@@ -103,7 +108,7 @@ void await(const Awaited& awaited) noexcept {
     if (awaited.is_here()) return engine.end_direct();
     os::pause();
   }
-  engine.wait_until(&Awaited::is_here, &awaited, &Awaited::explain);
+  engine.wait_until(&Awaited::is_here, &awaited, &Awaited::explain, awaited.peer());
 }
 
 /// Waits for one signal of each, or its message.
