@@ -13,15 +13,6 @@ namespace {
 
 constexpr transport::Pattern kEverything{.bits = 0, .ignored = ~std::uint64_t(0)};
 
-/// Messages to one peer that the network holds there, as far as is known here.  rxm over TCP keeps each in 18
-/// KiB; the other engine's limit to a peer (transport/ofi/channel.cpp) is the same.
-constexpr std::uint32_t kUnreleasedMost = 256;
-/// A message that is taken out is copied up to here; of longer ones the network has the first words only, or
-/// not more memory than that.
-constexpr std::uint64_t kCopiedBytesMost = 16 << 10;
-/// While messages are received, for so many polls, for each sender that asks, they may give it its answer.
-constexpr std::size_t kPollsAskedMost = 512;
-
 Offer offer_of(match::Unexpected& message) noexcept {
   Offer offer;
   std::memcpy(&offer, message.payload().data(), sizeof offer);
@@ -103,7 +94,7 @@ transport::Sent Offload::try_start(SendRequest& request) noexcept {
     return transport::Sent::yes;
   }
   Peer& peer = *request.peer;
-  if (peer.flow.unreleased >= kUnreleasedMost) [[unlikely]] {
+  if (peer.flow.unreleased >= network_.messages_held_max()) [[unlikely]] {
     ask_for_more(peer);
     return network_.is_lost(peer.index) ? transport::Sent::failed : transport::Sent::full;
   }
@@ -171,9 +162,11 @@ void Offload::hear_released(Flow& flow, std::uint32_t answered, std::uint32_t co
   flow.is_question_open = false;  // where it was of older messages, it is asked again
 }
 
-/// Where nothing comes, or what comes does not help those who ask: takes everything out of the network.
+/// Where nothing comes, or what has come for long does not help those who ask: takes everything out of the
+/// network.
 bool Offload::try_answer() noexcept {
-  if (std::exchange(has_received_, false) && ++polls_asked_ < kPollsAskedMost * asking_.size()) return false;
+  const std::size_t polls_most = asking_.size() * network_.messages_held_max();
+  if (std::exchange(has_received_, false) && ++polls_asked_ < polls_most) return false;
   (void)take_out();
   ++answers_;
   for (Peer* const peer : std::exchange(asking_, {})) {
@@ -190,7 +183,7 @@ bool Offload::try_answer() noexcept {
 void Offload::count_taken(Peer& peer, const Message& message) noexcept {
   Flow& flow = peer.flow;
   const bool was_answered = message.is_taken && std::int32_t(message.taken_after - flow.answered_after) < 0;
-  if (was_answered || ++flow.untold < kUnreleasedMost / 2) return;
+  if (was_answered || ++flow.untold < network_.messages_held_max() / 2) return;
   if (std::exchange(flow.asked, 0) != 0) std::erase(asking_, &peer);
   peers_.send_flow_control(peer);
 }
@@ -336,7 +329,7 @@ void Offload::keep(Message& message, const transport::Arrival& arrival) noexcept
     return deliver(request, shown);
   }
   kept_.add(shown);
-  if (arrival.bytes > kCopiedBytesMost) return;
+  if (arrival.bytes > network_.bytes_held_max()) return;
   make_room(message, arrival.bytes);
   if (message.room.empty()) message.room = {&message.spare, 1};
   message.copy = Message::Copy::under_way;

@@ -58,6 +58,10 @@ class Tagged {
   virtual std::uint64_t bytes_max() const noexcept = 0;
   /// So many receives can be under way at once; more find no room.
   virtual std::size_t receives_max() const noexcept = 0;
+  /// What the network should hold at most of one sender's messages that no receive has taken: so many, and of
+  /// each so many bytes; longer ones it leaves with the sender.
+  virtual std::uint32_t messages_held_max() const noexcept = 0;
+  virtual std::uint64_t bytes_held_max() const noexcept = 0;
   /// Nothing reaches that peer any more.
   virtual bool is_lost(int peer) noexcept = 0;
   /// `yes`: under way; Inbox::sent says when the memory may be used again.

@@ -27,9 +27,6 @@ IntVariable messages_before_ring{
 /// Buffers of a peer that were named and never used, as of messages that were cut short.
 constexpr std::size_t kHeardMost = 4096;
 
-/// Frames by message to one peer that it has not taken; of them the provider may keep 18 KiB each.
-constexpr std::uint32_t kMessagesMost = 256;
-
 /// Of what the connection itself is made there are few, and a peer may be waiting for them.
 bool needs_credit(FrameKind kind) noexcept {
   return kind == FrameKind::message || kind == FrameKind::message_of_buffers;

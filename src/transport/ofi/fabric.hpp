@@ -30,6 +30,12 @@ namespace dunlin::transport::ofi {
 
 struct Library;
 
+/// Messages to one peer that it has not taken, or frames without a ring: of them the provider may keep 18 KiB
+/// each.
+inline constexpr std::uint32_t kMessagesMost = 256;
+/// So long are the messages that rxm keeps whole before they are matched.
+inline constexpr std::uint64_t kBytesHeldMost = 16 << 10;
+
 /// Memory that the network may touch.  Closed by its destructor, before the fabric that made it.
 class Region {
  public:

@@ -38,6 +38,8 @@ class Tagged final : public transport::Tagged {
   unsigned bits() const noexcept override;
   std::uint64_t bytes_max() const noexcept override { return fabric_.message_bytes_max(); }
   std::size_t receives_max() const noexcept override { return fabric_.receives_max(); }
+  std::uint32_t messages_held_max() const noexcept override { return kMessagesMost; }
+  std::uint64_t bytes_held_max() const noexcept override { return kBytesHeldMost; }
   bool is_lost(int peer) noexcept override;
   Sent try_send(Operation& operation, int peer, std::uint64_t bits, std::uint32_t note,
                 std::span<const std::byte> data) noexcept override;

@@ -17,6 +17,8 @@ class Network final : public transport::Tagged {
   unsigned bits() const noexcept override { return 64; }
   std::uint64_t bytes_max() const noexcept override { return 1 << 30; }
   std::size_t receives_max() const noexcept override { return 128; }
+  std::uint32_t messages_held_max() const noexcept override { return kHeldMost; }
+  std::uint64_t bytes_held_max() const noexcept override { return 1 << 10; }
   bool is_lost(int) noexcept override { return has_lost_all; }
   transport::Sent try_send(transport::Operation&, int, std::uint64_t, std::uint32_t,
                            std::span<const std::byte>) noexcept override {
@@ -34,6 +36,7 @@ class Network final : public transport::Tagged {
   }
   bool try_receive_taken(transport::Operation&, std::span<std::byte>) noexcept override { return true; }
 
+  static constexpr std::uint32_t kHeldMost = 20;
   std::vector<transport::Operation*> receives, withdrawn;
   bool has_lost_all = false;
 };
@@ -113,7 +116,7 @@ TEST_F(OffloadEnds, AReceiveWithATagThatDoesNotFitSaysWhatItWasFor) {
 /// A sender, as far as the network takes its messages.
 class OffloadSends : public OffloadEnds {
  protected:
-  static constexpr int kMost = 256;  // kUnreleasedMost of offload.cpp
+  static constexpr int kMost = Network::kHeldMost;
 
   OffloadSends() { peer.channel = &controls; }
   int send_until_full() {
