@@ -42,8 +42,11 @@ BindingPlan plan_binding(const Job& job) {
   const bool are_shares_equal = plan.cpus_usable == int(cpus.size()) && job.size() % plan.cpus_usable == 0;
   if (job.size() > plan.cpus_usable && !are_shares_equal) {
     if (job.is_binding_asked || job.shows_binding)
-      plan.complaint = "ranks are not bound: " + std::to_string(job.size()) + " ranks share " +
-                       std::to_string(plan.cpus_usable) + " CPUs, which is not equally many for each";
+      plan.complaint =
+          "ranks are not bound: " + std::to_string(job.size()) + " ranks share " +
+          (plan.cpus_usable < int(cpus.size())
+               ? "the time of " + std::to_string(plan.cpus_usable) + " CPUs on " + std::to_string(cpus.size())
+               : std::to_string(plan.cpus_usable) + " CPUs, which is not equally many for each");
     return plan;
   }
   if (job.size() == 1 && job.binding == Binding::share) return plan;  // its share is what it has

@@ -338,7 +338,11 @@ void Network::operation_failed(const fi_cq_err_entry& error, Inbox& inbox) noexc
     frame.channel->broke(fabric_->text_of(error.err));
     return sender_.frames.give_back(frame);
   }
-  ++strangers_;
+  if (error.err == FI_ETRUNC || error.err == FI_ECANCELED)
+    ++strangers_;  // a frame of this job is never longer than the room for it
+  else
+    log::warn("the network has ended a receive (%s): a message may be lost, and with it those behind it",
+              fabric_->text_of(error.err));
   receives_.give_back(frame);
   post_receives();
 }
