@@ -70,6 +70,7 @@ struct Gather {
       return nothing(cx, 0, cx.rank == root ? cx.size : 0);
     return start_gather(cx, mine, all, root, in_place);
   }
+  bool has_arrays() const noexcept { return is_varied; }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
     if (is_root) all.own(arrays, cx.comm->target_size);
@@ -99,6 +100,7 @@ struct Scatter {
       return nothing(cx, root, cx.rank == root ? 0 : 1);
     return start_scatter(cx, all, mine, root, in_place);
   }
+  bool has_arrays() const noexcept { return is_varied; }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     const bool is_root = cx.comm->is_inter() ? root == MPI_ROOT : root == cx.rank;
     if (is_root) all.own(arrays, cx.comm->target_size);
@@ -126,6 +128,7 @@ struct Allgather {
     // The program's own copy: others read it faster than what this process has just written.
     return start_allgather(cx, in_place ? all[cx.rank] : mine, all);
   }
+  bool has_arrays() const noexcept { return !all.is_equal(); }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept { all.own(arrays, cx.comm->target_size); }
   Agreement agreement(const Cx&) const noexcept {
     return all.is_equal() ? Agreement::same(all[0]) : Agreement{};
@@ -149,6 +152,7 @@ struct Alltoall {
     if (recv[0].bytes() == 0) return nothing(cx);
     return start_alltoall(cx, in_place ? recv : send, recv, in_place);
   }
+  bool has_arrays() const noexcept { return !recv.is_equal(); }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
     if (!in_place) send.own(arrays, cx.comm->target_size);
     recv.own(arrays, cx.comm->target_size);

@@ -16,7 +16,8 @@
 //     Task start(Cx cx) const noexcept;                     // chooses the algorithm and starts it
 //     Held held() const noexcept;                           // what a request must keep alive
 //     Agreement agreement(const Cx&) const noexcept;        // optional: what all ranks must give alike
-//     void own_arrays(OwnArrays&, const Cx&) noexcept;      // optional: copies arrays of the program
+//     bool has_arrays() const noexcept;                     // optional: whether it names arrays
+//     void own_arrays(OwnArrays&, const Cx&) noexcept;      // of the program, which this copies
 //   };
 //
 // Used by data_movement.cpp and reductions.cpp for the chapter's calls and by comm/ for the agreements that
@@ -178,6 +179,13 @@ bool calls_program(const Arguments& arguments) noexcept {
   return false;
 }
 
+/// Whether it names arrays of the program's.
+template <class Arguments>
+bool has_arrays(const Arguments& arguments) noexcept {
+  if constexpr (requires { arguments.has_arrays(); }) return arguments.has_arrays();
+  return false;
+}
+
 template <class Arguments>
 class CollectiveRequestOf final : public CollectiveRequest {
  public:
@@ -225,8 +233,7 @@ Err begin_lightly(Cx cx, const Arguments& arguments, Request** request) noexcept
 /// call.
 template <class Arguments>
 Err begin_call(Comm& comm, const Arguments& arguments, Request** request) noexcept {
-  constexpr bool keeps_arrays = requires(Arguments a, OwnArrays& arrays, Cx cx) { a.own_arrays(arrays, cx); };
-  const bool is_light = !keeps_arrays && !calls_program(arguments);
+  const bool is_light = !has_arrays(arguments) && !calls_program(arguments);
   const Cx cx = everywhere(comm);
   const Err error = is_light ? begin_lightly(cx, arguments, request) : begin(cx, arguments, request);
   if (error == Err::ok && (*request)->wants_help())

@@ -61,6 +61,7 @@ struct ReduceScatter {
     if (whole.bytes() == 0) return nothing(cx);
     return start_reduce_scatter(cx, whole, parts);
   }
+  bool has_arrays() const noexcept { return counts.data != nullptr; }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept { counts = arrays.copy(counts, cx.size); }
   Agreement agreement(const Cx& cx) const noexcept {
     std::int64_t all = count * cx.size;

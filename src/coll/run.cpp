@@ -135,10 +135,12 @@ bool Run::sweep() noexcept {
 }
 
 bool Run::is_step_ready() noexcept {
-  if (is_blocking)
+  if (is_blocking) {
     wait();
-  else if (!is_quiet())
-    return false;
+  } else {
+    if (!flags_.is_empty()) os::pause();  // as in `wait_for_flags`: a look that is too early costs more
+    if (!is_quiet()) return false;
+  }
   return error == Err::ok;
 }
 
