@@ -26,9 +26,10 @@ Flags Region::look_for_place(int track, std::uint64_t number) noexcept {
   for (int member = 0; member < size(); ++member)
     all_left = std::min(all_left, lines[member].left.load(std::memory_order_acquire));  // pairs with L1
   tracks_[track].known_left = all_left;
-  if (number <= all_left + Commons::kTurns) return {};
+  const std::uint64_t turns = turns_of(track);
+  if (number <= all_left + turns) return {};
   commons_.want_place(track, number);
-  return {&lines->left, 0, size(), number - Commons::kTurns};
+  return {&lines->left, 0, size(), number - turns};
 }
 
 }  // namespace dunlin::coll

@@ -111,8 +111,11 @@ class Region {
       return number <= left || (number - left <= 64 && left_after >> (number - left - 1) & 1);
     }
   };
+  static std::uint64_t turns_of(int track) noexcept {
+    return std::uint64_t(transport::shm::Commons::turns(track));
+  }
   Flags place_is_free(int track, std::uint64_t number) noexcept {
-    if (number <= tracks_[track].known_left + transport::shm::Commons::kTurns) [[likely]]
+    if (number <= tracks_[track].known_left + turns_of(track)) [[likely]]
       return {};
     return look_for_place(track, number);
   }
@@ -137,7 +140,7 @@ class Turn {
       : region_(&region),
         track_(track),
         number_(reserved ? reserved : ++region.tracks_[track].started),
-        turn_(int(number_ % kTurns)),
+        turn_(int(number_ & (Region::turns_of(track) - 1))),
         arrivals_(region.commons_.arrivals(track, turn_)) {}
 
   /// What has to be up before this member writes.
@@ -204,7 +207,6 @@ class Turn {
     copy(from, to);
   }
 
-  static constexpr int kTurns = transport::shm::Commons::kTurns;
   Region* region_;
   int track_;
   std::uint64_t number_;
@@ -255,8 +257,9 @@ inline void Turn::leave(bool has_met_all) const noexcept {
     for (int member = 0; member < region_->size(); ++member)
       if (member != region_->me_) all_left = std::min(all_left, arrivals_[member].known_left);
     track.known_left = std::max(track.known_left, all_left);
-    // All have read the line of the turn before, which is this member's next.
-    os::prepare_to_write(&region_->commons_.arrivals(track_, int((number_ + 1) % kTurns))[region_->me_]);
+    // All have read what was in this member's next line.
+    const auto next = int((number_ + 1) & (Region::turns_of(track_) - 1));
+    os::prepare_to_write(&region_->commons_.arrivals(track_, next)[region_->me_]);
   }
   if (!track.leave(number_)) [[unlikely]]
     return;
