@@ -16,8 +16,8 @@
 //     Task start(Cx cx) const noexcept;                     // chooses the algorithm and starts it
 //     Held held() const noexcept;                           // what a request must keep alive
 //     Agreement agreement(const Cx&) const noexcept;        // optional: what all ranks must give alike
-//     bool has_arrays() const noexcept;                     // optional: whether it names arrays
-//     void own_arrays(OwnArrays&, const Cx&) noexcept;      // of the program, which this copies
+//     bool has_arrays() const noexcept;                     // optional, with the next: whether it names
+//     void own_arrays(OwnArrays&, const Cx&) noexcept;      // arrays of the program, which this copies
 //   };
 //
 // Used by data_movement.cpp and reductions.cpp for the chapter's calls and by comm/ for the agreements that
@@ -182,8 +182,11 @@ bool calls_program(const Arguments& arguments) noexcept {
 /// Whether it names arrays of the program's.
 template <class Arguments>
 bool has_arrays(const Arguments& arguments) noexcept {
-  if constexpr (requires { arguments.has_arrays(); }) return arguments.has_arrays();
-  return false;
+  constexpr bool owns_arrays = requires(Arguments a, OwnArrays& arrays, Cx cx) { a.own_arrays(arrays, cx); };
+  if constexpr (owns_arrays)
+    return arguments.has_arrays();
+  else
+    return false;
 }
 
 template <class Arguments>

@@ -23,6 +23,7 @@ struct Exchange {
     const int* const order = who->arrivals.empty() ? nullptr : who->arrivals.data();
     return exchange_varied(cx, to, send, {who->sources.data(), int(who->sources.size()), order}, recv);
   }
+  bool has_arrays() const noexcept { return !send.is_equal() || !recv.is_equal(); }
   void own_arrays(coll::OwnArrays& arrays, const coll::Cx&) noexcept {
     send.own(arrays, int(who->destinations.size()));
     recv.own(arrays, int(who->sources.size()));

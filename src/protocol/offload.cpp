@@ -159,7 +159,9 @@ void Offload::ask_for_more(Peer& peer) noexcept {
 void Offload::hear_released(Flow& flow, std::uint32_t answered, std::uint32_t count) noexcept {
   if (flow.is_question_open && answered == flow.question) flow.unreleased = 0;
   flow.unreleased -= std::min(flow.unreleased, count);
-  flow.is_question_open = false;  // where it was of older messages, it is asked again
+  // One of an older question leaves the newer one open, which has its own answer.  Asked again here, the next
+  // answer would be of an older question, too, and so for ever.
+  if (answered == 0 || answered == flow.question) flow.is_question_open = false;
 }
 
 /// Where nothing comes, or what has come for long does not help those who ask: takes everything out of the

@@ -1,5 +1,7 @@
 /* Neighborhood collectives on grids (open, periodic, with one and two processes along a dimension), graphs
    with repeated neighbors, in all three modes. */
+#include <unistd.h>
+
 #include "comm_check.h"
 
 enum { kMost = 64 };
@@ -21,6 +23,43 @@ static void expect(const int* got, const int* places, const char* what) {
 static void clear(int* buffer) {
   int i;
   for (i = 0; i < kMost; ++i) buffer[i] = -1;
+}
+
+/* A nonblocking call keeps copies of its arrays: those of a Fortran program are gone when it returns, and a
+   type may be freed.  Each rank is the late one once, so that all others have to wait. */
+static void arrays_of_the_call(void) {
+  int late;
+  for (late = 0; late < check_size; ++late) {
+    int left, right, i, out[2], in[2] = {-1, -1}, counts[2] = {1, 1}, starts[2] = {1, 0};
+    int dims = check_size, periodic = 1;
+    MPI_Aint places[2] = {sizeof(int), 0};
+    MPI_Datatype types[2];
+    MPI_Request request;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &comm);
+    MPI_Cart_shift(comm, 0, 1, &left, &right);
+    for (i = 0; i < 2; ++i) {
+      out[i] = sent_by(check_rank, i);
+      MPI_Type_contiguous(1, MPI_INT, &types[i]);
+      MPI_Type_commit(&types[i]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == late) usleep(50000);
+    MPI_Ineighbor_alltoallv(out, counts, starts, MPI_INT, in, counts, starts, MPI_INT, comm, &request);
+    for (i = 0; i < 2; ++i) counts[i] = starts[i] = 9;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(in[1] == sent_by(left, 0) && in[0] == sent_by(right, 1), "alltoallv, arrays are gone: %d, %d",
+          in[1], in[0]);
+    in[0] = in[1] = -1;
+    counts[0] = counts[1] = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == late) usleep(50000);
+    MPI_Ineighbor_alltoallw(out, counts, places, types, in, counts, places, types, comm, &request);
+    for (i = 0; i < 2; ++i) counts[i] = 9, places[i] = 1 << 20, MPI_Type_free(&types[i]);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(in[1] == sent_by(left, 0) && in[0] == sent_by(right, 1), "alltoallw, arrays are gone: %d, %d",
+          in[1], in[0]);
+    MPI_Comm_free(&comm);
+  }
 }
 
 /* `places[i]`: under which number the process behind place i knows this one. */
@@ -140,5 +179,6 @@ int main(int argc, char** argv) {
   repeated_edges();
   no_neighbors();
   no_topology();
+  arrays_of_the_call();
   return check_end();
 }

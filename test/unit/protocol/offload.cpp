@@ -144,8 +144,8 @@ TEST_F(OffloadSends, WaitAtALimitAndAskOnce) {
   ASSERT_EQ(controls.said.size(), 2u);
   hear(controls.said[0].number, 0);  // too late: it was before the last ones
   EXPECT_EQ(send_until_full(), 0);
-  ASSERT_EQ(controls.said.size(), 3u);
-  hear(controls.said[2].number, 0);  // all are taken
+  ASSERT_EQ(controls.said.size(), 2u);  // else answers stay one question behind
+  hear(controls.said[1].number, 0);     // all are taken
   EXPECT_EQ(send_until_full(), kMost);
   hear(0, 10 * kMost);  // more than it knows of, as of those before an answer
   EXPECT_EQ(send_until_full(), kMost);
