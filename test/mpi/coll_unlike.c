@@ -5,7 +5,7 @@
 
 #include "coll_check.h"
 
-enum { LONG = 100000, SHORT = 8, CALLS = 9 };
+enum { LONG = 100000, SHORT = 8, CALLS = 9, TURNS = 8 };
 
 static const char* const names[CALLS] = {"bcast",  "gather",    "scatter", "allgather",           "alltoall",
                                          "reduce", "allreduce", "scan",    "reduce_scatter_block"};
@@ -63,13 +63,13 @@ static void expect_untouched(const char* memory, char value, const char* which) 
     }
 }
 
-/* Two right ones first, in the memory of both turns: what they leave there must mean nothing any more. */
+/* Right ones first, in the memory of all turns: what they leave there must mean nothing any more. */
 static void unlike(int which, int mode, int odd_rank, int odd, int others) {
   const size_t bytes = (size_t)LONG * (size_t)check_size;
   char *const old_out = malloc(bytes), *const old_in = malloc(bytes), *const out = malloc(bytes),
              *const in = malloc(bytes);
   memset(old_out, 1, bytes), memset(out, 2, bytes), memset(old_in, 3, bytes), memset(in, 4, bytes);
-  for (int i = 0; i < 2; ++i)
+  for (int i = 0; i < TURNS; ++i)
     CHECK(call(which, mode, old_out, old_in, LONG) == MPI_SUCCESS, "%s", names[which]);
   memset(old_out, 'o', bytes), memset(old_in, 'i', bytes);
   MPI_Barrier(MPI_COMM_SELF);

@@ -177,6 +177,7 @@ struct Parts {
   }
 
   std::byte* reach(int member, int which, std::int64_t position, std::int64_t bytes) const noexcept {
+    // Its own operand where it comes from, as in combine_shared.cpp.
     if (member == cx.rank && which == kOperand) return const_cast<std::byte*>(r.mine) + position;
     const RemoteBuffer& whole = shared.buffer(member, which);
     if (member == cx.rank && !shared.is_in_room(whole))
