@@ -53,12 +53,18 @@ std::shared_ptr<Common> take_common(Comm& comm, int number) noexcept {
 Err make_common(Comm& comm, std::shared_ptr<Common>* made) noexcept {
   Win* window = nullptr;
   void* word = nullptr;
-  const MPI_Aint bytes = comm.rank == 0 ? sizeof(std::int64_t) : 0;
+  const MPI_Aint bytes = comm.rank == 0 ? sizeof(CommonWords) : 0;
   if (const Err e = rma::win_allocate(bytes, sizeof(std::int64_t), nullptr, comm, &word, &window);
       e != Err::ok)
     return e;
   (void)rma::win_lock_all(MPI_MODE_NOCHECK, *window);  // for good: the word is changed atomically
-  *made = std::make_shared<Common>(Ref<Win>::adopt(window));
+  MPI_Aint mapped_bytes = 0;
+  std::int64_t unit = 0;
+  void* words = nullptr;
+  const Err mapped = rma::win_shared_query(*window, 0, &mapped_bytes, &unit, &words);
+  const bool is_mapped = mapped == Err::ok && mapped_bytes >= MPI_Aint(sizeof(CommonWords));
+  *made = std::make_shared<Common>(Ref<Win>::adopt(window),
+                                   is_mapped ? static_cast<CommonWords*>(words) : nullptr);
   all_of(comm).push_back(*made);
   return Err::ok;
 }

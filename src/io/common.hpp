@@ -1,5 +1,5 @@
 // What the ranks of an open file have in common: a communicator of their own and, at rank 0, the word of the
-// shared pointer, both in one window.
+// shared pointer and how many write, all in one window.
 //
 // A window takes six short collectives to make, so that a communicator keeps those of its closed files for
 // the next ones.  Used by io/open.cpp.
@@ -10,12 +10,21 @@
 
 #include "object/comm.hpp"
 #include "object/win.hpp"
+#include "transport/shm/commons.hpp"
 
 namespace dunlin::io {
 
+/// Rank 0's memory.
+struct CommonWords {
+  std::int64_t shared_pointer;  // by one-sided calls of all ranks
+  // Of rank 0's node, that write a long piece now; in a line of its own.
+  alignas(64) transport::shm::Number writers;
+};
+
 struct Common {
-  explicit Common(Ref<Win> made) noexcept : window(std::move(made)) {}
+  Common(Ref<Win> made, CommonWords* mapped) noexcept : window(std::move(made)), words(mapped) {}
   const Ref<Win> window;
+  CommonWords* const words;  // null: on another node
   bool is_in_use = true;
 };
 

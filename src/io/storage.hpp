@@ -29,6 +29,7 @@
 #include "coll/block.hpp"
 #include "io/hints.hpp"
 #include "io/tiling.hpp"
+#include "transport/shm/commons.hpp"
 
 namespace dunlin::io {
 
@@ -72,6 +73,9 @@ class Storage {
 
   /// Whether short runs are read and written by windows of the file; nobody may be using it.
   void set_sieving(Choice read, Choice write) noexcept { read_sieving_ = read, write_sieving_ = write; }
+
+  /// Where the processes of this node that write long pieces to the file are counted.
+  void set_writers(transport::shm::Number* writers) noexcept { writers_ = writers; }
 
   /// Whether the locks of this machine's kernel are everybody's.
   bool has_locks() const noexcept { return backing_ != Backing::other; }
@@ -152,6 +156,8 @@ class Storage {
   };
   /// Of runs that are moved one by one.
   Sharing sharing_of(const Access& access) const noexcept;
+  std::size_t write_long(std::byte* at, std::size_t bytes, std::int64_t offset,
+                         Outcome& outcome) const noexcept;
 
   int descriptor_ = -1;
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
@@ -159,6 +165,7 @@ class Storage {
   bool is_readable_ = false;
   bool begins_windows_ = false;
   std::uint64_t device_ = 0, inode_ = 0;
+  transport::shm::Number* writers_ = nullptr;  // null: nobody else writes, or not known
   mutable std::shared_mutex turns_;  // of this process's threads at the kernel's locks
   // Changed by who has the turn:
   bool needs_no_locks_ = false;         // holds the lock of the first byte

@@ -1,0 +1,29 @@
+// Writing long pieces straight to the pages of a file in memory.  Used by io/storage.cpp.
+//
+// The kernel lets one process at a time write to a file, so several that write at once are as slow as one.
+// Each can copy to the pages of its part by itself: they are mapped, and the kernel copies there.  The
+// kernel, not the program, as the file may be cut or the file system full meanwhile: that is an error of the
+// call then, and no signal.  One process alone is faster by pwrite.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace dunlin::io {
+
+constexpr std::size_t kPageBytes = 4096;
+// Mapping costs what it saves where less is written (docs/decisions/0023-files.md).
+constexpr std::size_t kPagesBytesMin = 256 << 10;
+// At once: what is mapped, and the tables for it, stay in the cache.
+constexpr std::size_t kPagesBytesMax = 1 << 20;
+
+/// Writes the first `bytes` of what lies in `pieces`, one behind the other, at `offset` of the file.  How
+/// many were written; fewer, or none, where the file has not all pages yet, or the kernel refuses: all that
+/// is left is to be written by pwrite, which finds out why.
+std::size_t write_pages(int descriptor, std::span<const iovec> pieces, std::int64_t offset,
+                        std::size_t bytes) noexcept;
+
+}  // namespace dunlin::io
