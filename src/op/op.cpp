@@ -149,7 +149,7 @@ Err op_free(Op& op) noexcept {
 }
 
 Err op_commutative(const Op& op, int* is_commutative) noexcept {
-  *is_commutative = op.is_commutative();
+  *is_commutative = op.is_commutative() && !is_copy(op.operation());
   return Err::ok;
 }
 

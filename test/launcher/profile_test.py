@@ -75,6 +75,20 @@ class Profile(LauncherTest):
                 self.assertNotIn("MPI_Gather", told["calls"])
                 self.assertLessEqual(told["mpi_s"], told["run_s"])
 
+    def test_a_full_disk_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink("/dev/full", os.path.join(folder, "profile.1.json"))
+            code, _, err = self.run_job("-n", "2", PROFILED, env=dict(os.environ, DUNLIN_PROFILE=folder + "/"))
+            self.assertEqual(code, 0, err)
+            self.assertRegex(err, r"rank 1: DUNLIN_PROFILE: cannot write .*profile\.1\.json: No space left on device\n")
+            self.assertNotIn("rank 0: DUNLIN_PROFILE", err)
+            self.check(err, 2)
+
+    def test_wrong_calls_are_errors_of_their_own(self):
+        for setting in ("0", "1"):
+            code, out, err = self.run_job("-n", "2", PROFILED, "wrong", env=dict(os.environ, DUNLIN_PROFILE=setting))
+            self.assertEqual((code, out), (0, "4 errors\n" * 2), err)
+
     def test_a_tool_sees_the_same_and_is_seen(self):
         environment = dict(os.environ, DUNLIN_PROFILE="1", LD_PRELOAD=TOOL)
         code, out, err = self.run_job("-n", "2", PROFILED, env=environment)

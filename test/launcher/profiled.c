@@ -1,13 +1,45 @@
 // What profile_test.py counts: every rank sends two long messages to the next, one to a receive that is
 // posted and one that comes before its receive, and a short one; all but rank 0 send two short ones to rank
-// 0, which sends to nobody meanwhile.
+// 0, which sends to nobody meanwhile.  With an argument: wrong calls, each of which is one error.
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+static int errors;
+static void count_error(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  (void)code;
+  ++errors;
+}
+
+static void call_wrongly(void) {
+  enum { LONG_BYTES = 100000 };
+  static char buffer[LONG_BYTES];
+  MPI_Comm comm;
+  MPI_Errhandler handler;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_create_errhandler(count_error, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  int size;
+  MPI_Comm_size(comm, &size);
+  MPI_Send(buffer, 1, MPI_DATATYPE_NULL, 0, 0, comm);
+  MPI_Recv(buffer, LONG_BYTES, MPI_DATATYPE_NULL, 0, 0, comm, MPI_STATUS_IGNORE);
+  MPI_Recv(buffer, LONG_BYTES, MPI_BYTE, size, 0, comm, MPI_STATUS_IGNORE);
+  MPI_Recv(buffer, LONG_BYTES, MPI_BYTE, 0, -5, comm, MPI_STATUS_IGNORE);
+  printf("%d errors\n", errors);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&comm);
+}
 
 int main(int argc, char** argv) {
   enum { SHORT_BYTES = 1000, LONG_BYTES = 100000 };
   int rank, size;
   MPI_Init(&argc, &argv);
+  if (argc > 1) {
+    call_wrongly();
+    MPI_Finalize();
+    return 0;
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int next = (rank + 1) % size, last = (rank + size - 1) % size;

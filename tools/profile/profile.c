@@ -2,6 +2,7 @@
 #include "profile.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,8 @@ void leave_call(int call, long long start_ns) {
 /// -1 where nothing is to be counted.
 static MPI_Count bytes_of(MPI_Count count, MPI_Datatype datatype, int partner) {
   static int (*type_size)(MPI_Datatype, MPI_Count*);
-  if (depth > 1 || partner == MPI_PROC_NULL || count < 0) return -1;
+  if (depth > 1 || partner == MPI_PROC_NULL || count < 0 || !datatype || datatype == MPI_DATATYPE_NULL)
+    return -1;
   if (!type_size) type_size = (int (*)(MPI_Datatype, MPI_Count*))find("PMPI_Type_size_c");
   MPI_Count bytes = 0;
   return type_size(datatype, &bytes) == MPI_SUCCESS ? bytes * count : -1;
@@ -70,11 +72,24 @@ void note_message(MPI_Count count, MPI_Datatype datatype, int dest) {
   __atomic_fetch_add(&sent_bytes, bytes, __ATOMIC_RELAXED);
 }
 
+/// Whether a probe is no error: what is wrong the receive itself finds, and calls the error handler.
+static int can_probe(int source, int tag, MPI_Comm comm) {
+  static int (*is_inter)(MPI_Comm, int*);
+  static int (*size_of[2])(MPI_Comm, int*);
+  if (!is_inter) is_inter = (int (*)(MPI_Comm, int*))find("PMPI_Comm_test_inter");
+  if (!size_of[0]) size_of[0] = (int (*)(MPI_Comm, int*))find("PMPI_Comm_size");
+  if (!size_of[1]) size_of[1] = (int (*)(MPI_Comm, int*))find("PMPI_Comm_remote_size");
+  int inter = 0, ranks = 0;
+  if (!comm || comm == MPI_COMM_NULL || (tag < 0 && tag != MPI_ANY_TAG)) return 0;
+  if (is_inter(comm, &inter) != MPI_SUCCESS || size_of[inter](comm, &ranks) != MPI_SUCCESS) return 0;
+  return source == MPI_ANY_SOURCE || (source >= 0 && source < ranks);
+}
+
 // A long message that comes before its receive stays with its sender, and is fetched after the match.
 void note_receive(MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) {
   static int (*probe)(int, int, MPI_Comm, int*, MPI_Status*);
   static int (*get_count)(const MPI_Status*, MPI_Datatype, MPI_Count*);
-  if (bytes_of(count, datatype, source) <= kShortBytesMax) return;
+  if (bytes_of(count, datatype, source) <= kShortBytesMax || !can_probe(source, tag, comm)) return;
   if (!probe) probe = (int (*)(int, int, MPI_Comm, int*, MPI_Status*))find("PMPI_Iprobe");
   if (!get_count) get_count = (int (*)(const MPI_Status*, MPI_Datatype, MPI_Count*))find("PMPI_Get_count_c");
   int has_come = 0;
@@ -96,6 +111,10 @@ static struct Summary summary_of_rank(void) {
   return mine;
 }
 
+static void say_unwritten(int rank, const char* path) {
+  fprintf(stderr, "dunlin: rank %d: DUNLIN_PROFILE: cannot write %s: %s\n", rank, path, strerror(errno));
+}
+
 /// One file for each rank, where DUNLIN_PROFILE names a folder.
 static void write_rank(int rank, const struct Summary* mine) {
   const char* const folder = getenv("DUNLIN_PROFILE");
@@ -104,7 +123,7 @@ static void write_rank(int rank, const struct Summary* mine) {
   snprintf(path, sizeof path, "%s/profile.%d.json", folder, rank);
   FILE* const file = fopen(path, "w");
   if (!file) {
-    fprintf(stderr, "dunlin: rank %d: DUNLIN_PROFILE: cannot write %s\n", rank, path);
+    say_unwritten(rank, path);
     return;
   }
   fprintf(file, "{\"rank\": %d, \"run_s\": %.9f, \"mpi_s\": %.9f, ", rank, mine->run_s, mine->mpi_s);
@@ -119,7 +138,9 @@ static void write_rank(int rank, const struct Summary* mine) {
     between = ",";
   }
   fprintf(file, "}}\n");
-  fclose(file);
+  fflush(file);
+  const int is_short = ferror(file);
+  if (fclose(file) != 0 || is_short) say_unwritten(rank, path);  // a full disk, mostly
 }
 
 static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }

@@ -22,7 +22,7 @@ void (*find(const char* name))(void);
 long long enter_call(void);
 void leave_call(int call, long long start_ns);
 
-/// Before a message leaves.
+/// After a message has left: its arguments are right.
 void note_message(MPI_Count count, MPI_Datatype datatype, int dest);
 
 /// Before a receive is posted: looks whether its message has come and is long.

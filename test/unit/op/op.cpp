@@ -159,6 +159,14 @@ TEST_F(Ops, PredefinedCannotBeFreed) {
   EXPECT_EQ(commutes, 1);
 }
 
+TEST_F(Ops, CopiesDoNotCommute) {
+  for (const MPI_Op each : {MPI_REPLACE, MPI_NO_OP}) {
+    int commutes = -1;
+    EXPECT_EQ(dunlin::op::op_commutative(predefined(each), &commutes), Err::ok);
+    EXPECT_EQ(commutes, 0);
+  }
+}
+
 TEST_F(Ops, ReduceLocalChecksTheType) {
   const int in = 4;
   int inout = 5;
