@@ -2,6 +2,8 @@
 //
 // Each call is an argument struct, whose `start` chooses the algorithm, run in one of three modes
 // (coll/plan.hpp). Called by the generated C bindings.
+#include <cstring>
+
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/functions.hpp"
 #include "coll/plan.hpp"
@@ -20,21 +22,26 @@ struct Barrier {
   Held held() const noexcept { return {}; }
 };
 
-/// For a rank that sends itself another length than it receives from itself: where all ranks give the same
-/// wrong counts, no message shows it.  It arrives: others may wait for it.
-Task own_lengths_differ(Cx cx, std::size_t sent, std::size_t asked) {
-  if (cx.share_memory()) {
-    const Turn turn = cx.turn();
-    co_await cx.until(turn.place_is_free());
-    turn.arrive(0);
-    turn.leave(false);
-  }
+/// Of a rank that sends itself another length than it receives from itself: where all ranks give the same
+/// wrong counts, no message shows it.  It takes part all the same, as others wait for it.
+[[gnu::cold]] void note_own_lengths(const Cx& cx, std::size_t sent, std::size_t asked) noexcept {
   WaitReason where;
   cx.comm->explain(where);
-  co_return fail(sent > asked ? Err::truncate : Err::count,
-                 "rank %d sends itself %zu bytes and is to receive %zu of them, in collective %d on %s: the "
-                 "counts are of one rank's data, also where data of all is received",
-                 cx.rank, sent, asked, (cx.tag & ~kPersistent) + 1, where.comm);
+  cx.run->note_wrong_length(
+      fail(sent > asked ? Err::truncate : Err::count,
+           "rank %d sends itself %zu bytes and is to receive %zu of them, in collective %d on %s: the counts "
+           "are of one rank's data, also where data of all is received",
+           cx.rank, sent, asked, (cx.tag & ~kPersistent) + 1, where.comm));
+}
+
+/// The same blocks without data: so whoever expects some has an error, too.
+Blocks emptied(const Cx& cx, const Blocks& blocks) noexcept {
+  if (blocks.is_equal()) return Blocks::equal(blocks.base, 0, blocks.type);
+  const std::size_t bytes = std::size_t(cx.size) * sizeof(std::int64_t);
+  std::byte* const zeros = cx.take(bytes);
+  if (!zeros) return {};  // the run ends with that error
+  std::memset(zeros, 0, bytes);
+  return Blocks::varied(blocks.base, IntArray{zeros, true}, IntArray{zeros, true}, blocks.type);
 }
 
 struct Bcast {
@@ -45,7 +52,7 @@ struct Bcast {
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return bcast_inter(cx, block, root);
     if (cx.size == 1) return nothing(cx);
-    if (block.bytes() == 0) return nothing(cx, root, cx.rank == root ? 0 : 1);
+    if (is_nothing(cx, block.bytes())) return nothing(cx, root, cx.rank == root ? 0 : 1);
     return start_bcast(cx, block, root);
   }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(block); }
@@ -63,12 +70,15 @@ struct Gather {
   static constexpr Collective kCall = Collective::gather;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return gather_inter(cx, mine, all, root);
-    if (!in_place && cx.rank == root && mine.bytes() != all[root].bytes()) [[unlikely]]
-      return own_lengths_differ(cx, mine.bytes(), all[root].bytes());
-    if (is_varied) return start_gatherv(cx, mine, all, root, in_place);
-    if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0)
+    bool has_own = in_place;
+    if (!in_place && cx.rank == root && mine.bytes() != all[root].bytes()) [[unlikely]] {
+      note_own_lengths(cx, mine.bytes(), all[root].bytes());
+      has_own = true;
+    }
+    if (is_varied) return start_gatherv(cx, mine, all, root, has_own);
+    if (is_nothing(cx, has_own ? all[root].bytes() : mine.bytes()))
       return nothing(cx, 0, cx.rank == root ? cx.size : 0);
-    return start_gather(cx, mine, all, root, in_place);
+    return start_gather(cx, mine, all, root, has_own);
   }
   bool has_arrays() const noexcept { return is_varied; }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
@@ -93,12 +103,15 @@ struct Scatter {
   static constexpr Collective kCall = Collective::scatter;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return scatter_inter(cx, all, mine, root);
-    if (!in_place && cx.rank == root && mine.bytes() != all[root].bytes()) [[unlikely]]
-      return own_lengths_differ(cx, all[root].bytes(), mine.bytes());
-    if (is_varied) return start_scatterv(cx, all, mine, root, in_place);
-    if (in_place ? all[root].bytes() == 0 : mine.bytes() == 0)
+    bool has_own = in_place;
+    if (!in_place && cx.rank == root && mine.bytes() != all[root].bytes()) [[unlikely]] {
+      note_own_lengths(cx, all[root].bytes(), mine.bytes());
+      has_own = true;
+    }
+    if (is_varied) return start_scatterv(cx, all, mine, root, has_own);
+    if (is_nothing(cx, has_own ? all[root].bytes() : mine.bytes()))
       return nothing(cx, root, cx.rank == root ? 0 : 1);
-    return start_scatter(cx, all, mine, root, in_place);
+    return start_scatter(cx, all, mine, root, has_own);
   }
   bool has_arrays() const noexcept { return is_varied; }
   void own_arrays(OwnArrays& arrays, const Cx& cx) noexcept {
@@ -121,10 +134,12 @@ struct Allgather {
   static constexpr Collective kCall = Collective::allgather;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, Blocks::same(mine), all);
-    if (!in_place && mine.bytes() != all[cx.rank].bytes()) [[unlikely]]
-      return own_lengths_differ(cx, mine.bytes(), all[cx.rank].bytes());
+    if (!in_place && mine.bytes() != all[cx.rank].bytes()) [[unlikely]] {
+      note_own_lengths(cx, mine.bytes(), all[cx.rank].bytes());
+      return Allgather{mine, emptied(cx, all), true}.start(cx);
+    }
     if (!in_place) copy(mine, all[cx.rank]);
-    if (cx.size == 1 || (all.is_equal() && all[0].bytes() == 0)) return nothing(cx);
+    if (cx.size == 1 || (all.is_equal() && is_nothing(cx, all[0].bytes()))) return nothing(cx);
     // The program's own copy: others read it faster than what this process has just written.
     return start_allgather(cx, in_place ? all[cx.rank] : mine, all);
   }
@@ -146,10 +161,12 @@ struct Alltoall {
   static constexpr Collective kCall = Collective::alltoall;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return exchange_inter(cx, send, recv);
-    if (!in_place && send[cx.rank].bytes() != recv[cx.rank].bytes()) [[unlikely]]
-      return own_lengths_differ(cx, send[cx.rank].bytes(), recv[cx.rank].bytes());
+    if (!in_place && send[cx.rank].bytes() != recv[cx.rank].bytes()) [[unlikely]] {
+      note_own_lengths(cx, send[cx.rank].bytes(), recv[cx.rank].bytes());
+      if (recv.is_equal()) return Alltoall{emptied(cx, send), emptied(cx, recv), false, ranks}.start(cx);
+    }
     if (!recv.is_equal()) return start_alltoallv(cx, in_place ? recv : send, recv, in_place);
-    if (recv[0].bytes() == 0) return nothing(cx);
+    if (is_nothing(cx, recv[0].bytes())) return nothing(cx);
     return start_alltoall(cx, in_place ? recv : send, recv, in_place);
   }
   bool has_arrays() const noexcept { return !recv.is_equal(); }

@@ -127,8 +127,7 @@ Err agree_on_track(Cx& cx) noexcept {
   std::uint64_t all = 0;
   const FreeTracks sets{{reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(&all), 1,
                          from_handle<Datatype>(MPI_UINT64_T), from_handle<Op>(MPI_BAND)}};
-  const Reservation turn = cx.reserve(cx.hierarchy != nullptr);
-  const Err error = run_steps(cx.hierarchy ? cx.domain(turn) : cx, sets);
+  const Err error = run_steps(cx.hierarchy ? cx.domain(0) : cx, sets);
   if (error != Err::ok || all == 0) {
     cx.region = nullptr;
     return error;

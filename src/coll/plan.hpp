@@ -15,7 +15,8 @@
 //     static constexpr Collective kCall = Collective::bcast;  // optional: the program's call
 //     Task start(Cx cx) const noexcept;                     // chooses the algorithm and starts it
 //     Held held() const noexcept;                           // what a request must keep alive
-//     Agreement agreement(const Cx&) const noexcept;        // optional: what all ranks must give alike
+//     Agreement agreement(const Cx&) const noexcept;        // optional: what all ranks must give alike; of
+//                                                           // calls that may go by domains
 //     bool has_arrays() const noexcept;                     // optional, with the next: whether it names
 //     void own_arrays(OwnArrays&, const Cx&) noexcept;      // arrays of the program, which this copies
 //   };
@@ -101,12 +102,29 @@ void note_call(const Cx& cx, const Arguments& arguments, bool is_nonblocking) no
   }
 }
 
+/// Over several domains: a call has two turns of its rank's domain, however many its algorithm takes.  That
+/// depends on lengths, and ranks that give different ones would meet each other's later collectives for ever.
+template <class Arguments>
+Task in_domains(Cx cx, Arguments arguments) {
+  const Reservation first = cx.reserve(), second = cx.reserve();
+  cx.number = first.number();
+  co_await arguments.start(cx);
+  co_await cx.until(first.can_leave());
+  first.leave();
+  co_await cx.until(second.can_leave());
+  second.leave();
+  co_return Err::ok;
+}
+
 /// Chooses the algorithm and starts it, where DUNLIN_CHECK=collectives asks for it after a comparison.
 template <class Arguments>
 Task start(const Cx& cx, const Arguments& arguments) noexcept {
-  if constexpr (requires { arguments.agreement(cx); })
+  if constexpr (requires { arguments.agreement(cx); }) {
     if (are_collectives_checked && cx.size > 1 && !cx.comm->is_inter()) [[unlikely]]
       return checked(cx, arguments);
+    if (cx.hierarchy && cx.region) [[unlikely]]
+      return in_domains(cx, arguments);
+  }
   return arguments.start(cx);
 }
 

@@ -16,7 +16,7 @@ struct Reduce {
   static constexpr Collective kCall = Collective::reduce;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return reduce_inter(cx, r, root);
-    if (r.bytes() == 0) return nothing(cx, 0, cx.rank == root ? cx.size : 0);
+    if (is_nothing(cx, r.bytes())) return nothing(cx, 0, cx.rank == root ? cx.size : 0);
     return start_reduce(cx, r, root);
   }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
@@ -29,7 +29,7 @@ struct Allreduce {
   static constexpr Collective kCall = Collective::allreduce;
   Task start(const Cx& cx) const noexcept {
     if (cx.comm->is_inter()) return allreduce_inter(cx, r);
-    if (r.bytes() == 0) return nothing(cx);
+    if (is_nothing(cx, r.bytes())) return nothing(cx);
     return start_allreduce(cx, r);
   }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
@@ -58,7 +58,7 @@ struct ReduceScatter {
       parts = Blocks::varied(nullptr, counts, IntArray{starts, true}, r.type);
     }
     if (cx.comm->is_inter()) return reduce_scatter_inter(cx, whole, parts);
-    if (whole.bytes() == 0) return nothing(cx);
+    if (is_nothing(cx, whole.bytes())) return nothing(cx);
     return start_reduce_scatter(cx, whole, parts);
   }
   bool has_arrays() const noexcept { return counts.data != nullptr; }
@@ -76,7 +76,7 @@ struct Scan {
   static constexpr const char* kName = "scan";
   static constexpr Collective kCall = Collective::scan;
   Task start(const Cx& cx) const noexcept {
-    return r.bytes() == 0 ? nothing(cx, 0, cx.rank) : start_scan(cx, r, false);
+    return is_nothing(cx, r.bytes()) ? nothing(cx, 0, cx.rank) : start_scan(cx, r, false);
   }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
   Held held() const noexcept { return {{r.type, r.op}}; }
@@ -87,7 +87,7 @@ struct Exscan {
   static constexpr const char* kName = "exscan";
   static constexpr Collective kCall = Collective::exscan;
   Task start(const Cx& cx) const noexcept {
-    return r.bytes() == 0 ? nothing(cx, 0, cx.rank) : start_scan(cx, r, true);
+    return is_nothing(cx, r.bytes()) ? nothing(cx, 0, cx.rank) : start_scan(cx, r, true);
   }
   Agreement agreement(const Cx&) const noexcept { return Agreement::same(r.block(nullptr), *r.op); }
   Held held() const noexcept { return {{r.type, r.op}}; }

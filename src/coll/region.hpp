@@ -215,8 +215,8 @@ class Turn {
   mutable bool has_left_ = false;
 };
 
-/// A number for a turn that an operation takes later: numbers are given out in the order in which operations
-/// start, which is the same on all members; the order of their later steps is not.
+/// A number for a turn that an operation may take later: numbers are given out in the order in which
+/// operations start, which is the same on all members; the order of their later steps is not.
 class Reservation {
  public:
   /// `region`: null where no turn will be taken.
@@ -229,8 +229,12 @@ class Reservation {
   std::uint64_t number() const noexcept { return number_; }
   /// What has to be up before a turn that was not taken after all may be left.
   Flags can_leave() const noexcept { return is_left() ? Flags{} : region_->place_is_free(track_, number_); }
+  /// One that was not taken is met all the same: a member that has given another length may wait there.
   void leave() const noexcept {
-    if (!is_left()) Turn(*region_, track_, number_).leave(false);
+    if (is_left()) return;
+    const Turn turn(*region_, track_, number_);
+    if (turn.place_is_free().are_up()) turn.arrive(0);  // else there is an error, and nobody waits for it
+    turn.leave(false);
   }
 
  private:

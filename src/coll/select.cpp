@@ -31,7 +31,10 @@ Choice<Block, Blocks, int, bool> gather{"COLL_GATHER",
                                         "algorithm of MPI_Gather",
                                         gather_rule,
                                         {{"binomial", gather_binomial},
-                                         {"linear", gather_linear},
+                                         {"linear",
+                                          [](Cx cx, Block mine, Blocks all, int root, bool in_place) {
+                                            return gather_linear(cx, mine, all, root, in_place, false);
+                                          }},
                                          {"hierarchical", gather_hierarchical, Needs::domains},
                                          {"shared",
                                           [](Cx cx, Block mine, Blocks all, int root, bool in_place) {
@@ -43,7 +46,10 @@ Choice<Blocks, Block, int, bool> scatter{"COLL_SCATTER",
                                          "algorithm of MPI_Scatter",
                                          gather_rule,
                                          {{"binomial", scatter_binomial},
-                                          {"linear", scatter_linear},
+                                          {"linear",
+                                           [](Cx cx, Blocks all, Block mine, int root, bool in_place) {
+                                             return scatter_linear(cx, all, mine, root, in_place, false);
+                                           }},
                                           {"hierarchical", scatter_hierarchical, Needs::domains},
                                           {"shared", scatter_shared, Needs::room},
                                           {"direct", scatter_direct, Needs::memory}}};
@@ -182,11 +188,12 @@ Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
 
 // Lengths are known to their two ends only, so that whether ranks share memory must decide.
 Task start_gatherv(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
-  if (!cx.share_memory()) return gather_linear(cx, mine, all, root, in_place);
+  if (!cx.share_memory()) return gather_linear(cx, mine, all, root, in_place, true);
   return gather_shared(cx, mine, all, root, in_place, shared_bytes_max());
 }
 Task start_scatterv(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
-  return (cx.share_memory() ? scatter_varied : scatter_linear)(cx, all, mine, root, in_place);
+  if (!cx.share_memory()) return scatter_linear(cx, all, mine, root, in_place, true);
+  return scatter_varied(cx, all, mine, root, in_place);
 }
 Task start_alltoallv(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
   if (in_place) return alltoall_in_place(cx, recv);

@@ -28,7 +28,7 @@ struct Cx {
   const Hierarchy* hierarchy = nullptr;  // where the group has several domains
   Region* region = nullptr;              // shared memory of the group, or of this rank's domain
   int track = 0;                         // of the region
-  std::uint64_t number = 0;              // of the next turn where that was reserved, else 0
+  std::uint64_t number = 0;  // of the next turn where that was reserved (of the first of two), else 0
 
   /// A rank of the group from one that is at most a group's size off; a division would take longer.
   int wrapped(int member) const noexcept {
@@ -54,15 +54,16 @@ struct Cx {
   /// Whether all ranks of the group share memory.
   bool share_memory() const noexcept { return region && !hierarchy; }
 
-  /// This rank's domain, which takes the reserved turn.
-  Cx domain(const Reservation& turn) const noexcept {
+  /// This rank's domain, which takes the first or the second of its turns.
+  Cx domain(int turn) const noexcept {
+    DUNLIN_ASSERT(turn == 0 || turn == 1);
     const std::span<const int> inside = hierarchy->members(hierarchy->domain_of(rank));
     Cx domain = apart();
     domain.members = inside.data();
     domain.rank = hierarchy->place_of(rank);
     domain.size = int(inside.size());
-    domain.region = turn.region();
-    domain.number = turn.number();
+    domain.region = region;
+    domain.number = number > 0 ? number + std::uint64_t(turn) : 0;
     return domain;
   }
   static constexpr int kLast = -1;
@@ -80,8 +81,8 @@ struct Cx {
     leaders.size = hierarchy->domains();
     return leaders;
   }
-  /// A later turn of this rank's domain, where it takes one.
-  Reservation reserve(bool is_taken = true) const noexcept { return {is_taken ? region : nullptr, track}; }
+  /// A later turn of this rank's domain.
+  Reservation reserve() const noexcept { return {region, track}; }
 
   void post_send(const Source& data, int to) const noexcept {
     run->post_send(*comm, plane, data, target(to), tag);

@@ -46,11 +46,14 @@ struct Reduction {
   }
 };
 
+/// Whether `nothing` is enough.  By messages it is not: where one rank alone gives no data, the others wait
+/// for messages, so that it does what they do, with empty ones.
+inline bool is_nothing(const Cx& cx, std::size_t bytes) noexcept {
+  return bytes == 0 && (cx.share_memory() || cx.size == 1);
+}
 /// No data: ends at once, but for a look at `members` from `first` on, whose data this rank would receive, in
 /// shared memory.  Where all receive from all, those with data find out who has none.
 Task nothing(Cx cx, int first = 0, int members = 0);
-/// Leaves a turn of this rank's domain that was reserved, where no step has taken it.
-Task leave(Cx cx, const Reservation* turn);
 
 Task barrier_dissemination(Cx cx);
 Task barrier_hierarchical(Cx cx);
@@ -66,13 +69,14 @@ Task bcast_inter(Cx cx, Block block, int root);
 
 /// `mine` is ignored at the root where `in_place`; `all` counts at the root only.
 Task gather_binomial(Cx cx, Block mine, Blocks all, int root, bool in_place);
-Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place);
+/// `is_varied`: who has no data sends no message.
+Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place, bool is_varied);
 Task gather_hierarchical(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_direct(Cx cx, Block mine, Blocks all, int root, bool in_place);
 Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::size_t short_bytes_max);
 Task gather_inter(Cx cx, Block mine, Blocks all, int root);
 Task scatter_binomial(Cx cx, Blocks all, Block mine, int root, bool in_place);
-Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place);
+Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place, bool is_varied);
 Task scatter_hierarchical(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_direct(Cx cx, Blocks all, Block mine, int root, bool in_place);
 Task scatter_shared(Cx cx, Blocks all, Block mine, int root, bool in_place);

@@ -10,8 +10,7 @@
 namespace dunlin::coll {
 Task allgather_hierarchical(Cx cx, Block mine, Blocks all) {
   const Hierarchy& hierarchy = *cx.hierarchy;
-  const Reservation before = cx.reserve(), after = cx.reserve();
-  const Cx domain = cx.domain(before);
+  const Cx domain = cx.domain(0);
   const std::span<const int> order = hierarchy.order();
   auto* const counts =
       reinterpret_cast<std::int64_t*>(cx.take((2 * order.size() + 1) * sizeof(std::int64_t)));
@@ -25,7 +24,7 @@ Task allgather_hierarchical(Cx cx, Block mine, Blocks all) {
   const auto bytes = std::size_t(starts[order.size()]);
   const bool is_in_place = hierarchy.is_in_order() && all.is_equal() && all[0].is_contiguous();
   std::byte* const row = is_in_place ? all.base : cx.take(bytes);
-  if (!row) co_return Err::no_mem;
+  if (!row && bytes > 0) co_return Err::no_mem;
   const int first = hierarchy.begin_of(hierarchy.domain_of(cx.rank));
   const Blocks near =
       Blocks::varied(row, IntArray{counts + first, true}, IntArray{starts + first, true}, nullptr);
@@ -36,11 +35,9 @@ Task allgather_hierarchical(Cx cx, Block mine, Blocks all) {
     const Blocks domains = by_domain(cx, row, [starts](int position) { return starts[position]; });
     co_await start_allgather(cx.leaders(0, -1), domains[hierarchy.domain_of(cx.rank)], domains);
   }
-  co_await start_bcast(cx.domain(after), Block::of_bytes(row, bytes), 0);
+  co_await start_bcast(cx.domain(1), Block::of_bytes(row, bytes), 0);
   for (std::size_t i = 0; i < order.size() && !is_in_place; ++i)
     if (order[i] != cx.rank) copy(Block::of_bytes(row + starts[i], std::size_t(counts[i])), all[order[i]]);
-  co_await leave(domain, &before);
-  co_await leave(domain, &after);
   co_return Err::ok;
 }
 

@@ -1,7 +1,7 @@
 // Allgather of long or unequal blocks: every block goes once round the ring.  Serves allgather and
 // allgatherv.
 //
-// Cost: (p-1) * alpha + (p-1)/p * n beta, n bytes altogether; no copies.  Blocks without data are not sent.
+// Cost: (p-1) * alpha + (p-1)/p * n beta, n bytes altogether; no copies.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace dunlin::coll {
@@ -11,8 +11,8 @@ Task allgather_ring(Cx cx, Blocks all) {
   for (int step = 0; step < cx.size - 1; ++step) {
     const Block out = all[cx.wrapped(cx.rank - step)];
     const Block in = all[cx.wrapped(cx.rank - step - 1)];
-    if (out.bytes() > 0) cx.post_send(out.source(), right);
-    if (in.bytes() > 0) cx.post_recv(in.target(), left);
+    cx.post_send(out.source(), right);
+    cx.post_recv(in.target(), left);
     co_await cx.all();
   }
   co_return Err::ok;

@@ -7,13 +7,10 @@
 namespace dunlin::coll {
 
 Task barrier_hierarchical(Cx cx) {
-  const Reservation before = cx.reserve(), after = cx.reserve();
-  const Cx domain = cx.domain(before);
+  const Cx domain = cx.domain(0);
   co_await start_barrier(domain);
   if (domain.rank == 0) co_await barrier_dissemination(cx.leaders(0, -1));
-  co_await start_barrier(cx.domain(after));
-  co_await leave(domain, &before);
-  co_await leave(domain, &after);
+  co_await start_barrier(cx.domain(1));
   co_return Err::ok;
 }
 

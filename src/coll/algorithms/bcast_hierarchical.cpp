@@ -11,8 +11,7 @@ namespace dunlin::coll {
 Task bcast_hierarchical(Cx cx, Block block, int root) {
   const std::size_t bytes = block.bytes();
   const Slices slices = Slices::of(cx, bytes, std::int64_t(bytes), root);
-  const Reservation turn = cx.reserve();
-  const Cx domain = cx.domain(turn);
+  const Cx domain = cx.domain(0);
   const int root_place = cx.hierarchy->place_of(root);
   Block packed = Block::of_bytes(block.at, bytes);
   if (!block.is_contiguous()) {
@@ -30,7 +29,6 @@ Task bcast_hierarchical(Cx cx, Block block, int root) {
   else if (!is_spread_before)
     co_await start_allgather(domain, pieces[domain.rank], pieces);
   if (!block.is_contiguous() && cx.rank != root) copy(packed, block);
-  co_await leave(domain, &turn);
   co_return Err::ok;
 }
 

@@ -16,8 +16,7 @@ namespace {
 Task combine_hierarchical(Cx cx, Reduction r, int root) {
   const Slices slices = Slices::of(cx, r.bytes(), r.count, root);
   const bool is_spread = root < 0 || (slices.is_in_root_domain && slices.leaders > 1);
-  const Reservation before = cx.reserve(), after = cx.reserve(is_spread);
-  const Cx domain = cx.domain(before), domain_after = cx.domain(after);
+  const Cx domain = cx.domain(0), domain_after = cx.domain(1);
   const Blocks results = slices.cut(domain, r.result, r.count, r.type);
   Block mine = results[domain.rank];
 
@@ -44,8 +43,6 @@ Task combine_hierarchical(Cx cx, Reduction r, int root) {
   if (root < 0 && slices.leaders > 1) co_await start_allgather(domain_after, mine, results);
   if (root >= 0 && is_spread)
     co_await start_gatherv(domain_after, mine, results, cx.hierarchy->place_of(root), false);
-  co_await leave(domain, &before);
-  co_await leave(domain, &after);
   co_return Err::ok;
 }
 

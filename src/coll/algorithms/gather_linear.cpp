@@ -7,16 +7,16 @@
 
 namespace dunlin::coll {
 
-Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place) {
+Task gather_linear(Cx cx, Block mine, Blocks all, int root, bool in_place, bool is_varied) {
   constexpr int kBunch = 32;
   if (cx.rank != root) {
-    if (mine.bytes() > 0) co_await cx.send(mine.source(), root);
+    if (mine.bytes() > 0 || !is_varied) co_await cx.send(mine.source(), root);
     co_return Err::ok;
   }
   for (int step = 1; step < cx.size; ++step) {
     const int from = cx.wrapped(root + step);
     const Block room = all[from];
-    if (room.bytes() > 0) cx.post_recv(room.target(), from);
+    if (room.bytes() > 0 || !is_varied) cx.post_recv(room.target(), from);
     if (step % kBunch == 0) co_await cx.all();
   }
   if (!in_place) copy(mine, all[cx.rank]);

@@ -10,6 +10,7 @@ namespace dunlin::coll {
 
 Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::size_t short_bytes_max) {
   const Turn turn = cx.turn();
+  const bool is_varied = short_bytes_max < SIZE_MAX;  // then who has no data is not looked at
   bool are_all_short = true, has_met_any = false;
   if (cx.rank != root) {
     const std::size_t bytes = mine.bytes();
@@ -24,7 +25,7 @@ Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::
       const int from = cx.wrapped(root + step);
       const Block block = all[from];
       const std::size_t bytes = block.bytes();
-      if (bytes == 0) continue;
+      if (bytes == 0 && is_varied) continue;
       co_await cx.until(turn.is_there(from));
       has_met_any = true;
       if (turn.bytes_of(from) > short_bytes_max)

@@ -1,5 +1,4 @@
-// The collective that needs no messages (one rank, or no data), and the end of one that has reserved a turn
-// and may not have taken it.
+// The collective that needs no messages: of one rank, or without data where all ranks share memory.
 //
 // A rank without data takes its turn in shared memory nevertheless.  Where it is the only one without, that
 // is an error of the program; but a rank that had skipped a turn would take what was put there for the data
@@ -18,12 +17,6 @@ Task nothing(Cx cx, int first, int members) {
     (void)cx.agrees(turn, member, 0);
   }
   turn.leave(false);
-  co_return Err::ok;
-}
-
-Task leave(Cx cx, const Reservation* turn) {
-  co_await cx.until(turn->can_leave());
-  turn->leave();
   co_return Err::ok;
 }
 

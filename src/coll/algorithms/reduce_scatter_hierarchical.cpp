@@ -13,8 +13,7 @@ namespace dunlin::coll {
 
 Task reduce_scatter_hierarchical(Cx cx, Reduction r, Blocks parts) {
   const Hierarchy& all = *cx.hierarchy;
-  const Reservation turn = cx.reserve();
-  const Cx domain = cx.domain(turn);
+  const Cx domain = cx.domain(0);
   const int domains = all.domains(), places = domain.size;
   const auto words = std::size_t(domains + places);
   auto* const counts = reinterpret_cast<std::int64_t*>(cx.take(2 * words * sizeof(std::int64_t)));
@@ -52,8 +51,7 @@ Task reduce_scatter_hierarchical(Cx cx, Reduction r, Blocks parts) {
   const Blocks far_parts =
       are_equal ? Blocks::equal(nullptr, far_counts[0], r.type)
                 : Blocks::varied(nullptr, IntArray{far_counts, true}, IntArray{far_starts, true}, r.type);
-  if (far.count > 0) co_await start_reduce_scatter(cx.leaders(domain.rank, -1), far, far_parts);
-  co_await leave(domain, &turn);
+  co_await start_reduce_scatter(cx.leaders(domain.rank, -1), far, far_parts);
   co_return Err::ok;
 }
 

@@ -21,7 +21,7 @@ Task reduce_scatter_inter(Cx cx, Reduction r, Blocks parts) {
   }
   parts.base = theirs;
   const Block mine{r.result, parts[cx.rank].count, r.type};
-  co_await scatter_linear(cx.local(), parts, mine, 0, false);
+  co_await scatter_linear(cx.local(), parts, mine, 0, false, true);
   co_return Err::ok;
 }
 

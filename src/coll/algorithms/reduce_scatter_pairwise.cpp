@@ -20,8 +20,8 @@ Task reduce_scatter_pairwise(Cx cx, Reduction r, Blocks parts) {
   for (int step = 1; step < cx.size; ++step) {
     const int to = cx.wrapped(cx.rank + step), from = cx.wrapped(cx.rank - step);
     const Block out = parts[to];
-    if (out.bytes() > 0) cx.post_send(out.source(), to);
-    if (in.bytes() > 0) cx.post_recv(in.target(), from);
+    if (out.bytes() > 0 || parts.is_equal()) cx.post_send(out.source(), to);
+    if (in.bytes() > 0 || parts.is_equal()) cx.post_recv(in.target(), from);
     co_await cx.all();
     r.op->combine(other, value, mine.count, *r.type);
   }

@@ -11,8 +11,7 @@ namespace dunlin::coll {
 
 Task scan_hierarchical(Cx cx, Reduction r, bool is_exclusive) {
   const int number = cx.hierarchy->domain_of(cx.rank);
-  const Reservation inside = cx.reserve(), after = cx.reserve(number > 0);
-  const Cx domain = cx.domain(inside);
+  const Cx domain = cx.domain(0);
   const int last = domain.size - 1;
   std::byte* const total = cx.take_elements(r.count, *r.type);   // of this domain, at its last member
   std::byte* const before = cx.take_elements(r.count, *r.type);  // of all domains before this one
@@ -28,14 +27,12 @@ Task scan_hierarchical(Cx cx, Reduction r, bool is_exclusive) {
     co_await start_scan(cx.leaders(Cx::kLast, -1), totals, true);
   }
   if (number > 0) {
-    co_await start_bcast(cx.domain(after), r.block(before), last);
+    co_await start_bcast(cx.domain(1), r.block(before), last);
     if (is_exclusive && domain.rank == 0)
       copy(r.block(before), r.block(r.result));
     else
       r.op->combine(before, r.result, r.count, *r.type);
   }
-  co_await leave(domain, &inside);
-  co_await leave(domain, &after);
   co_return Err::ok;
 }
 

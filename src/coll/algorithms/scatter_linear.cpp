@@ -5,16 +5,16 @@
 
 namespace dunlin::coll {
 
-Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place) {
+Task scatter_linear(Cx cx, Blocks all, Block mine, int root, bool in_place, bool is_varied) {
   constexpr int kBunch = 32;
   if (cx.rank != root) {
-    if (mine.bytes() > 0) co_await cx.recv(mine.target(), root);
+    if (mine.bytes() > 0 || !is_varied) co_await cx.recv(mine.target(), root);
     co_return Err::ok;
   }
   for (int step = 1; step < cx.size; ++step) {
     const int to = cx.wrapped(root + step);
     const Block theirs = all[to];
-    if (theirs.bytes() > 0) cx.post_send(theirs.source(), to);
+    if (theirs.bytes() > 0 || !is_varied) cx.post_send(theirs.source(), to);
     if (step % kBunch == 0) co_await cx.all();
   }
   if (!in_place) copy(all[cx.rank], mine);

@@ -127,6 +127,25 @@ TEST(Region, AnErrorLeavesToo) {
   });
 }
 
+TEST(Region, AReservedTurnThatIsNotTakenIsMetWithoutData) {
+  const auto memory = make_room(2);
+  run_members(memory.get(), 2, [](Region& region, int me) {
+    for (int round = 0; round < kRounds; ++round) {
+      const Reservation reserved(&region, 0);
+      if (round % 2 == me) {
+        wait(reserved.can_leave());
+        continue;
+      }
+      const Turn turn(region, 0, reserved.number());
+      wait(turn.place_is_free());
+      turn.arrive(8);
+      wait(turn.all_are_there());
+      EXPECT_EQ(turn.bytes_of(1 - me), 0u);
+      turn.leave(true);
+    }
+  });
+}
+
 TEST(Region, GoesOnWhereAnEarlierOneStopped) {
   const auto memory = make_room(1);
   std::uint64_t last = 0;
