@@ -177,8 +177,8 @@ class HydraFour(Hydra):
     hosts = 4
 
 
-LOST = re.compile(r"has lost rank 1 \(tcp.*h2, eth0 10\.1\.0\.2\): its machine has not answered for 2 s")
-UNREACHED = re.compile(r"rank \d \(tcp.*h\d, eth0 [0-9.]+\) could not be reached for 2 s .* from eth0 10\.1\.0\.\d")
+LOST = re.compile(r"has lost rank 1 \((?:net|tcp).*h2, eth0 10\.1\.0\.2\): its machine has not answered for 2 s")
+UNREACHED = re.compile(r"rank \d \((?:net|tcp).*h\d, eth0 [0-9.]+\) could not be reached for 2 s .* from eth0 10\.1\.0\.\d")
 
 
 @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")

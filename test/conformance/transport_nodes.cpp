@@ -128,6 +128,8 @@ std::vector<NodeKind> ofi_kinds() {
   }
   return {
       ofi("messages", 3, {{"OFI_STAGE", "messages"}}),
+      ofi("rxm", 3, {{"OFI_PROVIDER", "tcp;ofi_rxm"}, {"OFI_PIECE_BYTES", "64k"}}),
+      ofi("rxm_messages", 3, {{"OFI_PROVIDER", "tcp;ofi_rxm"}, {"OFI_STAGE", "messages"}}),
       ofi("basic", 3, {{"OFI_STAGE", "basic"}, {"OFI_MESSAGES", "3"}}),
       ofi("piggyback", 3, {{"OFI_STAGE", "piggyback"}, {"OFI_MESSAGES", "0"}}),
       ofi("pipeline", 2, {{"OFI_STAGE", "pipeline"}}),

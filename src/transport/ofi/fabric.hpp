@@ -85,7 +85,7 @@ class Fabric {
   fid_ep* endpoint() const noexcept { return endpoint_; }
   fid_cq* completions() const noexcept { return completions_; }
   fid_av* addresses() const noexcept { return addresses_; }
-  /// "tcp;ofi_rxm", as libfabric calls it.
+  /// "tcp;ofi_rxm" or "net", as libfabric calls it.
   const char* provider() const noexcept;
   /// "eth0 10.1.0.1" where the provider uses one, else the provider's domain.
   const std::string& interface() const noexcept { return interface_; }
@@ -125,6 +125,7 @@ class Fabric {
   Err choose(bool matches, std::string_view interface, std::string_view provider,
              std::string_view door) noexcept;
   Err open_endpoint(int peers) noexcept;
+  int open_queues() noexcept;
 
   const Library& library_;
   fi_info* info_ = nullptr;
@@ -132,6 +133,7 @@ class Fabric {
   fid_domain* domain_ = nullptr;
   fid_av* addresses_ = nullptr;
   fid_cq* completions_ = nullptr;
+  fid_cq* news_ = nullptr;  // only to be waited for; else that is `completions_`
   fid_ep* endpoint_ = nullptr;
   int wait_fd_ = -1;
   std::string interface_;

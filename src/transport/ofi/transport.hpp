@@ -49,7 +49,7 @@ class Transport : public transport::Transport {
   virtual bool pins_memory() const noexcept = 0;
   /// Null unless `Setup::matches`.  Reaches all ranks, this one too.
   virtual transport::Tagged* tagged() noexcept = 0;
-  /// "tcp;ofi_rxm on eth0 10.1.0.1, messages".
+  /// "net on eth0 10.1.0.1, messages".
   virtual std::string describe() const noexcept = 0;
   /// One line of what was asked of the network, where DUNLIN_VERBOSE is set.
   virtual void note_counters() const noexcept = 0;
