@@ -396,6 +396,10 @@ class BasicRingReader {
       static_assert(std::uint32_t(MessageKind::eager) == 0);
       return word_ >> 32 <= Line::kFirstBytes;  // any other kind, or a longer one, is a larger number
     }
+    /// Whether it comes in two parts (first_part_of).
+    bool is_in_halves() const noexcept {
+      return (word_ >> 32 & Meta::kBulk) && Place::first_part_of(bytes()) < bytes();
+    }
     MessageKind kind() const noexcept { return Meta::kind(std::uint32_t(word_ >> 32)); }
     std::size_t bytes() const noexcept { return Meta::bytes(std::uint32_t(word_ >> 32)); }
     std::uint64_t context() const noexcept { return load(0); }
