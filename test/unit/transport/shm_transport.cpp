@@ -132,6 +132,32 @@ TEST(ShmDoorbells, NeverLookLikeOldOnes) {
   EXPECT_EQ(node[0].poll(inbox), 1);
 }
 
+/// A message that came in halves ends its round, and what lies behind it is found by the next one, also where
+/// only rung doorbells are looked at.
+template <int kRanks>
+void send_long_ones_and_a_short_one() {
+  ShmNode<kRanks> node;
+  CountingInbox inbox;
+  const std::vector<std::byte> data(4096, std::byte{7});
+  const auto send = [&](int from, std::size_t bytes) {
+    const Envelope envelope{1, from, 7, std::uint32_t(bytes), MessageKind::eager};
+    return node[from].connect(10)->try_send(envelope, {}, {data.data(), bytes}) == Sent::yes;
+  };
+  int sent = 0;
+  for (int message = 0; message < 8; ++message)  // by the inbox, until all pairs have rings
+    for (int from = 1; from < kRanks; ++from, ++sent) {
+      ASSERT_TRUE(send(from, 8));
+      while (node[0].poll(inbox) > 0) {
+      }
+    }
+  ASSERT_EQ(inbox.bytes_right, sent);
+  for (const std::size_t bytes : {8u, 4096u, 4096u, 8u, 8u}) ASSERT_TRUE(send(1, bytes));
+  for (const int found : {2, 1, 2, 0}) EXPECT_EQ(node[0].poll(inbox), found);
+  EXPECT_EQ(inbox.bytes_right, sent + 5);
+}
+TEST(ShmRounds, EndBehindALongMessage) { send_long_ones_and_a_short_one<2>(); }
+TEST(ShmRounds, EndBehindALongMessageWithDoorbells) { send_long_ones_and_a_short_one<20>(); }
+
 /// A pair that has little to say uses few pages of its bulk ring, lap after lap.
 TEST(ShmBulk, FirstLapsAreShort) {
   const Settings settings({{"SHM_BULK_BYTES", 1 << 20}});
