@@ -312,7 +312,7 @@ TEST(SimulatedPointToPoint, ASendToARankThatIsGoneFails) {
 /// A first large message may come before its peer has told how its memory is reached: it goes another way,
 /// and later ones are copied straight all the same.
 TEST(SimulatedPointToPoint, AMessageBeforeThePeerHasPublishedDoesNotLoseItsMemory) {
-  constexpr int kValues = 1000, kMessages = 100;
+  constexpr int kValues = 1000, kMessages = 300;
   const Settings settings({{"EAGER_BYTES", 64}, {"SHARED_COPY_BYTES", 64}});
   const Nodes one_node{.of_rank = {0, 0}, .memory = {.maps = true, .late = 95}};
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
