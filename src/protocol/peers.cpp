@@ -29,7 +29,8 @@ class PendingControl final : public Outgoing {
 
 /// The next chunks of the data that a receiver asked for, until all are out (`yes`) or there is no room.
 transport::Sent try_stream(Peer& peer, SendRequest& request) noexcept {
-  const std::size_t most = peer.channel->bytes_max() - sizeof(Control);
+  const std::size_t most =
+      (peer.shm ? peer.shm->piece_bytes_max() : peer.channel->bytes_max()) - sizeof(Control);
   while (request.streamed < request.wanted) {
     const Control control{.kind = ControlKind::chunk, .a = request.receiver_cookie, .b = request.streamed};
     Source chunk = request.data;

@@ -23,7 +23,8 @@ Channel::Channel(SenderState& sender, int receiver) noexcept
       inbox_messages_left_(int(inbox_messages.get())),
       receiver_(receiver),
       sender_(sender),
-      bytes_max_(sender.segment.ring(sender.me, receiver).bytes_max()) {
+      bytes_max_(sender.segment.ring(sender.me, receiver).bytes_max()),
+      piece_bytes_max_(sender.segment.ring(sender.me, receiver).piece_bytes_max()) {
   DUNLIN_ASSERT(receiver != sender.me);
 }
 

@@ -59,6 +59,8 @@ class Channel final : public transport::Channel {
   }
 
   std::size_t bytes_max() const noexcept override { return bytes_max_; }
+  /// Of a message that others of the same data follow.
+  std::size_t piece_bytes_max() const noexcept { return piece_bytes_max_; }
 
   /// Whether the receiver's cache is about as far as memory (distance.hpp).
   bool is_far() const noexcept { return ring_.is_far(); }
@@ -77,7 +79,7 @@ class Channel final : public transport::Channel {
   bool is_promoted_ = false;
   const int receiver_;  // local rank
   SenderState& sender_;
-  const std::size_t bytes_max_;
+  const std::size_t bytes_max_, piece_bytes_max_;
 };
 
 }  // namespace dunlin::transport::shm

@@ -65,10 +65,8 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return 
 /// and 4.5 us by 2 MiB, 1.7 and 5.2 by 1 MiB, 2.7 and 9.7 by 256 KiB (2 VCPUs of an AMD Zen 4 with 1 MiB
 /// each).  Elsewhere as short as streams allow, whose messages then lie in a small part of that cache: 4 KiB
 /// 1.00 us by 256 KiB, 1.11 by 1 MiB, streams of 8 KiB 11.2 GB/s by either and 7.0 by 128 KiB (2 VCPUs of an
-/// Intel Emerald Rapids with 2 MiB each).  A record is a sixteenth of it: both sides copy at once, 64 KiB
-/// from a stack to another take 6.4 us by 256 KiB, 8.5 by 1 MiB.  What all pairs of a rank may fill is
-/// bounded where there are many: 128 ranks have 1 MiB a pair, and touch a sixteenth of it unless they talk
-/// much.
+/// Intel Emerald Rapids with 2 MiB each).  What all pairs of a rank may fill is bounded where there are many:
+/// 128 ranks have 1 MiB a pair, and touch a sixteenth of it unless they talk much.
 std::int64_t preset_bulk_bytes(int ranks) noexcept {
   constexpr std::int64_t kShort = 256 << 10, kOfARank = 64 << 20, kLeast = 1 << 20, kMost = 16 << 20;
   if (!os::stores_slowly_to_owned_lines()) return kShort;
