@@ -95,8 +95,8 @@ struct BasicRingPlace {
     const std::uint64_t further = line_count / 2 - 1;
     return std::min(lines_bytes_max, BasicLine<M>::kFirstBytes + further * BasicLine<M>::kNextBytes);
   }
-  /// Largest payload that goes into bulk, beside a head that stays in the line.  At most a quarter: twice that
-  /// (a record and what is skipped at the end before it) and what is not yet returned still fit.
+  /// Largest payload that goes into bulk, beside a head that stays in the line.  At most a quarter: twice
+  /// that (a record and what is skipped at the end before it) and what is not yet returned still fit.
   std::size_t bulk_bytes_max() const noexcept { return share_of_bulk(8) + BasicLine<M>::kBulkHeadBytes; }
   /// Where payloads follow each other: both sides copy at once.  From a stack to another, 2 VCPUs of an Intel
   /// Emerald Rapids, whole or in pieces: 16 KiB 3.1 and 3.7 us, 32 KiB 5.1 and 5.5, 64 KiB 9.6 and 8.1.
