@@ -121,7 +121,7 @@ Err attach(BufferPool*& pool, void* buffer, std::int64_t size) noexcept {
 }
 
 void flush(const BufferPool* pool) noexcept {
-  if (!pool) return;
+  if (!pool || pool->is_empty()) return;
   progress::Engine::of_process()->wait_until(
       [](const void* p) noexcept { return static_cast<const BufferPool*>(p)->is_empty(); }, pool,
       [](const void*, WaitReason& reason) noexcept {
