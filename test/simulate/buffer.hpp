@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datatype/functions.hpp"
+#include "test/simulate/world.hpp"
 
 namespace dunlin::test {
 
@@ -19,7 +20,10 @@ struct Layout {
   std::int64_t extent;
 };
 
-inline const Datatype& predefined(MPI_Datatype handle) { return *from_handle<Datatype>(handle); }
+inline const Datatype& predefined(MPI_Datatype handle) {
+  make_predefined_objects();
+  return *from_handle<Datatype>(handle);
+}
 
 /// 0: plain; 1: pairs; 2: with gaps, and a lower bound below zero.
 inline Layout layout_of(int kind) {
