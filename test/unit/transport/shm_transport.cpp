@@ -181,6 +181,29 @@ TEST(ShmBulk, FirstLapsAreShort) {
   EXPECT_EQ(inbox.bytes_right, 441);
 }
 
+/// What does not map is pushed whole up to an eighth of bulk beside its cookie, lap after lap; a piece is
+/// half as long.
+TEST(ShmBulk, TakesAnEighthOfItWhole) {
+  for (const int bulk : {1 << 10, 256 << 10}) {
+    const Settings settings({{"SHM_BULK_BYTES", bulk}});
+    ShmNode<2> node;
+    CountingInbox inbox;
+    Channel& channel = *node[0].connect(11);
+    const std::array<std::byte, 8> cookie{std::byte{7}};
+    const std::vector<std::byte> data(channel.bytes_max() - cookie.size(), std::byte{7});
+    if (bulk == 256 << 10) {
+      EXPECT_GE(data.size(), std::size_t{32 << 10});
+      EXPECT_EQ(channel.piece_bytes_max(), std::size_t{16 << 10});
+    }
+    const Envelope envelope{1, 0, 7, std::uint32_t(channel.bytes_max()), MessageKind::eager};
+    for (int message = 0; message < 100; ++message) {
+      ASSERT_EQ(channel.try_send(envelope, cookie, {data.data(), data.size()}), Sent::yes) << message;
+      ASSERT_EQ(node[1].poll(inbox), 1);
+    }
+    EXPECT_EQ(inbox.bytes_right, 100);
+  }
+}
+
 /// Who sleeps until a word changes is woken by who changes it, without a message.
 TEST(ShmWake, EndsASleep) {
   constexpr std::int64_t kFarTooLongNs = 5'000'000'000;
