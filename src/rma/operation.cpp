@@ -27,7 +27,7 @@ constexpr std::size_t kChunkBytes = 16 << 10;  // of buffers with gaps, packed
 
 void copy_all(const Source& from, const Target& to, std::size_t bytes) noexcept {
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, 0, bytes);
-  if (bytes < kShortBytesEnd) {
+  if (bytes <= kShortBytesMax) {
     std::memcpy(to.address, from.address, bytes);
     return;
   }

@@ -30,8 +30,8 @@ namespace dunlin::rma {
 inline constexpr std::size_t kTypeHandlesEnd = 1024;
 [[gnu::visibility("hidden")]] extern std::uint8_t bytes_of_handle[kTypeHandlesEnd];
 
-/// Operations of fewer bytes take the shortcut; longer ones are copied with more care (operation.cpp).
-inline constexpr std::uint64_t kShortBytesEnd = 64 << 10;
+/// Operations of so many bytes take the shortcut; longer ones are copied with more care (operation.cpp).
+inline constexpr std::uint64_t kShortBytesMax = 64 << 10;
 
 /// Elements of one predefined type, the same number and type at both sides.
 struct ShortData {
@@ -55,7 +55,7 @@ struct ShortData {
 }
 /// Neither none nor negative.
 [[gnu::always_inline]] inline bool is_short(std::int64_t bytes) noexcept {
-  return std::uint64_t(bytes) - 1 < kShortBytesEnd - 1;
+  return std::uint64_t(bytes) - 1 < kShortBytesMax;
 }
 
 [[gnu::always_inline]] inline bool has_rank(const Window* window, int rank) noexcept {

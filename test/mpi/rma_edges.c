@@ -228,6 +228,42 @@ static void ends_of_windows(void) {
   }
 }
 
+/* About as many bytes as the shortcut takes, up to the window's last one: they come whole, none beside them
+ * changes. */
+static void about_64_kib(int is_created) {
+  enum { kBytes = 1 << 17 };
+  const int target = (check_rank + 1) % check_size;
+  char *memory = malloc(kBytes), *given = malloc(kBytes), *got = malloc(kBytes), *block = memory;
+  MPI_Win win;
+  if (is_created)
+    MPI_Win_create(memory, kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  else
+    MPI_Win_allocate(kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  for (int i = 0; i < kBytes; ++i) given[i] = (char)(i * 7 + i / 256 + 1);
+  for (int bytes = (64 << 10) - 1; bytes <= (64 << 10) + 1; ++bytes)
+    for (int turn = 0; turn < 2; ++turn) { /* first the general way, then the short one */
+      const int at = kBytes - bytes;
+      memset(memory, 0, kBytes);
+      memset(got, 0, kBytes);
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Win_lock_all(0, win);
+      MPI_Put(given, bytes, MPI_CHAR, target, at, bytes, MPI_CHAR, win);
+      MPI_Win_flush(target, win);
+      MPI_Get(got, bytes, MPI_CHAR, target, at, bytes, MPI_CHAR, win);
+      MPI_Win_flush(target, win);
+      MPI_Accumulate(given, bytes, MPI_BYTE, target, at, bytes, MPI_BYTE, MPI_BXOR, win);
+      MPI_Win_unlock_all(win);
+      CHECK(memcmp(got, given, (size_t)bytes) == 0 && got[bytes] == 0, "%d bytes", bytes);
+      MPI_Barrier(MPI_COMM_WORLD);
+      for (int i = 0; i < kBytes; ++i) CHECK(memory[i] == 0, "%d bytes: %d at %d", bytes, memory[i], i);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  MPI_Win_free(&win);
+  free(block);
+  free(given);
+  free(got);
+}
+
 /* Each rank is a target of all lower ones and an origin of all higher ones, in two windows by turns, so that
  * some are rounds ahead; some rounds do not wait for MPI_Win_post, some targets test. */
 static void exposures_in_a_row(void) {
@@ -276,6 +312,8 @@ int main(int argc, char** argv) {
   free(in_heap);
   refused_arguments();
   ends_of_windows();
+  about_64_kib(0);
+  about_64_kib(1);
   exposures_in_a_row();
   return check_end();
 }
