@@ -190,7 +190,7 @@ bool Transfers::try_post(Piece& piece) noexcept {
   return false;
 }
 
-void Transfers::go_on_stuck(Inbox& inbox) noexcept {
+void Transfers::go_on(Inbox& inbox) noexcept {
   for (Channel* each : std::exchange(stuck_, {})) {
     each->line().is_stuck = false;
     go_on(*each, inbox);

@@ -77,10 +77,9 @@ class Transfers {
   bool try_begin(std::unique_ptr<Transfer> transfer) noexcept;
   /// A piece is over.
   void complete(Piece& piece, bool is_ok, Inbox& inbox) noexcept;
+  bool has_stuck() const noexcept { return !stuck_.empty(); }
   /// Tries again what found no room.
-  void go_on(Inbox& inbox) noexcept {
-    if (!stuck_.empty()) go_on_stuck(inbox);
-  }
+  void go_on(Inbox& inbox) noexcept;
 
   /// Lets peers read and write these bytes until `close`, on the first `devices`; 0: refused.
   std::uint64_t try_open(const std::byte* at, std::size_t bytes, std::size_t devices,
@@ -112,7 +111,6 @@ class Transfers {
   bool try_post(Transfer& transfer) noexcept;
   bool try_post(Piece& piece) noexcept;
   void go_on(Channel& channel, Inbox& inbox) noexcept;
-  void go_on_stuck(Inbox& inbox) noexcept;
   void end_if_over(Transfer& transfer, Inbox& inbox) noexcept;
 
   const std::span<const std::unique_ptr<Fabric>> devices_;

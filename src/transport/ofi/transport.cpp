@@ -104,7 +104,8 @@ class Network final : public Transport, private Peers {
   int message_arrived(Frame& frame, std::size_t bytes, Inbox& inbox) noexcept;
   void operation_failed(const fi_cq_err_entry& error, Inbox& inbox) noexcept;
   void post_receives() noexcept;
-  void settle_debts() noexcept;
+  void try_again(Inbox& inbox) noexcept;
+  std::uint64_t begun() const noexcept;
   void look_after_others() noexcept;
 
   Directory& directory_;
@@ -126,7 +127,7 @@ class Network final : public Transport, private Peers {
   std::vector<Channel*> numbered_;                  // by Notice::number
   std::uint64_t strangers_ = 0;
   std::vector<int> lost_;   // peers whose connection broke long ago
-  bool may_sleep_ = false;  // nothing has come since the sleep was announced
+  bool may_sleep_ = false;  // nothing has come, or was begun, since the sleep was announced
 };
 
 Network::Network(const Setup& setup, std::vector<std::unique_ptr<Fabric>> devices) noexcept
@@ -232,8 +233,8 @@ Channel* Network::meet(int peer) noexcept {
 int Network::poll(Inbox& inbox) noexcept {
   int delivered = tagged_.passed_by.empty() ? 0 : complete_passed_by(inbox);
   for (const auto& each : devices_) delivered += poll_device(*each, inbox);
-  if (!sender_.debtors.empty()) settle_debts();
-  sender_.transfers.go_on(inbox);
+  if (!sender_.debtors.empty() || sender_.transfers.has_stuck()) [[unlikely]]
+    try_again(inbox);
   if (++polls_ % kPollsUnwatched == 0) look_after_others();  // whoever tests does not sleep
   return delivered;
 }
@@ -391,8 +392,21 @@ void Network::look_after_others() noexcept {
         lost.c_str(), seconds, fabric_->interface().c_str());
 }
 
-void Network::settle_debts() noexcept {
+/// What found no room before.
+void Network::try_again(Inbox& inbox) noexcept {
+  const std::uint64_t before = begun();
   for (Channel* each : std::exchange(sender_.debtors, {})) each->settle();
+  sender_.transfers.go_on(inbox);
+  // It may be over already: the queue was looked at before, and a queue without a descriptor wakes nobody.
+  if (begun() != before) may_sleep_ = false;
+}
+
+/// How many operations.
+std::uint64_t Network::begun() const noexcept {
+  std::uint64_t all = 0;
+  for (const auto& each : devices_)
+    all += each->counters.messages + each->counters.writes + each->counters.reads;
+  return all;
 }
 
 bool Network::may_wait() const noexcept {
