@@ -326,9 +326,10 @@ bool Storage::move_listed(Direction direction, std::span<iovec> pieces, std::int
   const bool needs_lock = direction == Direction::write && has_locks();
   const Guard guard(*this, needs_lock ? Sharing::run : Sharing::held, offset, offset + left);
   if (guard.reason() != 0) return false;
-  ssize_t moved = 0;
-  if (direction == Direction::write && is_in_memory() && left >= std::int64_t(kPagesBytesMin))
-    moved = ssize_t(write_pages(descriptor_, pieces, offset, std::size_t(left) - kPageBytes));
+  const Writing writing(direction == Direction::write ? writers_ : nullptr, std::size_t(left));
+  auto moved = writing.is_long()
+                   ? ssize_t(writing.write_pages(descriptor_, pieces, offset, std::size_t(left) - kPageBytes))
+                   : 0;
   for (; left > 0; moved = 0) {
     if (moved == 0) moved = move_some(descriptor_, direction, pieces.data(), int(pieces.size()), offset);
     if (moved <= 0) return false;
@@ -418,9 +419,10 @@ bool Storage::move_run(const Access& access, Cursor& memory, std::int64_t offset
                        Outcome& outcome) const noexcept {
   if (access.memory.is_contiguous()) {
     std::byte* const at = access.memory.at + memory.position();
-    const bool is_long = access.direction == Direction::write && writers_ && bytes >= kPagesBytesMin;
-    const std::size_t moved = is_long ? write_long(at, bytes, offset, outcome)
-                                      : move_all(descriptor_, access.direction, at, bytes, offset, outcome);
+    const Writing writing(access.direction == Direction::write ? writers_ : nullptr, bytes);
+    const std::size_t moved = writing.is_long()
+                                  ? write_long(writing, at, bytes, offset, outcome)
+                                  : move_all(descriptor_, access.direction, at, bytes, offset, outcome);
     memory.seek(memory.position() + moved);
     outcome.bytes += std::int64_t(moved);
     return moved == bytes;
@@ -429,23 +431,17 @@ bool Storage::move_run(const Access& access, Cursor& memory, std::int64_t offset
 }
 
 /// To a file in memory: alone by pwrite, beside others straight to its pages.
-std::size_t Storage::write_long(std::byte* at, std::size_t bytes, std::int64_t offset,
+std::size_t Storage::write_long(const Writing& writing, std::byte* at, std::size_t bytes, std::int64_t offset,
                                 Outcome& outcome) const noexcept {
-  // Relaxed: whoever misses another waits for it in pwrite.
-  writers_->fetch_add(1, std::memory_order_relaxed);
   std::size_t done = 0;
   for (std::size_t moved = 0, wanted = 0; done < bytes && moved == wanted; done += moved) {
     wanted = std::min(bytes - done, kPagesBytesMax);
-    moved = 0;
-    if (writers_->load(std::memory_order_relaxed) > 1 && wanted > kPageBytes) {
-      // The kernel notes by pwrite only that the file has changed: the last page is left to it.
-      const iovec part{at + done, done + wanted == bytes ? wanted - kPageBytes : wanted};
-      moved = write_pages(descriptor_, {&part, 1}, offset + std::int64_t(done), part.iov_len);
-    }
+    // The kernel notes by pwrite only that the file has changed: the last page is left to it.
+    const iovec part{at + done, done + wanted < bytes ? wanted : wanted - std::min(wanted, kPageBytes)};
+    moved = writing.write_pages(descriptor_, {&part, 1}, offset + std::int64_t(done), part.iov_len);
     moved += move_all(descriptor_, Direction::write, at + done + moved, wanted - moved,
                       offset + std::int64_t(done + moved), outcome);
   }
-  writers_->fetch_sub(1, std::memory_order_relaxed);
   return done;
 }
 

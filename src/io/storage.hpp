@@ -33,6 +33,8 @@
 
 namespace dunlin::io {
 
+class Writing;
+
 enum class Direction : std::uint8_t { read, write };
 
 /// What holds a file that may be changed by windows: the locks of this machine's kernel are everybody's.
@@ -156,7 +158,7 @@ class Storage {
   };
   /// Of runs that are moved one by one.
   Sharing sharing_of(const Access& access) const noexcept;
-  std::size_t write_long(std::byte* at, std::size_t bytes, std::int64_t offset,
+  std::size_t write_long(const Writing& writing, std::byte* at, std::size_t bytes, std::int64_t offset,
                          Outcome& outcome) const noexcept;
 
   int descriptor_ = -1;
