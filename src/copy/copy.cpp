@@ -16,9 +16,9 @@ IntVariable stream_bytes{
     "COPY_STREAM_BYTES_MIN", 0, "bytes",
     "transfers of this size and more bypass the cache; 0: three quarters of the last cache", 0};
 WordVariable take_lines{
-    "TAKE_LINES", "auto", "auto|always|never",
-    "whether a reader stores to the lines that it has read, so that they are fast to write for "
-    "their owner; auto: on processors of AMD"};
+    "TAKE_LINES", "auto", "auto|readers|writers|never",
+    "who makes lines that were read fast to write again: their readers, by a store to each, or who "
+    "writes them, while it waits; auto: readers on processors of AMD, writers on others"};
 // Short pieces of ring and bulk go to lines that another core holds: stores of whole lines keep more of them
 // under way than the C library's narrower ones (1 KiB .83 us against .92, 4 KiB equal, from 16 KiB on 1.15
 // times slower; 2 VCPUs of an Intel Sapphire Rapids).
@@ -28,9 +28,12 @@ constexpr std::size_t kLineBytes = 64;
 
 const Kernels kernels = detect_kernels();
 
-bool is_taking_worth_it() noexcept {
-  if (std::strcmp(take_lines.get(), "auto") == 0) return os::stores_slowly_to_owned_lines();
-  return std::strcmp(take_lines.get(), "always") == 0;
+/// Of a transfer whose lines `who` takes: source and target fit the second-level cache.
+std::size_t taken_bytes_max(const char* who) noexcept {
+  const char* const wanted = take_lines.get();
+  const char* const best = os::stores_slowly_to_owned_lines() ? "readers" : "writers";
+  const bool is_wanted = std::strcmp(std::strcmp(wanted, "auto") == 0 ? best : wanted, who) == 0;
+  return is_wanted ? os::cache_bytes(2) / 2 : 0;
 }
 
 std::size_t last_cache_bytes() noexcept {
@@ -65,7 +68,7 @@ void bytes(std::byte* to, const std::byte* from, std::size_t bytes, Hint hint) n
 }
 
 bool takes_over(std::size_t bytes) noexcept {
-  static const std::size_t most = is_taking_worth_it() ? os::cache_bytes(2) / 2 : 0;
+  static const std::size_t most = taken_bytes_max("readers");
   return bytes <= most;
 }
 
@@ -74,6 +77,19 @@ void take_over(const std::byte* lines, std::size_t bytes) noexcept {
   for (; lines < end; lines += kLineBytes - reinterpret_cast<std::uintptr_t>(lines) % kLineBytes) {
     volatile std::byte& byte = const_cast<std::byte&>(*lines);
     byte = byte;
+  }
+}
+
+LinesToTakeBack::LinesToTakeBack(std::span<const std::byte> lines) noexcept {
+  static const std::size_t most = taken_bytes_max("writers");
+  if (lines.size() <= most) left_ = lines;
+}
+
+void LinesToTakeBack::take_some() noexcept {
+  constexpr int kLines = 4;  // so many delay a message that comes meanwhile
+  for (int i = 0; i < kLines && !is_empty(); ++i) {
+    os::prepare_to_write(left_.data());
+    left_ = left_.subspan(std::min(kLineBytes, left_.size()));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace dunlin::copy {
 
@@ -37,6 +38,21 @@ bool takes_over(std::size_t bytes) noexcept;
 /// Makes the lines of a range this core's own: a byte of each is stored back as it is.  Nobody may write the
 /// range meanwhile.
 void take_over(const std::byte* lines, std::size_t bytes) noexcept;
+
+/// Lines that this core writes next, as it seems, and that another one has read: a wait that finds nothing to
+/// do takes them back, so that the stores find them at hand.  Empty where DUNLIN_TAKE_LINES does not say
+/// `writers`, and where they do not fit half the second-level cache.
+class LinesToTakeBack {
+ public:
+  LinesToTakeBack() = default;
+  explicit LinesToTakeBack(std::span<const std::byte> lines) noexcept;
+  bool is_empty() const noexcept { return left_.empty(); }
+  /// Asks for a few, and waits for none.  No byte is touched: others may write the range, or unmap it.
+  void take_some() noexcept;
+
+ private:
+  std::span<const std::byte> left_;
+};
 
 /// To be called before a chunk is stored through a mapping of a peer's memory.  Where that lies in small
 /// pages that were never met here, a fault by a load maps 16 of them, writable, and a fault by a store only

@@ -177,7 +177,7 @@ void Engine::poll_alone(Pollable& work) noexcept {
   work.is_parked_ = false;
   for (int polls = polls_direct(); polls > 0; --polls) {
     if (work.poll() == Pollable::Outcome::finished) return end_direct();
-    os::pause();
+    rest();
   }
   add(work);
 }
@@ -213,6 +213,13 @@ void Engine::away(GiveWay give_way) noexcept {
   if (mine) mine->leave();
   give_way();
   if (mine) mine->come();
+}
+
+void Engine::rest() noexcept {
+  if (transport::shm::Transport* const shm = messaging_.peers.shared_memory())
+    shm->rest();
+  else
+    os::pause();
 }
 
 void Engine::give_way() noexcept { away(&sched_yield); }
@@ -264,6 +271,10 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
       continue;
     }
     const Patience::Step step = patience.next(polls_for(peer));
+    if (step == Patience::Step::poll && !has_threads) {
+      rest();
+      continue;
+    }
     const int levels = has_threads ? BigLock::release_all() : 0;
     if (step == Patience::Step::poll) {
       os::pause();

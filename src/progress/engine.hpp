@@ -126,6 +126,7 @@ class Engine {
   transport::shm::Presence* presence() const noexcept;
   template <class GiveWay>
   void away(GiveWay give_way) noexcept;
+  void rest() noexcept;
   bool poll_parked() noexcept;
   void sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcept;
   void test_shared() noexcept;

@@ -81,7 +81,7 @@ bool Receiver::try_receive_now(Comm& comm, Plane plane, const Target& data, int 
   Peer* const peer = peers_.or_null(comm.target_members[source]);
   if (!peer || !peer->incoming) [[unlikely]]
     return false;
-  for (int polls = polls_direct_;; transport::shm::Hardware::pause()) {
+  for (int polls = polls_direct_;; peers_.shared_memory()->rest()) {
     std::int64_t bytes =
         peer->incoming->try_take(key.context, source, tag, data.address, std::int64_t(data.bytes));
     if (bytes == transport::shm::RingReader::kOther) [[unlikely]]

@@ -133,6 +133,13 @@ void SharedCopy::take_over_rest() noexcept {
   if (to_.is_contiguous() && copy::takes_over(bytes_)) copy::take_over(to_.address + begin, bytes_ - begin);
 }
 
+/// A sender's, whose receiver has all: the part that it has read.
+void SharedCopy::take_back_later() noexcept {
+  if (from_.is_contiguous())
+    peer_->shm->take_back_later(
+        std::span(from_.address, std::min((chunks_.count - copied_) * chunks_.bytes, bytes_)));
+}
+
 /// Whether one of the sides copied to or from memory that had changed its backing.
 bool SharedCopy::is_spoilt() const noexcept {
   const CopyProgress peer = transfer_->progress(other(side_));
@@ -288,7 +295,10 @@ SharedCopies::Round SharedCopies::walk(List& list, bool may_copy) noexcept {
     const bool has_copied = (may_copy || each->is_alone_) && each->try_copy(takes_all);
     if (each->is_done()) {
       const bool is_spoilt = each->is_spoilt();
-      if (each->side_ == CopySide::receiver && !is_spoilt) each->take_over_rest();
+      if (each->side_ == CopySide::sender)
+        each->take_back_later();
+      else if (!is_spoilt)
+        each->take_over_rest();
       if (!is_spoilt || each->side_ == CopySide::receiver) return {true, each, is_spoilt};
       // A sender whose copy is spoilt keeps the transfer until the receiver asks for the data.
     }

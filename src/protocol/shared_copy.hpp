@@ -9,7 +9,8 @@
 //
 // The receiver takes over the lines that it has read, and in the end those that the sender has stored, where
 // that makes their next writer faster (copy/copy.hpp), and where nobody else may write them
-// (peer::Mapping::may_take_over).
+// (peer::Mapping::may_take_over).  Elsewhere the sender takes its lines back while it waits for something
+// else.
 //
 // Nobody waits here: a copy is a state of its request, and `advance` copies one chunk, outside
 // base/big_lock.hpp. Memory that changed its backing meanwhile (a fork) spoils the copy; the receiver then
@@ -69,6 +70,7 @@ class SharedCopy {
   bool is_done() const noexcept;
   bool is_spoilt() const noexcept;
   void take_over_rest() noexcept;
+  void take_back_later() noexcept;
   bool has_free_chunks() const noexcept { return transfer_->has_free(use_, chunks_.count); }
 
   CopySide side_ = CopySide::sender;

@@ -41,6 +41,7 @@ Sent Channel::try_send_slow(const Envelope& envelope, std::span<const std::byte>
     return Sent::full;
   }
   wake();
+  take_back_later(ring_.next(envelope.bytes));
   return Sent::yes;
 }
 

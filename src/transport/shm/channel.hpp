@@ -23,6 +23,7 @@ struct SenderState {
   bool must_fence;            // this process takes no part in global barriers
   bool wants_room = false;    // a ring was full since we slept last
   Attention always_wanted{};  // never 0: what the hot path looks at when must_fence
+  copy::LinesToTakeBack to_take_back{};  // while nothing else is to be done
 };
 
 class Channel final : public transport::Channel {
@@ -56,6 +57,11 @@ class Channel final : public transport::Channel {
   void wake() noexcept {
     if (watched_->is_wanted()) [[unlikely]]
       attend();
+  }
+
+  /// What this process writes next, as it seems, and the receiver has read: in place of what was said before.
+  void take_back_later(std::span<const std::byte> lines) noexcept {
+    sender_.to_take_back = copy::LinesToTakeBack(lines);
   }
 
   std::size_t bytes_max() const noexcept override { return bytes_max_; }

@@ -176,6 +176,20 @@ class BasicRingWriter {
     return true;
   }
 
+  /// Where one more message of this size would be written, but for its first line, at which the reader looks.
+  /// Nothing for bulk that is announced as a whole: the reader's prefetchers run ahead into it, and 1 KiB
+  /// becomes 8 % slower (2 VCPUs of an Intel Emerald Rapids).
+  std::span<const std::byte> next(std::size_t bytes) const noexcept {
+    if (bytes <= place_.inline_bytes_max()) {
+      const std::uint64_t first = (position_ + 1) & mask_;
+      const std::uint64_t count = std::min(Place::lines_of(bytes) - 1, place_.line_count - first);
+      return {reinterpret_cast<const std::byte*>(lines_ + first), count * sizeof(Line)};
+    }
+    if (Place::first_part_of(bytes) == bytes) return {};
+    const std::uint64_t first = bulk_position_ & (place_.bulk_bytes - 1);
+    return {place_.bulk + first, std::min(bytes, place_.bulk_bytes - first)};
+  }
+
  private:
   static void write_header(Line& line, const Envelope& envelope) noexcept {
     std::memcpy(line.body, &envelope.context, 8);

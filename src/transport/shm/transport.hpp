@@ -55,6 +55,13 @@ class Transport final : public transport::Transport {
   /// hot path: at most one message, so that those behind it are not unexpected by the time they are asked
   /// for.
   int poll_peer(int peer, Inbox& inbox) noexcept override;
+  /// Between two polls that find nothing.
+  void rest() noexcept {
+    if (sender_.to_take_back.is_empty())
+      os::pause();
+    else
+      sender_.to_take_back.take_some();
+  }
 
   bool can_sleep() const noexcept override { return true; }
   void announce_sleep() noexcept override;

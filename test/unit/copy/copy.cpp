@@ -129,5 +129,26 @@ TEST(Copy, TakingOverStoresWhatIsThere) {
   munmap(mapped, kPages * kPage);
 }
 
+/// Its lines may be gone; and there are no more of them than a cache holds.
+TEST(Copy, TakingBackTouchesNothing) {
+  constexpr std::size_t kPage = 4096;
+  void* const mapped = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const auto* const at = static_cast<const std::byte*>(mapped);
+  EXPECT_TRUE(LinesToTakeBack().is_empty());
+  EXPECT_TRUE(LinesToTakeBack({at, SIZE_MAX}).is_empty());
+  for (const std::size_t bytes : {1u, 64u, 65u, 4095u}) {
+    LinesToTakeBack lines({at + 1, bytes});
+    std::size_t steps = 0;
+    for (; !lines.is_empty(); ++steps) lines.take_some();
+    // A few lines a step, and none at all where readers take lines over.
+    EXPECT_LE(steps, (bytes + 63) / 64);
+    if (!takes_over(bytes)) {
+      EXPECT_GE(steps, (bytes + 1023) / 1024);
+    }
+  }
+  munmap(mapped, kPage);
+}
+
 }  // namespace
 }  // namespace dunlin::copy

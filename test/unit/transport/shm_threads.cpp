@@ -134,6 +134,29 @@ TEST(Ring, OnlyTheMessageAskedForIsTaken) {
   }
 }
 
+/// All that the next message of the same size stores to but its first line; at the end of a ring less.
+TEST(Ring, KnowsWhereTheNextMessageGoes) {
+  const RingMemory memory(16, 65536);
+  RingWriter writer(memory.place);
+  RingReader reader(memory.place);
+  constexpr int kMessages = 60, kFirst = 10;  // the first laps of bulk are short ones
+  for (const std::size_t bytes : {41u, 200u, 392u, 1024u, 4096u, 8000u}) {
+    int known = 0;
+    for (int message = 0; message < kMessages; ++message) {
+      const std::vector<std::byte> data(bytes, std::byte(message + 1));
+      const std::span<const std::byte> next = writer.next(bytes);
+      ASSERT_TRUE(try_write(writer, MessageKind::eager, data));
+      EXPECT_TRUE(reader.try_read([](const Envelope&, const Payload&) {}));
+      const bool is_in_lines = bytes <= memory.place.inline_bytes_max();
+      if (message < kFirst || (!is_in_lines && next.size() != bytes)) continue;
+      known += !next.empty();
+      for (std::size_t at = 0; at < next.size(); at += sizeof(Line))
+        ASSERT_EQ(next[at + 8], data[0]) << bytes << " " << at;
+    }
+    EXPECT_EQ(known > kMessages / 2, bytes != 1024) << bytes;  // that one is announced as a whole
+  }
+}
+
 TEST(ShmThreads, InboxOfManySenders) {
   constexpr int kSenders = 4;
   constexpr int kMessages = 10'000;
