@@ -166,6 +166,20 @@ def check_over_network(mpirun, zoo, _):
     return None if is_right else "code %d: %s" % (code, said)
 
 
+def check_lengths_over_network(mpirun, zoo, _):
+    """Lengths by which ranks take different algorithms are named where compared; else --timeout shows who waits."""
+    network = {"DUNLIN_NODES": "0,0,1,1", "DUNLIN_OFI_PROVIDER": "tcp"}
+    program = os.path.join(os.path.dirname(zoo), "other_length")
+    code, said = run(mpirun, program, "", 4, network | CHECK)
+    wanted = r"MPI_Gather failed: rank \d gave (32|36000) bytes to collective 1 on MPI_COMM_WORLD, rank \d (32|36000) "
+    if code in (0, 124) or not re.search(wanted, said):
+        return "compared: code %d: %s" % (code, said)
+    code, said = run(mpirun, program, "", 4, network, timeout=6)
+    wanted = r"--timeout:.* 0 +MPI_Gather +collective 1 +3 .* 1 +MPI_Barrier +collective 2 +0 .* 2 +MPI_Barrier "
+    is_right = code == 124 and re.search(wanted, said) and "deadlock" not in said
+    return None if is_right else "code %d: %s" % (code, said)
+
+
 def check_wait_report(mpirun, zoo, _):
     """DUNLIN_WAIT_REPORT names the call as the user wrote it, once for each long wait."""
     said = []
@@ -185,7 +199,8 @@ def main():
     checks += [("action report", check_action), ("action ignore", check_action)]
     checks += [(name, check_error) for name in ERRORS] + [(name, check_suspected) for name in SUSPECTED]
     if wanted:
-        checks = [each for each in checks + [("over_network", check_over_network)] if each[0] in wanted]
+        checks += [("over_network", check_over_network), ("lengths_over_network", check_lengths_over_network)]
+        checks = [each for each in checks if each[0] in wanted]
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         faults = list(pool.map(lambda each: each[1](mpirun, zoo, each[0]), checks))
     for (name, _), fault in zip(checks, faults):
