@@ -57,10 +57,10 @@ class Transport final : public transport::Transport {
   int poll_peer(int peer, Inbox& inbox) noexcept override;
   /// Between two polls that find nothing.
   void rest() noexcept {
-    if (sender_.to_take_back.is_empty())
-      os::pause();
-    else
+    if (!sender_.to_take_back.is_empty()) [[unlikely]]
       sender_.to_take_back.take_some();
+    else
+      os::pause();
   }
 
   bool can_sleep() const noexcept override { return true; }
