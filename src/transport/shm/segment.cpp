@@ -56,7 +56,7 @@ IntVariable lines_bytes_setting{
     40,
     32768};
 
-constexpr std::uint64_t kAgreed = std::uint64_t{0xd5} << 56;  // changes with the layout
+constexpr std::uint64_t kAgreed = std::uint64_t{0xd6} << 56;  // changes with the layout
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return (bytes + to - 1) / to * to; }
 
@@ -120,6 +120,7 @@ Sizes Sizes::unpack(std::uint64_t word) noexcept {
 }
 
 Segment::Segment(const Sizes& sizes, int ranks) noexcept : sizes_(sizes), ranks_(ranks) {
+  first_bytes_ = round_up(kAttentionsOffset + std::uint64_t(ranks) * sizeof(Attention), kPageBytes);
   front_bytes_ = round_up(kDoorbellsOffset + std::uint64_t(ranks) * sizeof(Doorbell), 64);
   const std::uint64_t cells_end =
       front_bytes_ + std::uint64_t(ranks) * kPromotionBytes + sizes.cells * sizes.cell_bytes;
@@ -128,7 +129,7 @@ Segment::Segment(const Sizes& sizes, int ranks) noexcept : sizes_(sizes), ranks_
   pairs_offset_ = commons_offset_ + kCommons * Commons::bytes(ranks);
   pair_bytes_ = round_up(sizeof(Credits) + sizes.ring_lines * sizeof(Line) + sizes.bulk_bytes, kPageBytes);
   region_bytes_ = pairs_offset_ + std::uint64_t(ranks) * pair_bytes_;
-  total_bytes_ = kPageBytes + std::uint64_t(ranks) * region_bytes_;
+  total_bytes_ = first_bytes_ + std::uint64_t(ranks) * region_bytes_;
 }
 
 Result<Segment> Segment::open(int fd, std::size_t offset, int ranks) noexcept {
@@ -157,6 +158,7 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   if (this == &other) return *this;
   if (base_) munmap(base_, total_bytes_);
   sizes_ = other.sizes_;
+  first_bytes_ = other.first_bytes_;
   front_bytes_ = other.front_bytes_;
   pair_bytes_ = other.pair_bytes_;
   transfers_offset_ = other.transfers_offset_;

@@ -1,11 +1,12 @@
 // The node's shared memory as the ranks of a node lay it out among themselves.
 //
 //   memfd   | launch page (boot)      | written by mpirun and boot, not ours
-//           | agreement page          | the sizes below, decided by whoever opens first
+//           | first pages             | the sizes below, decided by whoever opens first; an Attention each:
+//           |                         | who wakes many looks at all of them, and so needs one page
 //           | region of local rank 0  |
 //           | region of local rank 1  | ...
 //
-//   region  | front    Attention, InboxWords, Bell, a doorbell per sender  what others tell this rank
+//   region  | front    InboxWords, Bell, a doorbell per sender             what others tell this rank
 //           |          Presence                                          what it tells them
 //           | cells    one promotion cell per receiver, a pool of cells   what this rank sends by inboxes
 //           | transfers  a pool of two lines each, ours and a peer's    copies shared with another rank
@@ -73,8 +74,10 @@ class Segment {
   /// Cells are named by their distance from here; never 0.
   std::byte* base() const noexcept { return base_; }
 
-  Attention& attention(int rank) const noexcept { return *at<Attention>(region(rank)); }
-  InboxWords& inbox(int rank) const noexcept { return *at<InboxWords>(region(rank) + kInboxOffset); }
+  Attention& attention(int rank) const noexcept {
+    return at<Attention>(kAttentionsOffset)[std::size_t(rank)];
+  }
+  InboxWords& inbox(int rank) const noexcept { return *at<InboxWords>(region(rank)); }
   Bell& bell(int rank) const noexcept { return *at<Bell>(region(rank) + kBellOffset); }
   Presence& presence(int rank) const noexcept { return *at<Presence>(region(rank) + kPresenceOffset); }
   /// The doorbells of `rank`, by sender.
@@ -91,14 +94,17 @@ class Segment {
   Commons commons(int owner, int index) const noexcept;
 
  private:
-  static constexpr std::uint64_t kInboxOffset = 64;
-  static constexpr std::uint64_t kBellOffset = 128;
-  static constexpr std::uint64_t kPresenceOffset = 192;
-  static constexpr std::uint64_t kDoorbellsOffset = 256;
+  static constexpr std::uint64_t kAttentionsOffset = 64;  // behind the agreement
+  // In a region:
+  static constexpr std::uint64_t kBellOffset = 64;
+  static constexpr std::uint64_t kPresenceOffset = 128;
+  static constexpr std::uint64_t kDoorbellsOffset = 192;
   static constexpr std::uint64_t kPromotionBytes = 64;
 
   explicit Segment(const Sizes& sizes, int ranks) noexcept;
-  std::uint64_t region(int rank) const noexcept { return kPageBytes + std::uint64_t(rank) * region_bytes_; }
+  std::uint64_t region(int rank) const noexcept {
+    return first_bytes_ + std::uint64_t(rank) * region_bytes_;
+  }
   template <class T>
   T* at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<T*>(base_ + offset);
@@ -106,6 +112,7 @@ class Segment {
 
   static constexpr std::uint64_t kPageBytes = 4096;
   Sizes sizes_;
+  std::uint64_t first_bytes_ = 0;  // before the regions
   std::uint64_t front_bytes_ = 0;
   std::uint64_t pair_bytes_ = 0;
   std::uint64_t transfers_offset_ = 0;  // in a region
@@ -113,8 +120,8 @@ class Segment {
   std::uint64_t pairs_offset_ = 0;      // in a region
   int ranks_ = 0;
   std::uint64_t region_bytes_ = 0;
-  std::uint64_t total_bytes_ = 0;  // agreement page included
-  std::byte* base_ = nullptr;      // of our mapping: the agreement page
+  std::uint64_t total_bytes_ = 0;  // first pages included
+  std::byte* base_ = nullptr;      // of our mapping: the agreement
 };
 
 }  // namespace dunlin::transport::shm
