@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "copy/kernels.hpp"
+#include "os/cpu.hpp"
 
 namespace dunlin::copy {
 namespace {
@@ -141,9 +142,9 @@ TEST(Copy, TakingBackTouchesNothing) {
     LinesToTakeBack lines({at + 1, bytes});
     std::size_t steps = 0;
     for (; !lines.is_empty(); ++steps) lines.take_some();
-    // A few lines a step, and none at all where readers take lines over.
+    // A few lines a step, and none at all where readers take lines over, or the system names no cache.
     EXPECT_LE(steps, (bytes + 63) / 64);
-    if (!takes_over(bytes)) {
+    if (!takes_over(bytes) && os::cache_bytes(2) >= 2 * kPage) {
       EXPECT_GE(steps, (bytes + 1023) / 1024);
     }
   }
