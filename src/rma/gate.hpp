@@ -5,7 +5,7 @@
 // Entering costs a store and a load: the owner, who forks rarely, pays for the order of the two with a
 // barrier on all CPUs (os/membarrier.hpp), or where that is refused the entering side with a fence.
 // The word that is loaded, the owner's era, also tells whether anything has changed since it was looked up: a
-// fork or a detachment (inquiry.cpp).
+// fork or a detachment (inquiry.cpp).  Loads alone can be done again: they look at it afterwards instead.
 //
 // Used by rma/operation.cpp and rma/shortcut.hpp (who enters) and rma/fork.cpp (the owner).
 // Thread safety: between processes; in this one under base/big_lock.hpp.
@@ -60,6 +60,15 @@ class Inside {
   std::uint32_t era_ = 0;
   bool is_entered_ = false;
 };
+
+/// For who only loads, and may do it again: it need not be inside, nor does the owner wait for it.  Whether
+/// nothing has changed since the memory was looked up, to be asked after the loads.
+[[gnu::always_inline]] inline bool has_stayed_open(const Part& target) noexcept {
+  // G9 (pairs with G6 in fork.cpp): the loads come before, so that who has met memory that the owner had left
+  // sees another era.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return target.block->era.load(std::memory_order_relaxed) == target.era;
+}
 
 /// The owner's side: its gates close around every fork while `window` is watched (fork.cpp).
 void watch_forks(Window& window) noexcept;

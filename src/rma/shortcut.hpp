@@ -5,7 +5,7 @@
 // (Part in window.hpp) that say how many bytes may be done here, the displacement lies within reach; then it
 // is done.  A shortcut has no opinion on errors, layouts or threads: whatever it does not recognise at once
 // it declines, and the call goes the general way (operation.cpp).
-// hot path: MPI_Put of 8 bytes takes 36 instructions, MPI_Get 35, behind a gate 54 and 52, MPI_Win_flush 13
+// hot path: MPI_Put of 8 bytes takes 36 instructions, MPI_Get 35, behind a gate 54 and 48, MPI_Win_flush 13
 // after a put, else 11 (GCC 12).
 // Thread safety: the facts allow nothing where base/big_lock.hpp is needed.
 #pragma once
@@ -76,6 +76,9 @@ template <class Use>
   return is_still_there;
 }
 
+/// What an operation does to the target's memory.
+enum class Access : std::uint8_t { loads, changes };
+
 /// Does `use(place, part)` where these bytes of the target's memory are.  False: declined.
 template <class Use>
 [[gnu::always_inline]] inline bool try_bytes(const void* buffer, std::uint64_t bytes, int target_rank,
@@ -100,7 +103,7 @@ template <class Use>
       });
 }
 /// The same of a word.  Where one may begin is known as a displacement: nothing overflows on the way there.
-template <class Use>
+template <Access access, class Use>
 [[gnu::always_inline]] inline bool try_word(const void* buffer, int target_rank, MPI_Aint target_disp,
                                             MPI_Win win, const Use& use) noexcept {
   const Window* const window = window_behind(win);
@@ -114,7 +117,13 @@ template <class Use>
     use_word();
     return true;
   }
-  return displacement - part.mapped_first < part.gated_words && try_inside(part, use_word);
+  if (displacement - part.mapped_first >= part.gated_words) return false;
+  if constexpr (access == Access::changes) {
+    return try_inside(part, use_word);
+  } else {
+    use_word();
+    return has_stayed_open(part) && part.mapping.is_unchanged();  // what was loaded else is void
+  }
 }
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,
@@ -128,13 +137,13 @@ template <class Use>
 }
 
 /// The same for puts and gets.
-template <class Use>
+template <Access access, class Use>
 [[gnu::always_inline]] inline bool try_move(const void* buffer, const ShortData& data, int target_rank,
                                             MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
   std::int64_t bytes;
   if (!try_count_bytes(data, bytes)) return false;
   if (bytes == sizeof(std::uint64_t)) [[likely]]
-    return try_word(buffer, target_rank, target_disp, win, use);
+    return try_word<access>(buffer, target_rank, target_disp, win, use);
   return is_short(bytes) && try_bytes(buffer, std::uint64_t(bytes), target_rank, target_disp, win, use);
 }
 
@@ -144,7 +153,7 @@ template <class Use>
                                                  std::int64_t target_count, MPI_Datatype target_type,
                                                  MPI_Win win) noexcept {
   if (type != target_type || count != target_count) return false;
-  return try_move(
+  return try_move<Access::changes>(
       origin, {type, count}, target_rank, target_disp,
       win, [origin](const Piece& place, const Part&) noexcept __attribute__((always_inline)) {
         stores_are_pending = true;
@@ -157,7 +166,7 @@ template <class Use>
                                                  std::int64_t target_count, MPI_Datatype target_type,
                                                  MPI_Win win) noexcept {
   if (type != target_type || count != target_count) return false;
-  return try_move(
+  return try_move<Access::loads>(
       origin, {type, count}, target_rank, target_disp,
       win, [origin](const Piece& place, const Part&) noexcept __attribute__((always_inline)) {
         move_short(static_cast<std::byte*>(origin), place.address, place.bytes);

@@ -1,5 +1,5 @@
 /* A target forks while all others change its memory: no addition is lost or done twice, whatever the window's
- * memory is, and whether the child lives on or ends at once. */
+ * memory is, and whether the child lives on or ends at once; what it stores behind a fork others see. */
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -72,6 +72,29 @@ static void run(MPI_Win win, long* memory, const char* what) {
   CHECK(sum == 0.5 * (double)all_turns, "%s: %f of %ld halves", what, sum, all_turns);
 }
 
+/* What rank 0 stores between its forks, others get, nothing but gets of theirs before. */
+static void look(MPI_Win win, long* memory, const char* what) {
+  pid_t children[kForks];
+  MPI_Win_lock_all(0, win);
+  for (long i = 0; i < kForks; ++i) {
+    if (check_rank == 0) {
+      memory[2] = i + 1;
+      MPI_Win_sync(win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int turn = 0; check_rank > 0 && turn < 3; ++turn) {
+      long got = -1;
+      MPI_Get(&got, 1, MPI_LONG, 0, 2, 1, MPI_LONG, win);
+      MPI_Win_flush(0, win);
+      CHECK(got == i + 1, "%s: %ld behind %ld forks", what, got, i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == 0) CHECK((children[i] = fork_child(1)) > 0, "fork");
+  }
+  MPI_Win_unlock_all(win);
+  for (int i = 0; check_rank == 0 && i < kForks; ++i) waitpid(children[i], NULL, 0);
+}
+
 int main(int argc, char** argv) {
   enum { kBytes = 1 << 20 };
   MPI_Win win;
@@ -81,11 +104,13 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 2; ++round) {
     memory = malloc(kBytes);
     MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    look(win, memory, "malloc");
     run(win, memory, "malloc");
     MPI_Win_free(&win);
     free(memory);
   }
   MPI_Win_create(in_static, sizeof in_static, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  look(win, in_static, "static");
   run(win, in_static, "static");
   MPI_Win_free(&win);
   MPI_Win_allocate(kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
