@@ -12,6 +12,12 @@ using protocol::RemoteBuffer;
 
 Traffic traffic;
 
+void store(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t all_bytes) noexcept {
+  const copy::Hint hint = copy::hint_for(all_bytes);
+  if (hint == copy::Hint::off_cache) traffic.around += bytes;
+  copy::bytes(to, from, bytes, hint);
+}
+
 bool takes_over(const Cx& cx, std::size_t bytes) noexcept {
   return !cx.run->engine.does_job_share_cores() && copy::takes_over(bytes);
 }

@@ -23,8 +23,12 @@ namespace dunlin::coll {
 /// copies of direct reductions; told when it ends (DUNLIN_VERBOSE=1).
 struct Traffic {
   std::uint64_t loaded = 0, stored = 0;
+  std::uint64_t around = 0;  // the cache, by `store`
 };
 extern Traffic traffic;
+
+/// Copies a block; around the cache where what all members read and store, `all_bytes`, does not fit it.
+void store(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t all_bytes) noexcept;
 
 /// What a member writes for the others: its buffers, as many as the algorithm says.
 struct OfferedBuffers {

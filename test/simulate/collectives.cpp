@@ -278,6 +278,52 @@ TEST(SimulatedCollectives, AllreduceMovesNoMoreBytesThanItMust) {
   }
 }
 
+// What all members read and store decides, not the length of one block.
+TEST(SimulatedCollectives, StoreAroundTheCacheWhatDoesNotFitItAltogether) {
+  constexpr int kSize = 4;
+  constexpr std::int64_t kBytes = 100000;
+  setenv("DUNLIN_COPY_STREAM_BYTES_MIN", "600000", 1);
+  Variable::read_all_again();
+  const auto made = on_nodes(kSize, 1, {});
+  World& world = *made;
+  const Datatype& byte = *from_handle<Datatype>(MPI_UINT8_T);
+  std::vector<std::vector<std::uint8_t>> sent, received;
+  for (int rank = 0; rank < kSize; ++rank) {
+    sent.emplace_back(kSize * kBytes, std::uint8_t(rank + 1));
+    received.emplace_back(kSize * kBytes, 0);
+  }
+  const auto around = [&](auto begin) {
+    const std::uint64_t before = coll::traffic.around;
+    std::vector<Request*> requests(kSize, nullptr);
+    for (unsigned rank = 0; rank < kSize; ++rank)
+      EXPECT_EQ(begin(sent[rank].data(), received[rank].data(), world.comm(int(rank)), &requests[rank]),
+                Err::ok);
+    world.finish(requests);
+    for (Request* each : requests) give_back(each);
+    return coll::traffic.around - before;
+  };
+  // 4 blocks are read and 12 stored.
+  EXPECT_EQ(around([&](const void* mine, void* all, Comm& comm, Request** request) {
+              return coll::iallgather(mine, kBytes, &byte, all, kBytes, byte, comm, request);
+            }),
+            12u * kBytes);
+  for (int rank = 0; rank < kSize; ++rank)
+    EXPECT_EQ(received[0][std::size_t((rank + 1) * kBytes - 1)], rank + 1);
+  // 4 are read and 4 stored, one of these by the kernel that combines.
+  EXPECT_EQ(around([&](const void* mine, void* sum, Comm& comm, Request** request) {
+              return coll::iallreduce(mine, sum, kBytes, byte, *from_handle<Op>(MPI_SUM), comm, request);
+            }),
+            3u * kBytes);
+  for (const auto& sum : received) EXPECT_EQ(sum[kBytes - 1], 1 + 2 + 3 + 4);
+  // 1 is read and 3 are stored: they fit.
+  EXPECT_EQ(around([&](const void*, void* block, Comm& comm, Request** request) {
+              return coll::ibcast(block, kBytes, byte, 0, comm, request);
+            }),
+            0u);
+  unsetenv("DUNLIN_COPY_STREAM_BYTES_MIN");
+  Variable::read_all_again();
+}
+
 // Where domains are of equal size, nobody sends anything to a rank at another place.
 TEST(SimulatedCollectives, RanksOfAGridSendFewMessages) {
   constexpr int kNodes = 4, kSize = 16;

@@ -166,7 +166,8 @@ struct Parts {
       r.op->combine3(list[0], list[1], to, count, *r.type);
     else
       r.op->combine_k({list, std::size_t(cx.size)}, to, count, *r.type);
-    for (int i = strip ? 0 : 1; i < receivers; ++i) copy::bytes(results[i], to, bytes);
+    const auto all_bytes = std::size_t(r.bytes()) * std::size_t(cx.size + receivers);
+    for (int i = strip ? 0 : 1; i < receivers; ++i) store(results[i], to, bytes, all_bytes);
   }
   /// The same for a scan: what one member gets is the left operand of the next.
   void combine_prefixes(std::int64_t count, std::size_t bytes) const noexcept {

@@ -95,6 +95,12 @@ struct Transfers {
   std::size_t reads(std::size_t bytes) const noexcept {
     return exchange.has_root() ? bytes : bytes * std::size_t(cx.size - 1);
   }
+  /// What all read and store where blocks have `bytes`.
+  std::size_t all_bytes(std::size_t bytes) const noexcept {
+    const int givers = exchange.has_root() ? 1 : cx.size;
+    const int stored = givers * (cx.size - 1), read = exchange.has_block_for_each ? stored : givers;
+    return bytes * std::size_t(read + stored);
+  }
   /// What others may have stored of a block for this member becomes its own: it reads that next.
   void take_over_block(int from) const noexcept {
     const Target to = exchange.recv[from].target();
@@ -139,7 +145,7 @@ struct Transfers {
     }
     DUNLIN_ASSERT(to.bytes >= bytes);
     if (from.is_contiguous() && to.is_contiguous())
-      copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes));
+      store(to.address + begin, from.address + begin, end - begin, all_bytes(bytes));
     else
       copy_range(from, to, begin, end - begin);
     const bool is_read_once = exchange.has_block_for_each || cx.size == 2;
