@@ -190,6 +190,7 @@ void Engine::set_oversubscribed(bool oversubscribed) noexcept {
   if (oversubscribed && slice_us_shared.get() > 0)
     (void)os::try_shorten_time_slice(slice_us_shared.get() * 1000);
   messaging_.set_polls_direct(polls_direct());
+  messaging_.set_have_own_cpus(!oversubscribed);
 }
 
 /// How often at least a wait for that peer polls.  Where ranks share CPUs, polling takes the CPU from the

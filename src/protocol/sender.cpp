@@ -1,6 +1,7 @@
 #include "protocol/sender.hpp"
 
 #include "base/assert.hpp"
+#include "copy/copy.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/offload.hpp"
 
@@ -49,11 +50,14 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
   if (facts.bytes >= facts.shared_bytes && peer.shm) {
     const peer::PeerMemory* const memory = peers_.memory_of(peer);
     const Datatype* const type = request.data.type;
-    facts.reads = memory && !type && memory->can_copy_anywhere();
+    // Far ranks do not share what their caches hold: the channel stores around them.
+    const bool goes_around = have_own_cpus_ && !type && peer.shm->is_far() && copy::takes_over(facts.bytes);
+    facts.reads = memory && !type && !goes_around && memory->can_copy_anywhere();
     // Where this buffer cannot be mapped perhaps the receiver's can; but the channel, for what fits it, and a
     // kernel that reads are sure.
     const bool has_sure_way = facts.reads || facts.bytes <= facts.eager_bytes;
-    facts.maps = memory && memory->can_map() && (!has_sure_way || peers_.is_mappable(request.data)) &&
+    facts.maps = memory && !goes_around && memory->can_map() &&
+                 (!has_sure_way || peers_.is_mappable(request.data)) &&
                  (!type || published_layout(*type) != 0);
   }
   const Way way = choose(facts);

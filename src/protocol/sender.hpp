@@ -26,6 +26,8 @@ class Sender {
   /// channel to oneself the receiver's answer comes before try_send returns.
   transport::Sent try_start(SendRequest& request) noexcept;
   void cancel(SendRequest& request) noexcept;
+  /// Whether the ranks of this node have CPUs of their own.
+  void set_have_own_cpus(bool have) noexcept { have_own_cpus_ = have; }
   /// The network matches from now on.
   void hand_over_to(Offload& offload) noexcept { offload_ = &offload; }
 
@@ -34,6 +36,7 @@ class Sender {
 
   Peers& peers_;
   Rendezvous& rendezvous_;
+  bool have_own_cpus_ = true;
   Offload* offload_ = nullptr;  // the other engine, where it is the job's
 };
 

@@ -102,7 +102,8 @@ void SharedCopy::copy(const ClaimedChunks& chunks) noexcept {
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, begin, end - begin);
   if (side_ == CopySide::sender) copy::load_before_stores(to.address + begin, end - begin);
   copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes_));
-  if (side_ == CopySide::receiver && theirs_.mapping.may_take_over() && copy::takes_over(bytes_))
+  // Unless another message is to be received, which goes first.
+  if (side_ == CopySide::receiver && !next_ && theirs_.mapping.may_take_over() && copy::takes_over(bytes_))
     copy::take_over(from.address + begin, end - begin);
 }
 
@@ -126,11 +127,12 @@ bool SharedCopy::is_done() const noexcept {
   return peer.chunks + copied_ == chunks_.count;
 }
 
-/// A receiver's, that has all its data: it will read what the sender has copied, which will store there
-/// again.
+/// A receiver's, that has all its data and no other to receive: it will read what the sender has copied,
+/// which will store there again.
 void SharedCopy::take_over_rest() noexcept {
   const std::size_t begin = std::min(copied_ * chunks_.bytes, bytes_);
-  if (to_.is_contiguous() && copy::takes_over(bytes_)) copy::take_over(to_.address + begin, bytes_ - begin);
+  if (!next_ && to_.is_contiguous() && copy::takes_over(bytes_))
+    copy::take_over(to_.address + begin, bytes_ - begin);
 }
 
 /// A sender's, whose receiver has all: the part that it has read.

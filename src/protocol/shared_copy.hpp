@@ -8,9 +8,9 @@
 // becomes halves, an exchange one copy a side, a window goes in order, and a late side costs nothing.
 //
 // The receiver takes over the lines that it has read, and in the end those that the sender has stored, where
-// that makes their next writer faster (copy/copy.hpp), and where nobody else may write them
-// (peer::Mapping::may_take_over).  Elsewhere the sender takes its lines back while it waits for something
-// else.
+// that makes their next writer faster (copy/copy.hpp), where no other message is to be received, and where
+// nobody else may write them (peer::Mapping::may_take_over).  Elsewhere the sender takes its lines back while
+// it waits for something else.
 //
 // Nobody waits here: a copy is a state of its request, and `advance` copies one chunk, outside
 // base/big_lock.hpp. Memory that changed its backing meanwhile (a fork) spoils the copy; the receiver then

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
+#include "base/variable.hpp"
+#include "copy/copy.hpp"
 #include "test/simulate/buffer.hpp"
 #include "test/simulate/fibers.hpp"
 #include "test/simulate/settings.hpp"
@@ -335,6 +338,40 @@ TEST(SimulatedPointToPoint, AMessageBeforeThePeerHasPublishedDoesNotLoseItsMemor
     world.settle();
     EXPECT_GT(world.memory(0).copies(), 0u);
   }
+}
+
+/// Where lines move slowly between two ranks, what their caches hold goes through the channel, whole or in
+/// pieces; not where ranks share CPUs.
+TEST(SimulatedPointToPoint, FarRanksShareNoCopyOfWhatTheirCachesHold) {
+  constexpr int kValues = 1000;
+  const Nodes one_node{.of_rank = {0, 0}, .memory = {.maps = true}};
+  for (const char* const distance : {"near", "far"})
+    for (const bool have_own_cpus : {true, false})
+      for (const std::uint64_t eager_bytes : {64, 16384}) {
+        SCOPED_TRACE(testing::Message() << distance << ", " << have_own_cpus << ", " << eager_bytes);
+        setenv("DUNLIN_DISTANCE", distance, 1);
+        const Settings settings({{"EAGER_BYTES", eager_bytes}, {"SHARED_COPY_BYTES", 64}});
+        World world(one_node, weather_of(1));
+        world.messaging(0).set_have_own_cpus(have_own_cpus);
+        Fibers fibers(world, [&](int rank) {
+          const Datatype& type = predefined(MPI_INT64_T);
+          std::int64_t message[kValues] = {};
+          message[kValues - 1] = rank == 0 ? 7 : 0;
+          if (rank == 0)
+            EXPECT_EQ(pt2pt::send(message, kValues, type, 1, 0, world.comm(rank)), Err::ok);
+          else
+            EXPECT_EQ(pt2pt::recv(message, kValues, type, 0, 0, world.comm(rank), MPI_STATUS_IGNORE),
+                      Err::ok);
+          EXPECT_EQ(message[kValues - 1], 7);
+        });
+        fibers.run();
+        world.settle();
+        const bool is_far = std::string_view(distance) == "far";
+        const bool goes_around = is_far && have_own_cpus && copy::takes_over(kValues * sizeof(std::int64_t));
+        EXPECT_EQ(world.messaging(0).rendezvous.copies(), goes_around ? 0u : 1u);
+      }
+  unsetenv("DUNLIN_DISTANCE");
+  Variable::read_all_again();
 }
 
 /// MPI 5.0, 3.6: what the program knows to be received has left the attached buffer.  Rank 1 sends its word
