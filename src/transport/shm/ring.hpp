@@ -447,10 +447,11 @@ class BasicRingReader {
 
   /// hot path: the message at the front; false while none is there.
   [[gnu::always_inline]] Front front() const noexcept {
-    Line& line = lines_[position_ & mask_];
+    Line* const line = lines_ + (position_ & mask_);
+    if (!line) __builtin_unreachable();  // else the compiler asks again in every caller
     // R1 (pairs with W1 in publish): the flag seen, header and part of this line are there.
-    const std::uint64_t word = line.word.load(std::memory_order_acquire);
-    return {std::uint32_t(word) == std::uint32_t(position_ + 1) ? &line : nullptr, word};
+    const std::uint64_t word = line->word.load(std::memory_order_acquire);
+    return {std::uint32_t(word) == std::uint32_t(position_ + 1) ? line : nullptr, word};
   }
   /// Its payload; not to be read unless is_complete().
   RingPayload payload() const noexcept { return {place_, position_}; }
