@@ -157,7 +157,12 @@ class LauncherTest(unittest.TestCase):
     def start_job(self, *words, **more):
         more.setdefault("stdin", subprocess.DEVNULL)
         job = subprocess.Popen(
-            [MPIRUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
+            [MPIRUN, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",  # of a page that a rank has overwritten mpirun may print any bytes
+            **more
         )
         self.addCleanup(self.end, job)
         return job
