@@ -50,8 +50,10 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
   if (facts.bytes >= facts.shared_bytes && peer.shm) {
     const peer::PeerMemory* const memory = peers_.memory_of(peer);
     const Datatype* const type = request.data.type;
-    // Far ranks do not share what their caches hold: the channel stores around them.
-    const bool goes_around = have_own_cpus_ && !type && peer.shm->is_far() && copy::takes_over(facts.bytes);
+    // Far ranks do not share what their caches hold: the channel stores around them, without the receiver.
+    const bool goes_whole = !type && !facts.must_be_offered && facts.bytes <= facts.eager_bytes;
+    const bool goes_around =
+        goes_whole && have_own_cpus_ && peer.shm->is_far() && copy::takes_over(facts.bytes);
     facts.reads = memory && !type && !goes_around && memory->can_copy_anywhere();
     // Where this buffer cannot be mapped perhaps the receiver's can; but the channel, for what fits it, and a
     // kernel that reads are sure.
