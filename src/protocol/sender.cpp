@@ -54,7 +54,7 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
     const bool goes_whole = !type && !facts.must_be_offered && facts.bytes <= facts.eager_bytes;
     const bool goes_around =
         goes_whole && have_own_cpus_ && peer.shm->is_far() && copy::takes_over(facts.bytes);
-    facts.reads = memory && !type && !goes_around && memory->can_copy_anywhere();
+    facts.reads = memory && !type && memory->can_copy_anywhere();
     // Where this buffer cannot be mapped perhaps the receiver's can; but the channel, for what fits it, and a
     // kernel that reads are sure.
     const bool has_sure_way = facts.reads || facts.bytes <= facts.eager_bytes;

@@ -10,6 +10,7 @@
 #include "coll/shared_work.hpp"
 #include "test/simulate/collective_case.hpp"
 #include "test/simulate/fibers.hpp"
+#include "test/simulate/settings.hpp"
 
 namespace dunlin::test {
 namespace {
@@ -282,8 +283,7 @@ TEST(SimulatedCollectives, AllreduceMovesNoMoreBytesThanItMust) {
 TEST(SimulatedCollectives, StoreAroundTheCacheWhatDoesNotFitItAltogether) {
   constexpr int kSize = 4;
   constexpr std::int64_t kBytes = 100000;
-  setenv("DUNLIN_COPY_STREAM_BYTES_MIN", "600000", 1);
-  Variable::read_all_again();
+  const Settings settings({{"COPY_STREAM_BYTES_MIN", 600000}});
   const auto made = on_nodes(kSize, 1, {});
   World& world = *made;
   const Datatype& byte = *from_handle<Datatype>(MPI_UINT8_T);
@@ -320,8 +320,6 @@ TEST(SimulatedCollectives, StoreAroundTheCacheWhatDoesNotFitItAltogether) {
               return coll::ibcast(block, kBytes, byte, 0, comm, request);
             }),
             0u);
-  unsetenv("DUNLIN_COPY_STREAM_BYTES_MIN");
-  Variable::read_all_again();
 }
 
 // Where domains are of equal size, nobody sends anything to a rank at another place.
