@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "base/little_behind.hpp"
 #include "base/variable.hpp"
 #include "copy/kernels.hpp"
 #include "os/cpu.hpp"
@@ -61,7 +62,7 @@ void bytes(std::byte* to, const std::byte* from, std::size_t bytes, Hint hint) n
   DUNLIN_DEBUG_ASSERT(to + bytes <= from || from + bytes <= to || bytes == 0);
   if (hint == Hint::off_cache)
     kernels.streaming(to, from, bytes);
-  else if (bytes < kLibraryBytesMin)
+  else if (bytes < kLibraryBytesMin || is_little_behind(to, from))
     kernels.lines(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
