@@ -2,11 +2,13 @@
 //
 // --patterns=...
 //   contiguous     8 MB a rank, one behind the other
+//   new            the same, written to a file that is cut to nothing before each time
 //   interleaved    the ranks' pieces in turn, collectively
 //   strided        the same, each rank alone
 //   block          a block of a 3-D array of doubles, collectively
-//   plain, plain_strided, plain_block  the same by one pread or pwrite for each piece of the file
+//   plain, plain_new, plain_strided, plain_block  the same by one pread or pwrite for each piece of the file
 //   open           MPI_File_open and MPI_File_close, us
+// Each pattern has a file of its own making; its time is of writing and reading that again and again.
 // --sizes=8,64,4096    bytes of a piece, for interleaved and strided; plain from 512 on
 // --mb=8               of a rank
 // --turns=1            all patterns so many times, in turn
@@ -31,7 +33,7 @@ typedef struct {
   int descriptor;
   char* memory;
   int bytes;
-  int is_read, is_collective;
+  int is_read, is_collective, is_cut;
   Runs runs;  // of plain calls
 } Context;
 
@@ -50,6 +52,7 @@ static void transfer(const Context* c) {
 static void repeat(long iterations, void* opaque) {
   const Context* c = opaque;
   for (long i = 0; i < iterations; ++i) {
+    if (c->is_cut) MPI_File_set_size(c->file, 0);
     transfer(c);
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -68,6 +71,8 @@ static void repeat_plain(long iterations, void* opaque) {
   const Runs* r = &c->runs;
   for (long i = 0; i < iterations; ++i) {
     char* memory = c->memory;
+    if (c->is_cut && bench_rank == 0 && ftruncate(c->descriptor, 0) != 0) perror(c->path);
+    if (c->is_cut) MPI_Barrier(MPI_COMM_WORLD);
     for (int row = 0; row < r->rows; ++row)
       for (int k = 0; k < r->pieces; ++k, memory += r->piece)
         move_plain(c, memory, r->first + row * r->far + k * r->near, r->piece);
@@ -83,12 +88,19 @@ static void repeat_open(long iterations, void* opaque) {
   }
 }
 
+/// The file is new for each pattern.
+static void remove_file(const Context* c) {
+  if (bench_rank == 0) unlink(c->path);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /// Writes, then reads, and checks what was read.
 static void measure(Context* c, const char* pattern, double x, bench_work work) {
   bench_fill(c->memory, (size_t)c->bytes, (unsigned)bench_rank + 1);
-  for (c->is_read = 0; c->is_read < 2; ++c->is_read) {
+  for (c->is_read = 0; c->is_read < (c->is_cut ? 1 : 2); ++c->is_read) {
     char series[64];
-    snprintf(series, sizeof series, "%s_%s", pattern, c->is_read ? "read" : "write");
+    const char* const direction = c->is_read ? "read" : "write";
+    snprintf(series, sizeof series, "%s%s_%s", pattern, c->is_cut ? "_new" : "", direction);
     const bench_point point = {series, x, "MB/s", (double)c->bytes * bench_ranks / 1e6, 1};
     if (c->is_read) memset(c->memory, 0, (size_t)c->bytes);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -132,6 +144,7 @@ static MPI_Datatype block_type(int* bytes, Runs* runs) {
 
 static void measure_view(Context* c, const char* pattern, double x, MPI_Offset disp, MPI_Datatype filetype,
                          int is_collective) {
+  remove_file(c);
   MPI_File_open(MPI_COMM_WORLD, c->path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &c->file);
   MPI_File_set_view(c->file, disp, MPI_BYTE, filetype, "native", MPI_INFO_NULL);
   c->is_collective = is_collective;
@@ -140,6 +153,7 @@ static void measure_view(Context* c, const char* pattern, double x, MPI_Offset d
 }
 
 static void measure_plain(Context* c, const char* pattern, double x, Runs runs) {
+  remove_file(c);
   c->descriptor = open(c->path, O_RDWR | O_CREAT, 0666);
   c->runs = runs;
   measure(c, pattern, x, repeat_plain);
@@ -177,19 +191,24 @@ int main(int argc, char** argv) {
   long sizes[kBenchSizesMax];
   const int count = bench_sizes(sizes, 8, 4096, 8);
   const int bytes = (int)bench_option("mb", 8) << 20;
-  Context c = {bench_text("file", "/dev/shm/dunlin-bench-file"), MPI_FILE_NULL, -1, NULL, bytes, 0, 0, {0}};
+  Context c = {.path = bench_text("file", "/dev/shm/dunlin-bench-file"), .descriptor = -1, .bytes = bytes};
   const MPI_Offset mine = (MPI_Offset)bytes * bench_rank;
   c.memory = bench_memory((size_t)bytes);
   for (long turn = 0; turn < bench_option("turns", 1); ++turn) {
     if (bench_wants("patterns", "plain"))
       measure_plain(&c, "plain", bytes, (Runs){mine, 0, 0, 1, 1, bytes});
     if (bench_wants("patterns", "contiguous")) measure_view(&c, "contiguous", bytes, mine, MPI_BYTE, 1);
+    c.is_cut = 1;
+    if (bench_wants("patterns", "plain_new"))
+      measure_plain(&c, "plain", bytes, (Runs){mine, 0, 0, 1, 1, bytes});
+    if (bench_wants("patterns", "new")) measure_view(&c, "contiguous", bytes, mine, MPI_BYTE, 1);
+    c.is_cut = 0;
     for (int s = 0; s < count; ++s) measure_pieces(&c, (int)sizes[s]);
     measure_block(c);
     if (bench_wants("patterns", "open")) measure_open(&c);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (bench_rank == 0) unlink(c.path);
+  remove_file(&c);
   bench_finish();
   return 0;
 }

@@ -181,6 +181,18 @@ coll::Task move_in_place(coll::Cx cx, OpenFile* file, InPlace* in_place, Directi
   co_return Err::ok;
 }
 
+/// What all write by many calls, if they leave nothing out, goes to large pages (io/pages.hpp).
+void make_large_pages(const OpenFile& file, std::span<const Part> all) noexcept {
+  std::int64_t low = INT64_MAX, high = 0, bytes = 0;
+  for (const Part& part : all) {
+    if (part.bytes == 0) continue;
+    low = std::min(low, part.low);
+    high = std::max(high, part.high);
+    bytes += part.bytes;
+  }
+  if (bytes >= high - low) file.storage.make_large_pages(low, high, file.comm->rank, file.comm->size);
+}
+
 /// Of an access in the file's buffers; ends with the access, whatever comes of it.
 class Turn {
  public:
@@ -218,6 +230,12 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
   const bool goes_alone =
       one_run_goes_alone && (is_one_run(parts[cx.rank]) || std::any_of(all.begin(), all.end(), is_one_run));
   const bool suits_in_place = !goes_alone && InPlace::suits(*file, all, access->direction);
+  const bool go_all_together = !goes_alone && go_together(*file, all, access->direction);
+  if (access->direction == Direction::write && (suits_in_place || go_all_together)) {
+    const auto make = [&] { make_large_pages(*file, all); };
+    Alone<const decltype(make)> making(make);
+    co_await making.start(cx);
+  }
   if (suits_in_place) {
     InPlace in_place(*file, *access, all);
     bool is_done = false;
@@ -227,7 +245,7 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
       co_return Err::ok;
     }
   }
-  if (suits_in_place || goes_alone || !go_together(*file, all, access->direction)) {
+  if (suits_in_place || !go_all_together) {
     const auto move = [&] { *outcome = file->storage.move(*access); };
     Alone<const decltype(move)> alone(move);
     co_await alone.start(cx);

@@ -122,7 +122,7 @@ Err join(OpenFile& file, Comm& comm, int number) noexcept {
     if (const Err e = make_common(comm, &file.common); e != Err::ok) return e;
   file.comm = rma::window_of(*file.common->window).comm;
   file.nodes = nodes_of(*file.comm);
-  const bool are_pages = file.storage.is_in_memory() && file.comm->size > 1 && file.common->words;
+  const bool are_pages = file.storage.is_in_memory() && file.common->words;
   if (are_pages) file.storage.set_writers(&file.common->words->writers);
   if (number >= 0 || !(file.amode & MPI_MODE_APPEND)) return Err::ok;
   const Err error = comm.rank == 0 ? write_shared_pointer(file, file.pointer) : Err::ok;

@@ -19,8 +19,10 @@
 
 #include "base/assert.hpp"
 #include "base/variable.hpp"
+#include "copy/copy.hpp"
 #include "datatype/copy.hpp"
 #include "datatype/cursor.hpp"
+#include "io/kernel_copy.hpp"
 #include "io/pages.hpp"
 #include "os/time_slice.hpp"
 
@@ -48,22 +50,15 @@ IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          4096,
                          1 << 30};
 
-constexpr std::size_t kPieces = 256;            // listed at once
-constexpr std::size_t kPieceBytes = 512;        // shorter pieces of memory are packed
-constexpr std::size_t kPackBytes = 256 << 10;   // at once
-constexpr std::size_t kCallBytes = 0x7ffff000;  // the kernel moves no more in one call
+constexpr std::size_t kPieces = 256;  // listed at once
 
 static_assert(kPieces <= IOV_MAX);
 
-/// Memory for a part of the file; a thread keeps what it has had.
-std::byte* scratch(std::size_t bytes) noexcept {
-  static thread_local std::unique_ptr<std::byte[]> memory;
-  static thread_local std::size_t size = 0;
-  if (bytes > size) {
-    memory.reset(new std::byte[bytes]);
-    size = bytes;
-  }
-  return memory.get();
+constexpr auto kLarge = std::int64_t(kLargePageBytes);
+
+/// To where a large page begins.
+std::int64_t round_up(std::int64_t offset) noexcept {
+  return offset > INT64_MAX - kLarge ? offset : (offset + kLarge - 1) & -kLarge;
 }
 
 // The last two bytes that a lock can name.
@@ -107,46 +102,6 @@ Backing backing_of(int descriptor, const struct stat& status) noexcept {
     default:
       return Backing::other;
   }
-}
-
-/// Notes the error that errno names.
-bool fails(Outcome& outcome, std::int64_t offset) noexcept {
-  outcome.reason = errno;
-  outcome.offset = offset;
-  return false;
-}
-
-/// One call of the kernel that moves something; 0 at the end of a file that is read, -1 with errno.
-ssize_t move_some(int descriptor, Direction direction, const iovec* pieces, int count,
-                  std::int64_t offset) noexcept {
-  const bool is_read = direction == Direction::read;
-  for (;;) {
-    ssize_t moved;
-    if (count == 1) {  // a list costs the kernel 100 ns more (docs/files.md)
-      moved = is_read ? pread(descriptor, pieces->iov_base, pieces->iov_len, offset)
-                      : pwrite(descriptor, pieces->iov_base, pieces->iov_len, offset);
-    } else {
-      moved =
-          is_read ? preadv(descriptor, pieces, count, offset) : pwritev(descriptor, pieces, count, offset);
-    }
-    if (moved == 0 && !is_read) errno = EIO;  // else it would be lost silently
-    if (moved > 0 || (moved == 0 && is_read)) return moved;
-    if (errno != EINTR) return -1;
-  }
-}
-
-/// All bytes, in as many calls as it takes; fewer only at the end of the file or with an error.
-std::size_t move_all(int descriptor, Direction direction, std::byte* at, std::size_t bytes,
-                     std::int64_t offset, Outcome& outcome) noexcept {
-  std::size_t done = 0;
-  while (done < bytes) {
-    const iovec rest{at + done, std::min(bytes - done, kCallBytes)};
-    const ssize_t moved = move_some(descriptor, direction, &rest, 1, offset + std::int64_t(done));
-    if (moved < 0) fails(outcome, offset + std::int64_t(done));
-    if (moved <= 0) break;
-    done += std::size_t(moved);
-  }
-  return done;
 }
 
 }  // namespace
@@ -328,7 +283,8 @@ bool Storage::move_listed(Direction direction, std::span<iovec> pieces, std::int
   if (guard.reason() != 0) return false;
   const Writing writing(direction == Direction::write ? writers_ : nullptr, std::size_t(left));
   auto moved = writing.is_long()
-                   ? ssize_t(writing.write_pages(descriptor_, pieces, offset, std::size_t(left) - kPageBytes))
+                   ? ssize_t(writing.write_pages(descriptor_, pieces, offset, std::size_t(left) - kPageBytes,
+                                                 pages_are(false)))
                    : 0;
   for (; left > 0; moved = 0) {
     if (moved == 0) moved = move_some(descriptor_, direction, pieces.data(), int(pieces.size()), offset);
@@ -430,19 +386,44 @@ bool Storage::move_run(const Access& access, Cursor& memory, std::int64_t offset
   return move_pieces(access, memory, offset, bytes, outcome);
 }
 
-/// To a file in memory: alone by pwrite, beside others straight to its pages.
+/// To a file in memory: straight to its pages, or alone to small ones by pwrite.
 std::size_t Storage::write_long(const Writing& writing, std::byte* at, std::size_t bytes, std::int64_t offset,
                                 Outcome& outcome) const noexcept {
+  const bool has_detour = takes_detour(Direction::write, at, bytes, offset);
+  const std::size_t most = has_detour ? kPackBytes : kLargePageBytes;
   std::size_t done = 0;
   for (std::size_t moved = 0, wanted = 0; done < bytes && moved == wanted; done += moved) {
-    wanted = std::min(bytes - done, kPagesBytesMax);
+    const std::int64_t there = offset + std::int64_t(done);
+    const std::size_t in_page = std::size_t(there) % kLargePageBytes;
+    const bool is_made = in_page == 0 && bytes - done >= kLargePageBytes && make_large_page(there);
+    wanted = std::min({bytes - done, kLargePageBytes - in_page, most});
+    std::byte* const near = has_detour ? scratch(wanted, there) : at + done;
+    if (has_detour) copy::bytes(near, at + done, wanted);
     // The kernel notes by pwrite only that the file has changed: the last page is left to it.
-    const iovec part{at + done, done + wanted < bytes ? wanted : wanted - std::min(wanted, kPageBytes)};
-    moved = writing.write_pages(descriptor_, {&part, 1}, offset + std::int64_t(done), part.iov_len);
-    moved += move_all(descriptor_, Direction::write, at + done + moved, wanted - moved,
-                      offset + std::int64_t(done + moved), outcome);
+    const iovec part{near, done + wanted < bytes ? wanted : wanted - std::min(wanted, kPageBytes)};
+    moved = writing.write_pages(descriptor_, {&part, 1}, there, part.iov_len, pages_are(is_made));
+    moved += move_all(descriptor_, Direction::write, near + moved, wanted - moved,
+                      there + std::int64_t(moved), outcome);
   }
   return done;
+}
+
+bool Storage::make_large_page(std::int64_t at) const noexcept {
+  const bool is_made = try_make_large_page(descriptor_, at);
+  // Relaxed: whoever has not heard of it writes slower.
+  if (is_made) has_large_pages_.store(true, std::memory_order_relaxed);
+  return is_made;
+}
+
+Pages Storage::pages_are(bool are_made) const noexcept {
+  if (are_made) return Pages::made;
+  return has_large_pages_.load(std::memory_order_relaxed) ? Pages::large : Pages::unknown;
+}
+
+void Storage::make_large_pages(std::int64_t low, std::int64_t high, int first, int step) const noexcept {
+  if (!is_in_memory()) return;
+  const std::int64_t begin = round_up(low), pages = (high - begin) / kLarge;
+  for (std::int64_t page = first; page < pages; page += step) (void)make_large_page(begin + page * kLarge);
 }
 
 /// The same between a run of the file and many pieces of memory.
@@ -464,7 +445,7 @@ bool Storage::move_pieces(const Access& access, Cursor& memory, std::int64_t off
     } else {
       memory.seek(begin);
       const std::size_t wanted = std::min(bytes - done, kPackBytes);
-      std::byte* const packed = scratch(kPackBytes);
+      std::byte* const packed = scratch(wanted, offset + std::int64_t(done));
       const bool is_write = access.direction == Direction::write;
       if (is_write) memory.pack(packed, wanted);
       moved = move_all(descriptor_, access.direction, packed, wanted, offset + std::int64_t(done), outcome);
@@ -499,8 +480,11 @@ bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) 
       return is_all_there;
     }
     // What is wrong may lie between the runs.
-  } else if (try_write_window(access, low, next - position, outcome)) {
-    return true;
+  } else {
+    // Windows write the gaps, too, so that all of what begins in this one comes to be there.
+    if (is_in_memory())
+      make_large_pages(low, std::min(round_up(high), access.file.end_of(position, end - position)), 0, 1);
+    if (try_write_window(access, low, next - position, outcome)) return true;
   }
   const Guard guard(*this, sharing_of(access), low, high);
   if (guard.reason() != 0) {
@@ -524,7 +508,7 @@ bool Storage::read_window(const Access& access, std::int64_t low, std::int64_t b
                           Outcome& outcome) const noexcept {
   const std::int64_t position = access.position + outcome.bytes;
   const auto span = std::size_t(access.file.end_of(position, bytes) - low);
-  std::byte* const window = scratch(span);
+  std::byte* const window = scratch(span, low);
   const std::size_t there = move_all(descriptor_, Direction::read, window, span, low, outcome);
   std::int64_t found = bytes;
   if (there < span) found = std::min(access.file.position_at(low + std::int64_t(there)) - position, bytes);
@@ -549,7 +533,7 @@ bool Storage::try_write_window(const Access& access, std::int64_t low, std::int6
 
 std::byte* Storage::read_all(std::int64_t low, std::int64_t high) const noexcept {
   const auto bytes = std::size_t(high - low);
-  std::byte* const window = scratch(bytes);
+  std::byte* const window = scratch(bytes, low);
   Outcome outcome;
   const std::size_t there = move_all(descriptor_, Direction::read, window, bytes, low, outcome);
   if (outcome.reason != 0) return nullptr;

@@ -18,6 +18,7 @@
 
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -34,6 +35,7 @@
 namespace dunlin::io {
 
 class Writing;
+enum class Pages : std::uint8_t;
 
 enum class Direction : std::uint8_t { read, write };
 
@@ -111,6 +113,9 @@ class Storage {
     change(window);
     return write_all(window, low, high);
   }
+  /// Before all of [low, high) is written: where the file lies in memory and has nothing there yet, large
+  /// pages are made, the first of which is that with this number, and each `step` behind it.
+  void make_large_pages(std::int64_t low, std::int64_t high, int first, int step) const noexcept;
   /// Of a read that has to wait for others: the disk is asked for its bytes now.
   void announce(const Access& access) const noexcept;
 
@@ -158,6 +163,8 @@ class Storage {
   };
   /// Of runs that are moved one by one.
   Sharing sharing_of(const Access& access) const noexcept;
+  bool make_large_page(std::int64_t at) const noexcept;
+  Pages pages_are(bool are_made) const noexcept;
   std::size_t write_long(const Writing& writing, std::byte* at, std::size_t bytes, std::int64_t offset,
                          Outcome& outcome) const noexcept;
 
@@ -167,6 +174,7 @@ class Storage {
   bool is_readable_ = false;
   bool begins_windows_ = false;
   std::uint64_t device_ = 0, inode_ = 0;
+  mutable std::atomic<bool> has_large_pages_{false};  // made by this process
   transport::shm::Number* writers_ = nullptr;  // null: nobody else writes, or not known
   mutable std::shared_mutex turns_;  // of this process's threads at the kernel's locks
   // Changed by who has the turn:

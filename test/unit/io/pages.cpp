@@ -7,10 +7,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "datatype/functions.hpp"
 #include "io/storage.hpp"
 
 namespace {
@@ -93,6 +96,90 @@ TEST_F(PagesTest, AListAloneIsFasterByPwrite) {
   write(1);
   EXPECT_EQ(copied, 0);
   EXPECT_EQ(writers_.load(), 0u);
+}
+
+/// How much of the file this process finds in large pages.
+std::size_t large_bytes(int descriptor, std::size_t bytes) {
+  void* const all = mmap(nullptr, bytes + kLargePageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* const at = static_cast<char*>(all) + -std::uintptr_t(all) % kLargePageBytes;
+  EXPECT_NE(mmap(at, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor, 0), MAP_FAILED);
+  EXPECT_EQ(madvise(at, bytes, MADV_POPULATE_READ), 0);
+  std::ifstream maps("/proc/self/smaps");
+  std::size_t found = 0;
+  bool is_it = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long from = 0, to = 0, size = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx ", &from, &to) == 2) is_it = from == std::uintptr_t(at);
+    if (is_it && std::sscanf(line.c_str(), "ShmemPmdMapped: %llu kB", &size) == 1) found = size << 10;
+  }
+  munmap(all, bytes + kLargePageBytes);
+  return found;
+}
+
+class LargePagesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    static const bool made = (init_predefined_datatypes(), true);
+    (void)made;
+    char name[] = "/dev/shm/dunlin-unit-XXXXXX";
+    const int descriptor = mkstemp(name);
+    ASSERT_GE(descriptor, 0);
+    name_ = name;
+    const bool can = try_make_large_page(descriptor, 0);
+    EXPECT_EQ(ftruncate(descriptor, 0), 0);
+    ::close(descriptor);
+    ASSERT_EQ(storage_.open(name, O_RDWR, 0666), 0);
+    storage_.set_writers(&writers_);
+    if (!can) GTEST_SKIP() << "this kernel makes no large pages of files in memory";
+  }
+  void TearDown() override { unlink(name_.c_str()); }
+
+  void write(std::size_t bytes, std::int64_t offset, unsigned char turn) {
+    std::vector<unsigned char> memory(bytes), now(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) memory[i] = static_cast<unsigned char>(i * 7 + i / 251 + turn);
+    const coll::Block block = coll::Block::of_bytes(memory.data(), bytes);
+    const Tiling view(0, *from_handle<Datatype>(MPI_BYTE));
+    EXPECT_EQ(storage_.move({Direction::write, block, view, offset, false}).bytes, std::int64_t(bytes));
+    EXPECT_EQ(pread(storage_.descriptor(), now.data(), bytes, offset), ssize_t(bytes));
+    EXPECT_TRUE(now == memory);
+  }
+  std::string name_;
+  transport::shm::Number writers_{0};
+  Storage storage_;
+};
+
+TEST_F(LargePagesTest, WhatIsNewAndWrittenWholeGoesToThem) {
+  write(7 << 20, 777, 1);
+  EXPECT_EQ(storage_.size(), (7 << 20) + 777);
+  EXPECT_EQ(large_bytes(storage_.descriptor(), 7 << 20), std::size_t{4} << 20);  // but for both ends
+  write(7 << 20, 777, 2);
+  EXPECT_EQ(storage_.size(), (7 << 20) + 777);
+}
+
+TEST_F(LargePagesTest, AHoleIsFilledByThem) {
+  write(1000, 20 << 20, 1);
+  write(4 << 20, 8 << 20, 2);
+  EXPECT_EQ(storage_.size(), (20 << 20) + 1000);
+  EXPECT_EQ(large_bytes(storage_.descriptor(), 12 << 20), std::size_t{4} << 20);
+}
+
+TEST_F(LargePagesTest, WhatIsThereStays) {
+  ASSERT_EQ(pwrite(storage_.descriptor(), "there", 5, 3 << 20), 5);
+  storage_.make_large_pages(0, 8 << 20, 0, 1);
+  char found[6] = {};
+  EXPECT_EQ(pread(storage_.descriptor(), found, 5, 3 << 20), 5);
+  EXPECT_STREQ(found, "there");
+  EXPECT_EQ(storage_.size(), 8 << 20);
+  EXPECT_EQ(large_bytes(storage_.descriptor(), 8 << 20), std::size_t{6} << 20);
+  storage_.make_large_pages(INT64_MAX - 5, INT64_MAX, 0, 1);  // no room
+  EXPECT_EQ(storage_.size(), 8 << 20);
+}
+
+TEST_F(LargePagesTest, RanksShareTheMaking) {
+  storage_.make_large_pages(1, 11 << 20, 1, 2);
+  EXPECT_EQ(storage_.size(), 10 << 20);
+  EXPECT_EQ(lseek(storage_.descriptor(), 0, SEEK_DATA), 4 << 20);
+  EXPECT_EQ(lseek(storage_.descriptor(), 6 << 20, SEEK_DATA), 8 << 20);
 }
 
 }  // namespace

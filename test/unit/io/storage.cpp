@@ -11,10 +11,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/variable.hpp"
 #include "datatype/functions.hpp"
 #include "os/time_slice.hpp"
 
@@ -87,6 +89,32 @@ TEST_F(StorageTest, ReadingEndsWhereTheFileEnds) {
   EXPECT_EQ(storage_.move({Direction::read, block(read), Tiling(0, byte()), 900, false}).bytes, 100);
   const Ref<Datatype> type = vector(4000, 1, 2);
   EXPECT_EQ(storage_.move({Direction::read, block(read), Tiling(1, *type), 0, false}).bytes, 500);
+}
+
+/// Some of these go through other memory, at each size in one piece or several.
+TEST_F(StorageTest, MemoryMayLieAnywhereBesideTheFile) {
+  constexpr std::size_t kPage = 4096;
+  Variable* const detour = Variable::find("FILE_DETOUR");
+  ASSERT_TRUE(detour && detour->try_set("always"));
+  std::vector<unsigned char> memory(3 << 20);
+  unsigned char* const page = memory.data() + -reinterpret_cast<std::uintptr_t>(memory.data()) % kPage;
+  const auto move = [&](Direction direction, std::size_t at, std::size_t bytes, std::int64_t offset) {
+    const coll::Block block = coll::Block::of_bytes(page + at, bytes);
+    return storage_.move({direction, block, Tiling(0, byte()), offset, false}).bytes;
+  };
+  for (const std::size_t bytes : {std::size_t{511}, std::size_t{512}, kPage, std::size_t{700001}})
+    for (const std::size_t apart : {0, 1, 16, 31, 32, 40}) {
+      for (std::size_t i = 0; i < bytes; ++i) page[i] = static_cast<unsigned char>(i * 7 + i / 251 + apart);
+      ASSERT_EQ(move(Direction::write, 0, bytes, std::int64_t(apart)), std::int64_t(bytes));
+      std::vector<unsigned char> there(bytes);
+      ASSERT_EQ(pread(storage_.descriptor(), there.data(), bytes, std::int64_t(apart)), ssize_t(bytes));
+      ASSERT_EQ(std::memcmp(there.data(), page, bytes), 0) << bytes << " bytes, " << apart << " apart";
+      // Back to memory that lies as far behind, from the file's first page.
+      ASSERT_EQ(ftruncate(storage_.descriptor(), std::int64_t(apart + bytes)), 0);
+      ASSERT_EQ(move(Direction::read, 2 * apart, bytes + 1, std::int64_t(apart)), std::int64_t(bytes));
+      ASSERT_EQ(std::memcmp(there.data(), page + 2 * apart, bytes), 0) << bytes << " bytes, " << apart;
+    }
+  EXPECT_TRUE(detour->try_set("auto"));
 }
 
 TEST_F(StorageTest, ErrorsSayWhere) {

@@ -1,0 +1,74 @@
+/* New files in memory, whose parts that are written whole become large pages: every byte arrives and the
+ * file is no longer than what was written, for long and short pieces, alone and together, where memory lies
+ * anywhere beside its place in the file, where parts are there before, and where the file is cut in between.
+ *
+ * ranks: 1 2 3 5 variants: none */
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define OK(call) CHECK((call) == MPI_SUCCESS, " ")
+
+enum { kBytes = 5 << 20, kApart = 48 };
+
+static char* memory;
+static MPI_File file;
+
+static char content(long i, int rank, int turn) { return (char)(i * 7 + i / 251 + rank * 37 + turn * 91); }
+
+/* Pieces of `piece` bytes of all ranks in turn, from `disp` on, `bytes` of each rank. */
+static void check_pieces(int piece, int bytes, int disp, int is_collective, int turn) {
+  MPI_Datatype vector, type;
+  MPI_Offset size;
+  MPI_Status status;
+  int count;
+  char* const at = memory + turn * 16 % kApart;
+  const int other = (check_rank + 1) % check_size;
+  MPI_Type_vector(bytes / piece, piece, piece * check_size, MPI_BYTE, &vector);
+  MPI_Type_create_resized(vector, 0, (MPI_Aint)bytes * check_size, &type);
+  MPI_Type_commit(&type);
+  for (int again = 0; again < 2; ++again) {
+    for (long i = 0; i < bytes; ++i) at[i] = content(i, check_rank, turn + again);
+    const MPI_Offset from = disp + (MPI_Offset)check_rank * piece;
+    OK(MPI_File_set_view(file, from, MPI_BYTE, type, "native", MPI_INFO_NULL));
+    if (is_collective)
+      OK(MPI_File_write_at_all(file, 0, at, bytes, MPI_BYTE, &status));
+    else
+      OK(MPI_File_write_at(file, 0, at, bytes, MPI_BYTE, &status));
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    CHECK(count == bytes, "%d", count);
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(MPI_File_get_size(file, &size));
+    CHECK(size == disp + (MPI_Offset)bytes * check_size, "pieces of %d: %lld", piece, (long long)size);
+    memset(at, 0, (size_t)bytes);
+    OK(MPI_File_set_view(file, disp + (MPI_Offset)other * piece, MPI_BYTE, type, "native", MPI_INFO_NULL));
+    OK(MPI_File_read_at_all(file, 0, at, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    for (long i = 0; i < bytes; ++i)
+      CHECK(at[i] == content(i, other, turn + again), "pieces of %d, byte %ld", piece, i);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Type_free(&vector);
+  MPI_Type_free(&type);
+}
+
+int main(int argc, char** argv) {
+  static const int pieces[] = {kBytes, 64, 4096, 24, 1 << 16}, disps[] = {0, 8, 4080, 3000000};
+  char path[256];
+  int job = (int)getpid(), turn = 0;
+  check_start(&argc, &argv);
+  MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  snprintf(path, sizeof path, "/dev/shm/dunlin-files-large-%d", job);
+  memory = malloc(kBytes + kApart);
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                   MPI_INFO_NULL, &file));
+  for (int p = 0; p < 5; ++p)
+    for (int d = 0; d < 4; ++d, ++turn) {
+      /* Of the file before only this is left. */
+      OK(MPI_File_set_size(file, turn % 3 == 0 ? 0 : turn % 3 * 1000000));
+      check_pieces(pieces[p], kBytes / pieces[p] * pieces[p], disps[d], turn % 2, turn);
+    }
+  OK(MPI_File_close(&file));
+  free(memory);
+  return check_end();
+}
