@@ -85,15 +85,17 @@ bool SharedCopy::try_copy(bool takes_all) noexcept {
     count(chunks.count);
     return true;
   }
+  const bool is_last = !next_;  // the list changes while the lock is given up
   const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
-  copy(chunks);
+  copy(chunks, is_last);
   if (levels > 0) BigLock::reacquire(levels);
   if (!peer_->memory->is_still_valid(theirs_.mapping)) is_spoilt_ = true;
   count(chunks.count);
   return true;
 }
 
-void SharedCopy::copy(const ClaimedChunks& chunks) noexcept {
+/// `is_last`: no other message is to be received, which would go first.
+void SharedCopy::copy(const ClaimedChunks& chunks, bool is_last) noexcept {
   const std::size_t begin = std::min(chunks.first * chunks_.bytes, bytes_);
   const std::size_t end = std::min((chunks.first + chunks.count) * chunks_.bytes, bytes_);
   if (begin == end) return;
@@ -102,8 +104,7 @@ void SharedCopy::copy(const ClaimedChunks& chunks) noexcept {
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, begin, end - begin);
   if (side_ == CopySide::sender) copy::load_before_stores(to.address + begin, end - begin);
   copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes_));
-  // Unless another message is to be received, which goes first.
-  if (side_ == CopySide::receiver && !next_ && theirs_.mapping.may_take_over() && copy::takes_over(bytes_))
+  if (side_ == CopySide::receiver && is_last && theirs_.mapping.may_take_over() && copy::takes_over(bytes_))
     copy::take_over(from.address + begin, end - begin);
 }
 

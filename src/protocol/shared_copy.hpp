@@ -62,7 +62,7 @@ class SharedCopy {
   friend class SharedCopies;
   void meet(const transport::shm::CopyProgress& receiver) noexcept;
   bool try_copy(bool takes_all) noexcept;
-  void copy(const transport::shm::ClaimedChunks& chunks) noexcept;
+  void copy(const transport::shm::ClaimedChunks& chunks, bool is_last) noexcept;
   bool try_read_layout() noexcept;
   void spoil() noexcept;
   void count(std::uint32_t chunks) noexcept;
