@@ -20,7 +20,6 @@
 #include "base/assert.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
-#include "heap/heap.hpp"
 #include "transport/ofi/library.hpp"
 #include "transport/ofi/reach.hpp"
 
@@ -229,7 +228,6 @@ Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool ma
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
   if (matches) avoid_faults_of_rxm();
-  const heap::LateCommit late;  // rxm of libfabric 1.17 takes 19 MB for buffers, of which a rank uses few
   std::vector<std::unique_ptr<Fabric>> all;
   std::string_view names = interface_wanted.get(), provider = provider_wanted.get();
   do {
