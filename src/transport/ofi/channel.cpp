@@ -137,10 +137,11 @@ bool Channel::send_gathered() noexcept {
 
 /// One alone needs no header in front.
 Sent Channel::try_send_gathered() noexcept {
-  if (!has_room_for(FrameKind::several)) return Sent::full;
+  if (!is_broken() && !has_room_for(FrameKind::several)) return Sent::full;
   std::byte* at = gathered_->bytes;
+  std::size_t count = gathered_bytes_;
   FrameHeader header = header_of(FrameKind::several);
-  header.bytes = std::uint32_t(gathered_bytes_ - sizeof header);
+  header.bytes = std::uint32_t(count - sizeof header);
   if (gathered_count_ > 1) {
     std::memcpy(at, &header, sizeof header);
   } else {
@@ -150,11 +151,11 @@ Sent Channel::try_send_gathered() noexcept {
     alone.sequence = header.sequence;
     alone.released = header.released;
     std::memcpy(at, &alone, sizeof alone);
-    gathered_bytes_ = sizeof header + sizeof alone + alone.bytes;
+    count = sizeof alone + alone.bytes;
   }
-  const std::size_t count = gathered_bytes_ - std::size_t(at - gathered_->bytes);
   const bool is_copied = count <= inject_bytes_max();
-  const Sent sent = try_send_bytes(is_copied ? nullptr : gathered_, at, count);
+  const Sent sent =
+      is_broken() ? Sent::failed : try_send_bytes(is_copied ? nullptr : gathered_, at, count);
   if (sent == Sent::full) return sent;
   if (is_copied || sent == Sent::failed) sender_.frames.give_back(*gathered_);
   gathered_ = nullptr;
