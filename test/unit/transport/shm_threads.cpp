@@ -90,15 +90,17 @@ void exchange_by_ring(const RingPlace& place, int messages, MessageKind kind) {
   sender.join();
 }
 
-void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes) {
+void exchange_by_ring(std::uint64_t line_count, std::uint64_t bulk_bytes, int messages = 20'000) {
   for (const MessageKind kind : {MessageKind::control, MessageKind::eager}) {
     const RingMemory memory(line_count, bulk_bytes);
-    exchange_by_ring(memory.place, 20'000, kind);
+    exchange_by_ring(memory.place, messages, kind);
   }
 }
 
 TEST(ShmThreads, TinyRing) { exchange_by_ring(4, 1024); }
 TEST(ShmThreads, Ring) { exchange_by_ring(256, 65536); }
+TEST(ShmThreads, RecordsInParts) { exchange_by_ring(256, 1 << 20, 500); }
+TEST(ShmThreads, RecordsOfMorePartsThanLines) { exchange_by_ring(4, 1 << 20, 500); }
 
 [[gnu::noinline]] bool try_write(RingWriter& writer, MessageKind kind, std::span<const std::byte> data) {
   return writer.try_write({7, 3, 5, std::uint32_t(data.size()), kind}, {}, {data.data(), data.size()});
@@ -131,6 +133,34 @@ TEST(Ring, OnlyTheMessageAskedForIsTaken) {
     ASSERT_TRUE(try_write(writer, MessageKind::rendezvous, message));
     EXPECT_EQ(take(7, 3, 5, taken.size()), RingReader::kOther);
     EXPECT_TRUE(reader.try_read([](const Envelope&, const Payload&) {}));
+  }
+}
+
+/// A record whose writer was put aside is not taken, whichever of its parts is missing, nor lost.
+TEST(Ring, ARecordIsTakenWhenAllItsPartsAreThere) {
+  constexpr std::size_t kBytes = (40 << 10) + 8;
+  const RingMemory memory(16, 1 << 20);
+  RingWriter writer(memory.place);
+  RingReader reader(memory.place);
+  std::vector<std::byte> data(kBytes), taken(kBytes);
+  for (std::size_t at = 0; at < kBytes; ++at) data[at] = std::byte(at / 64 + at);
+  const std::uint64_t lines = memory.place.parts_of(kBytes);
+  ASSERT_EQ(lines, 3);
+  std::uint64_t position = 0;
+  const auto take = [&] { return reader.try_take_any(7, 3, 5, taken.data(), kBytes); };
+  for (std::uint64_t there = 1; there <= lines; ++there, position += lines) {
+    ASSERT_TRUE(try_write(writer, MessageKind::eager, data));
+    std::vector<std::uint64_t> words;
+    for (std::uint64_t line = there; line < lines; ++line)
+      words.push_back(memory.lines.at[(position + line) % 16].word.exchange(0));
+    for (std::uint64_t line = there; line < lines; ++line) {
+      EXPECT_EQ(take(), RingReader::kNothing);
+      EXPECT_FALSE(reader.try_read([](const Envelope&, const Payload&) { FAIL(); }));
+      memory.lines.at[(position + line) % 16].word = words[line - there];
+    }
+    std::fill(taken.begin(), taken.end(), std::byte{0});
+    EXPECT_EQ(take(), std::int64_t(kBytes));
+    EXPECT_EQ(taken, data);
   }
 }
 

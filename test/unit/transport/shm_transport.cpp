@@ -132,7 +132,7 @@ TEST(ShmDoorbells, NeverLookLikeOldOnes) {
   EXPECT_EQ(node[0].poll(inbox), 1);
 }
 
-/// A message that came in halves ends its round, and what lies behind it is found by the next one, also where
+/// A message that came in parts ends its round, and what lies behind it is found by the next one, also where
 /// only rung doorbells are looked at.
 template <int kRanks>
 void send_long_ones_and_a_short_one() {
