@@ -218,7 +218,7 @@ class BasicRingWriter {
   }
 
   void publish(Line& line, std::uint32_t meta) noexcept {
-    // W1 (pairs with R1 in front and R2 in is_complete): header and payload above become visible no
+    // W1 (pairs with R1 in front and R2 in has_line): header and payload above become visible no
     // later than the flag.  Without it a reader would deliver the payload of the lap before.
     line.word.store(std::uint64_t{meta} << 32 | std::uint32_t(position_ + 1), std::memory_order_release);
     ++position_;
