@@ -157,7 +157,6 @@ bool Peers::flush(Peer& peer) noexcept {
     send_flow_control(peer);
     moved = !peer.owes_flow_control;
   }
-  peer.channel->gather();  // what has waited together travels together
   while (Outgoing* const first = peer.outgoing.pop()) {
     const transport::Sent sent = first->try_go();
     if (sent == transport::Sent::full) {
@@ -167,7 +166,6 @@ bool Peers::flush(Peer& peer) noexcept {
     if (sent == transport::Sent::failed) first->go_nowhere();
     moved = true;
   }
-  peer.owes_gathered = !peer.channel->send_gathered();
   peer.update_eager_bytes_max_now();
   moved |= flush_streams(peer);
   return moved;

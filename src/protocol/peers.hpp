@@ -47,7 +47,6 @@ struct Peer {
   bool is_held_back = false;              // it holds too much of ours unexpected: offer, do not push
   bool has_told_hold = false;             // we told it to hold back
   bool owes_flow_control = false;         // it is still to hear of `has_told_hold`, or of `flow`
-  bool owes_gathered = false;             // what left together is still in the channel's hands
   Flow flow;
 
   // Messages and control messages that found no room.  While there are any, everything queues behind them,
@@ -72,9 +71,7 @@ struct Peer {
     return remote && data.is_contiguous() && bytes >= remote->bytes_min();
   }
   bool must_wait() const noexcept { return !outgoing.is_empty() || is_held_back; }
-  bool has_pending() const noexcept {
-    return !outgoing.is_empty() || first_stream || owes_flow_control || owes_gathered;
-  }
+  bool has_pending() const noexcept { return !outgoing.is_empty() || first_stream || owes_flow_control; }
   void update_eager_bytes_max_now() noexcept;
   transport::Sent try_send(const transport::Envelope& envelope, std::span<const std::byte> head,
                            const Source& data) noexcept {

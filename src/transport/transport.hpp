@@ -138,10 +138,6 @@ class Channel {
   /// at most 64 bytes of protocol header; empty for plain eager messages.
   virtual Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
                         const Source& data) noexcept = 0;
-  /// Until send_gathered, what try_send takes may wait for what comes next and travel with it.
-  virtual void gather() noexcept {}
-  /// False: there is no room now, and until it is called again try_send answers `full`.
-  virtual bool send_gathered() noexcept { return true; }
   /// Largest payload try_send accepts (head and data together).  Constant over the channel's life.
   virtual std::size_t bytes_max() const noexcept = 0;
   /// The network's access to the peer's memory, or nullptr.  Constant over the channel's life.

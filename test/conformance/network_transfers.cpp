@@ -1,5 +1,4 @@
-// Between two processes over a network: a transfer that begins, or ends, where nobody polls at that moment, and
-// messages that travel together.
+// A transfer between two processes that begins, or ends, where nobody polls at that moment.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -62,42 +61,6 @@ TEST(NetworkTransfers, AreNotSleptOverWhereTheLastLookHasBegunThem) {
   two.poll(0);
   ASSERT_EQ(two.inboxes[0].moves.size(), 1u);
   EXPECT_EQ(two.inboxes[0].moves[0].what, transport::Moved::written);
-}
-
-/// A ring has few places, and a short message would take one.
-TEST(NetworkMessages, ThatAreGatheredTakeOnePlaceOfTheRing) {
-  Strangers two;
-  if (!two.try_open()) GTEST_SKIP() << error_detail(Err::other);
-  transport::Channel& channel = *two.ends[0]->connect(1);
-  const std::byte byte{7};
-  std::size_t sent = 0;
-  const auto try_send = [&] {
-    const transport::Envelope envelope{.tag = std::int32_t(sent), .bytes = 1};
-    if (channel.try_send(envelope, {}, {&byte, 1}) != transport::Sent::yes) return false;
-    return ++sent, true;
-  };
-  const auto receive = [&] {
-    for (int polls = 0; two.inboxes[1].messages.size() < sent; ++polls) {
-      ASSERT_LT(polls, 10'000'000);
-      two.poll(0);
-      two.poll(1);
-    }
-  };
-  for (int first = 0; first < 20; ++first) {  // until there is a ring
-    while (!try_send()) two.poll(0), two.poll(1);
-    receive();
-  }
-  std::size_t alone = 0;
-  while (alone < 300 && try_send()) ++alone;
-  EXPECT_LT(alone, 300u);
-  receive();
-  while (!try_send()) two.poll(0), two.poll(1);  // until it has heard of that
-  channel.gather();
-  for (int each = 0; each < 1000; ++each) ASSERT_TRUE(try_send());
-  ASSERT_TRUE(channel.send_gathered());
-  receive();
-  for (std::size_t each = 0; each < sent; ++each)
-    ASSERT_EQ(two.inboxes[1].messages[each].envelope.tag, std::int32_t(each));
 }
 
 }  // namespace

@@ -228,35 +228,6 @@ TEST_P(Transports, FullLosesNothing) {
   }
 }
 
-/// Fills the channel, with and without gathering; what has been gathered leaves as soon as there is room.
-TEST_P(Transports, GatheredMessagesKeepTheirOrder) {
-  std::mt19937 random(5);
-  std::vector<std::size_t> sizes;
-  const std::size_t bytes_max = node().channel(0, other()).bytes_max();
-  for (int round = 0; round < 200; ++round) {
-    const bool gathers = random() % 4 != 0;
-    if (gathers) node().channel(0, other()).gather();
-    for (auto count = random() % 40; count > 0; --count) {
-      const std::size_t bytes = random() % 8 ? random() % 100 % (bytes_max + 1) : random() % (bytes_max + 1);
-      const auto data = payload_of(sizes.size(), bytes);
-      const Source source{data.data(), data.size()};
-      const Sent sent = node().channel(0, other()).try_send(envelope_of(sizes.size(), bytes), {}, source);
-      ASSERT_NE(sent, Sent::failed);
-      if (sent == Sent::full) break;
-      sizes.push_back(bytes);
-    }
-    for (int tries = 0; gathers && !node().channel(0, other()).send_gathered(); ++tries) {
-      ASSERT_LT(tries, 1'000'000);
-      node().poll(other());
-    }
-    if (random() % 2) node().poll(other());
-  }
-  receive(other(), sizes.size());
-  ASSERT_EQ(node().inbox(other()).messages.size(), sizes.size());
-  for (std::size_t number = 0; number < sizes.size(); ++number)
-    expect(node().inbox(other()).messages[number], node().peer(0), number, sizes[number]);
-}
-
 TEST_P(Transports, LargestMessagesAlwaysFitAgain) {
   const std::size_t bytes_max = node().channel(0, other()).bytes_max();
   const int messages = bytes_max > 10'000 ? 60 : 1000;

@@ -30,7 +30,7 @@ constexpr std::size_t kHeardMost = 4096;
 
 /// Of what the connection itself is made there are few, and a peer may be waiting for them.
 bool needs_credit(FrameKind kind) noexcept {
-  return kind == FrameKind::message || kind == FrameKind::message_of_buffers || kind == FrameKind::several;
+  return kind == FrameKind::message || kind == FrameKind::message_of_buffers;
 }
 
 /// What is sent without a frame: copied to the stack, and by the provider from there.
@@ -44,9 +44,6 @@ class FramePayload final : public Payload {
     if (bytes > 0) copy::bytes(to, first.data() + from, bytes);  // an empty message may have no buffer
   }
 };
-
-/// In a frame with others.
-std::size_t padded(std::size_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
 std::size_t bytes_of_told(std::size_t buffers) noexcept {
   return buffers == 0 ? 0 : sizeof(std::uint64_t) + buffers * sizeof(OpenedBuffer);
@@ -86,8 +83,6 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
   DUNLIN_ASSERT(head.size() + data.bytes == envelope.bytes);
   DUNLIN_ASSERT(envelope.bytes <= bytes_max());
   if (is_broken()) return Sent::failed;
-  if (gathered_ && !is_gathering_) [[unlikely]]
-    return Sent::full;
   if (sender_.stage.has_ring && !is_promoted_ && !try_promote()) return Sent::full;
   FrameHeader header = header_of(FrameKind::message);
   header.context = envelope.context;
@@ -95,92 +90,18 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
   header.tag = envelope.tag;
   header.bytes = envelope.bytes;
   header.kind = envelope.kind;
-  return is_gathering_ ? try_gather(header, head, data) : try_send_frame(header, head, data);
-}
-
-bool Channel::has_room_for(FrameKind kind) const noexcept {
-  return is_promoted_ ? writer_.has_room() : !needs_credit(kind) || !is_out_of_credit();
-}
-
-std::size_t Channel::inject_bytes_max() const noexcept {
-  return std::min(kInjectBytesMax, sender_.fabric.inject_bytes_max());
-}
-
-/// Behind what has been gathered; what does not fit there, or names buffers, by itself.
-Sent Channel::try_gather(const FrameHeader& header, std::span<const std::byte> head,
-                         const Source& data) noexcept {
-  const std::size_t bytes = padded(sizeof header + header.bytes);
-  const bool can_share = untold_.empty() && sizeof header + bytes <= sender_.stage.frame_bytes;
-  if (gathered_ && (!can_share || gathered_bytes_ + bytes > sender_.stage.frame_bytes))
-    if (const Sent sent = try_send_gathered(); sent != Sent::yes) return sent;
-  if (!can_share) return try_send_frame(header, head, data);
-  if (!gathered_) {
-    gathered_ = has_room_for(FrameKind::several) ? sender_.frames.try_take() : nullptr;
-    if (!gathered_) return Sent::full;
-    gathered_->channel = this;
-    gathered_bytes_ = sizeof header;  // of all
-    gathered_count_ = 0;
-  }
-  std::byte* const at = gathered_->bytes + gathered_bytes_;
-  std::memcpy(at, &header, sizeof header);
-  pack(at + sizeof header, head, data);
-  gathered_bytes_ += bytes;
-  ++gathered_count_;
-  sender_.fabric.counters.copied_bytes += header.bytes;
-  return Sent::yes;
-}
-
-bool Channel::send_gathered() noexcept {
-  is_gathering_ = false;
-  return !gathered_ || try_send_gathered() != Sent::full;
-}
-
-/// One alone needs no header in front.
-Sent Channel::try_send_gathered() noexcept {
-  if (!is_broken() && !has_room_for(FrameKind::several)) return Sent::full;
-  std::byte* at = gathered_->bytes;
-  std::size_t count = gathered_bytes_;
-  FrameHeader header = header_of(FrameKind::several);
-  header.bytes = std::uint32_t(count - sizeof header);
-  if (gathered_count_ > 1) {
-    std::memcpy(at, &header, sizeof header);
-  } else {
-    at += sizeof header;
-    FrameHeader alone;
-    std::memcpy(&alone, at, sizeof alone);
-    alone.sequence = header.sequence;
-    alone.released = header.released;
-    std::memcpy(at, &alone, sizeof alone);
-    count = sizeof alone + alone.bytes;
-  }
-  const bool is_copied = count <= inject_bytes_max();
-  const Sent sent =
-      is_broken() ? Sent::failed : try_send_bytes(is_copied ? nullptr : gathered_, at, count);
-  if (sent == Sent::full) return sent;
-  if (is_copied || sent == Sent::failed) sender_.frames.give_back(*gathered_);
-  gathered_ = nullptr;
-  return sent;
-}
-
-/// `frame`: where they lie until the network has read them; none: it copies them at once.
-Sent Channel::try_send_bytes(Frame* frame, const std::byte* bytes, std::size_t count) noexcept {
-  const Sent sent =
-      is_promoted_ ? try_write(frame, bytes, count) : try_send_by_message(frame, bytes, count);
-  if (sent == Sent::yes) {
-    reader_.report();  // the header has told both
-    reported_ = taken_;
-  }
-  return sent;
+  return try_send_frame(header, head, data);
 }
 
 Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
                              const Source& data) noexcept {
-  if (!has_room_for(header.frame)) return Sent::full;
+  if (is_promoted_ ? !writer_.has_room() : needs_credit(header.frame) && is_out_of_credit())
+    return Sent::full;
   const std::size_t told = told_with(header), told_bytes = bytes_of_told(told);
   const std::size_t bytes = sizeof header + told_bytes + header.bytes;
   alignas(8) std::byte copy[kInjectBytesMax];
   Frame* frame = nullptr;  // none: the provider copies the bytes before it returns
-  if (bytes > inject_bytes_max()) {
+  if (bytes > std::min(kInjectBytesMax, sender_.fabric.inject_bytes_max())) {
     frame = sender_.frames.try_take();
     if (!frame) return Sent::full;
     frame->channel = this;
@@ -190,9 +111,10 @@ Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byt
   if (told > 0) [[unlikely]]
     write_told(at, told);
   pack(at + sizeof header + told_bytes, head, data);
-  const Sent sent = try_send_bytes(frame, at, bytes);
-  if (sent != Sent::yes && frame) sender_.frames.give_back(*frame);
+  const Sent sent = is_promoted_ ? try_write(frame, at, bytes) : try_send_by_message(frame, at, bytes);
   if (sent == Sent::yes) {
+    reader_.report();  // the header has told both
+    reported_ = taken_;
     untold_.erase(untold_.begin(), untold_.begin() + std::ptrdiff_t(told));
     sender_.fabric.counters.copied_bytes += header.bytes;
   }
@@ -290,7 +212,7 @@ Sent Channel::try_send_by_message(Frame* frame, const std::byte* bytes, std::siz
   fid_ep* const endpoint = sender_.fabric.endpoint();
   const ssize_t code = frame ? ::fi_send(endpoint, bytes, count, sender_.frames.descriptor(), target(), frame)
                              : ::fi_inject(endpoint, bytes, count, target());
-  const Sent sent = result_of(code);
+  const Sent sent = result_of(code, frame);
   if (sent == Sent::yes) {
     ++sent_;
     ++sender_.fabric.counters.messages;
@@ -312,7 +234,7 @@ Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count)
   else
     code = frame ? ::fi_write(endpoint, bytes, count, memory, target(), to, theirs_.key, frame)
                  : ::fi_inject_write(endpoint, bytes, count, target(), to, theirs_.key);
-  const Sent sent = result_of(code);
+  const Sent sent = result_of(code, frame);
   if (sent != Sent::yes) return sent;
   writer_.wrote();
   ++sender_.fabric.counters.writes;
@@ -327,13 +249,14 @@ Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count)
 bool Channel::try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept {
   const ssize_t code = ::fi_inject_writedata(sender_.fabric.endpoint(), &word, sizeof word, notice.word(),
                                              target(), theirs_.address + at, theirs_.key);
-  const Sent sent = result_of(code);
+  const Sent sent = result_of(code, nullptr);
   if (sent == Sent::yes) ++sender_.fabric.counters.words;
   return sent != Sent::full;
 }
 
-Sent Channel::result_of(std::int64_t code) noexcept {
+Sent Channel::result_of(std::int64_t code, Frame* frame) noexcept {
   if (code == 0) return tried(0, true), Sent::yes;
+  if (frame) sender_.frames.give_back(*frame);
   if (code == -FI_EAGAIN) return tried(0, false), Sent::full;
   broke(sender_.fabric.text_of(int(code)));
   return Sent::failed;
@@ -437,14 +360,6 @@ void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload,
     case FrameKind::promotion:
       DUNLIN_ASSERT(block_ != nullptr);
       reads_ring_ = true;
-      return;
-    case FrameKind::several:
-      for (const std::byte* const end = payload + header.bytes; payload < end;) {
-        FrameHeader each;
-        std::memcpy(&each, payload, sizeof each);
-        frame_arrived(each, payload + sizeof each, inbox);
-        payload += padded(sizeof each + each.bytes);
-      }
       return;
     case FrameKind::credit:
       return;

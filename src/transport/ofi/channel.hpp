@@ -62,8 +62,6 @@ class Channel final : public transport::Channel, public RemoteAccess {
 
   Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
                 const Source& data) noexcept override;
-  void gather() noexcept override { is_gathering_ = true; }
-  bool send_gathered() noexcept override;
   std::size_t bytes_max() const noexcept override { return sender_.stage.frame_bytes - sizeof(FrameHeader); }
   RemoteAccess* remote_access() noexcept override { return sender_.stage.moves ? this : nullptr; }
 
@@ -116,8 +114,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::int64_t broken_since_ns() const noexcept { return broken_since_ns_; }
   int peer() const noexcept { return peer_; }
   const Address& address() const noexcept { return address_; }
-  /// What libfabric has answered to a send.
-  Sent result_of(std::int64_t code) noexcept;
+  /// What libfabric has answered to a send; `frame` is given back where that has not begun.
+  Sent result_of(std::int64_t code, Frame* frame = nullptr) noexcept;
   /// Something has left on that device, or was tried and could not.
   void tried(std::size_t device, bool has_left) noexcept;
   /// Whether it has been tried for so long, and nothing has ever left.
@@ -147,11 +145,6 @@ class Channel final : public transport::Channel, public RemoteAccess {
   FrameHeader header_of(FrameKind kind) noexcept;
   Sent try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
                       const Source& data) noexcept;
-  Sent try_gather(const FrameHeader& header, std::span<const std::byte> head, const Source& data) noexcept;
-  Sent try_send_gathered() noexcept;
-  bool has_room_for(FrameKind kind) const noexcept;
-  std::size_t inject_bytes_max() const noexcept;
-  Sent try_send_bytes(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
   Sent try_send_by_message(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
   Sent try_write(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
   bool try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept;
@@ -194,12 +187,6 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::uint32_t taken_there_ = 0;  // of ours, as far as we have heard
   std::uint32_t reported_ = 0;     // of those taken here
   std::vector<Frame*> kept_;
-
-  // Messages that travel together.
-  bool is_gathering_ = false;
-  Frame* gathered_ = nullptr;
-  std::size_t gathered_bytes_ = 0;  // with the header in front of all
-  std::size_t gathered_count_ = 0;
 
   // With several devices: buffers that the peer is still to hear of, and those of the peer that are open and
   // not used yet.

@@ -18,7 +18,6 @@ enum class FrameKind : std::uint8_t {
   message_of_buffers,  // the same behind a count (u64) and so many `OpenedBuffer`, each named by what follows
   ring_offer,          // payload is RingOffer: where the sender of this takes frames of ours by RDMA write
   promotion,           // the next frame of this sender lies in its ring
-  several,             // payload is frames, each padded to 8 bytes
   credit,              // nothing: the header tells how many frames the sender of this has taken
 };
 

@@ -112,24 +112,15 @@ struct BasicRingPlace {
     if (bytes <= BasicLine<M>::kFirstBytes) return 1;
     return 1 + (bytes - BasicLine<M>::kFirstBytes + BasicLine<M>::kNextBytes - 1) / BasicLine<M>::kNextBytes;
   }
-  static bool is_in_parts(std::size_t bytes) noexcept {
-    constexpr std::size_t kBytesMin = 4096;
-    return bytes >= kBytesMin;
-  }
-  /// A record is announced in parts, each by a line of its own: the reader copies one while the writer copies
-  /// the next.  Halves of 4 KiB take 1.42 us where the whole takes 1.65, of 8 KiB 2.38 for 2.57 (half round
-  /// trips, 2 VCPUs of an Intel Sapphire Rapids; an exchange of 8 KiB pays 3 % for the line).  64 KiB by
-  /// parts of 16 KiB 3.3 us, of 8 KiB 3.5, by halves 4.3 (2 VCPUs of an AMD Zen 3).  Their lines are at most
-  /// half a ring, as those of a payload in lines are.
+  static bool is_in_parts(std::size_t bytes) noexcept { return bytes >= 4096; }
+  /// Measured: docs/shm.md.  As many parts as half a ring has lines at most, as for a payload in lines.
   std::size_t part_bytes_of(std::size_t bytes) const noexcept {
     constexpr std::size_t kBytesMax = 16 << 10;
     if (!is_in_parts(bytes)) return bytes;
     return (std::max(std::min(bytes / 2, kBytesMax), 2 * bytes / line_count) + 63) & ~std::size_t{63};
   }
   std::uint64_t parts_of(std::size_t bytes) const noexcept {
-    if (!is_in_parts(bytes)) return 1;
-    const std::size_t part = part_bytes_of(bytes);
-    return (bytes + part - 1) / part;
+    return is_in_parts(bytes) ? (bytes + part_bytes_of(bytes) - 1) / part_bytes_of(bytes) : 1;
   }
   /// What a payload of `bytes` takes of bulk.  A gap behind longer ones lets records begin at different
   /// places of a page: a load and a store at equal ones delay each other.
@@ -354,9 +345,8 @@ class BasicRingPayload final : public Payload {
   std::uint64_t lines() const noexcept { return lines_; }
   std::uint64_t bulk_end() const noexcept { return bulk_end_; }
 
-  /// Whether all of it is there, or comes soon; parts that are there are fetched meanwhile.  The writer is
-  /// filling it, or was put aside by the scheduler: then waiting here would not help it, and a later poll
-  /// looks again.
+  /// Whether all of it is there, or comes soon; parts that are there are fetched meanwhile.  Of a writer that
+  /// was put aside by the scheduler nothing comes soon: a later poll looks again.
   bool is_complete() const noexcept {
     if (part_bytes_ == 0) return has_line_soon(lines_ - 1);
     const std::byte* const record = second.empty() ? first.data() : second.data();
@@ -464,9 +454,7 @@ class BasicRingReader {
       static_assert(std::uint32_t(MessageKind::eager) == 0);
       return word_ >> 32 <= Line::kFirstBytes;  // any other kind, or a longer one, is a larger number
     }
-    bool is_in_parts() const noexcept {
-      return (word_ >> 32 & Meta::kBulk) && Place::is_in_parts(bytes());
-    }
+    bool is_in_parts() const noexcept { return (word_ >> 32 & Meta::kBulk) && Place::is_in_parts(bytes()); }
     MessageKind kind() const noexcept { return Meta::kind(std::uint32_t(word_ >> 32)); }
     std::size_t bytes() const noexcept { return Meta::bytes(std::uint32_t(word_ >> 32)); }
     std::uint64_t context() const noexcept { return load(0); }
