@@ -1,5 +1,5 @@
-/* What a process has touched after MPI_Init and a first message to another node: buffers get pages as messages
- * need them, not in huge pages at once.
+/* What a process has touched after MPI_Init and a first message to another node: buffers get pages as
+ * messages need them, not in huge pages at once.
  * ranks: 2
  * variants: none */
 #include <string.h>
