@@ -94,8 +94,8 @@ TEST_F(StorageTest, ReadingEndsWhereTheFileEnds) {
 /// Some of these go through other memory, at each size in one piece or several.
 TEST_F(StorageTest, MemoryMayLieAnywhereBesideTheFile) {
   constexpr std::size_t kPage = 4096;
-  Variable* const detour = Variable::find("FILE_DETOUR");
-  ASSERT_TRUE(detour && detour->try_set("always"));
+  setenv("DUNLIN_FILE_DETOUR", "always", 1);
+  Variable::read_all_again();
   std::vector<unsigned char> memory(3 << 20);
   unsigned char* const page = memory.data() + -reinterpret_cast<std::uintptr_t>(memory.data()) % kPage;
   const auto move = [&](Direction direction, std::size_t at, std::size_t bytes, std::int64_t offset) {
@@ -114,7 +114,8 @@ TEST_F(StorageTest, MemoryMayLieAnywhereBesideTheFile) {
       ASSERT_EQ(move(Direction::read, 2 * apart, bytes + 1, std::int64_t(apart)), std::int64_t(bytes));
       ASSERT_EQ(std::memcmp(there.data(), page + 2 * apart, bytes), 0) << bytes << " bytes, " << apart;
     }
-  EXPECT_TRUE(detour->try_set("auto"));
+  unsetenv("DUNLIN_FILE_DETOUR");
+  Variable::read_all_again();
 }
 
 TEST_F(StorageTest, ErrorsSayWhere) {
