@@ -84,12 +84,14 @@ VISIBLE ssize_t process_vm_readv(pid_t process, const struct iovec* to, unsigned
     return -1;
   }
   if (process == getpid() && does == kPart) part.iov_len /= 2;
-  if (process == getpid() && does == kCut) { /* nothing is left from the middle of what is mapped on */
+  const int is_cut = process == getpid() && does == kCut;
+  if (is_cut) { /* nothing is left from the middle of what is mapped on */
     CHECK(truncate(path, kDisp + (off_t)check_rank * kBytes + 500000) == 0, "%s", strerror(errno));
     does = kAll;
   }
   const ssize_t moved = syscall(SYS_process_vm_readv, process, n == 1 ? &part : to, n, from, m, flags);
   if (process == getpid() && moved > 0) copied += moved;
+  if (is_cut) CHECK(moved > 0 && moved <= 500000 + kPage, "%ld", (long)moved);
   return moved;
 }
 

@@ -15,6 +15,7 @@
 
 #include "datatype/functions.hpp"
 #include "io/storage.hpp"
+#include "storage_test.hpp"
 
 namespace {
 ssize_t copied = 0;  // by process_vm_writev
@@ -33,22 +34,15 @@ namespace {
 
 constexpr std::size_t kPieces = 128, kPieceBytes = 5000;
 
-class PagesTest : public testing::Test {
+class PagesTest : public WithStorage {
  protected:
   void SetUp() override {
-    char name[] = "/dev/shm/dunlin-unit-XXXXXX";
-    const int descriptor = mkstemp(name);
-    ASSERT_GE(descriptor, 0);
-    ::close(descriptor);
-    name_ = name;
-    ASSERT_EQ(storage_.open(name, O_RDWR, 0666), 0);
+    ASSERT_NO_FATAL_FAILURE(WithStorage::SetUp());
     storage_.set_writers(&writers_);
     // So that the file has pages; nothing begins or ends with one.
     write(0);
     if (!can_reach_pages()) GTEST_SKIP() << "a kernel before 5.14, or a container that forbids it";
   }
-  void TearDown() override { unlink(name_.c_str()); }
-
   bool can_reach_pages() {
     char from = 1, to = 0;
     const iovec here{&from, 1}, there{&to, 1};
@@ -80,9 +74,7 @@ class PagesTest : public testing::Test {
   }
 
   static constexpr std::int64_t kOffset = 777;
-  std::string name_;
   transport::shm::Number writers_{0};
-  Storage storage_;
 };
 
 TEST_F(PagesTest, AListBesideOthersGoesToThePages) {
@@ -116,24 +108,15 @@ std::size_t large_bytes(int descriptor, std::size_t bytes) {
   return found;
 }
 
-class LargePagesTest : public testing::Test {
+class LargePagesTest : public WithStorage {
  protected:
   void SetUp() override {
-    static const bool made = (init_predefined_datatypes(), true);
-    (void)made;
-    char name[] = "/dev/shm/dunlin-unit-XXXXXX";
-    const int descriptor = mkstemp(name);
-    ASSERT_GE(descriptor, 0);
-    name_ = name;
-    const bool can = try_make_large_page(descriptor, 0);
-    EXPECT_EQ(ftruncate(descriptor, 0), 0);
-    ::close(descriptor);
-    ASSERT_EQ(storage_.open(name, O_RDWR, 0666), 0);
+    ASSERT_NO_FATAL_FAILURE(WithStorage::SetUp());
+    const bool can = try_make_large_page(storage_.descriptor(), 0);
+    EXPECT_EQ(ftruncate(storage_.descriptor(), 0), 0);
     storage_.set_writers(&writers_);
     if (!can) GTEST_SKIP() << "this kernel makes no large pages of files in memory";
   }
-  void TearDown() override { unlink(name_.c_str()); }
-
   void write(std::size_t bytes, std::int64_t offset, unsigned char turn) {
     std::vector<unsigned char> memory(bytes), now(bytes);
     for (std::size_t i = 0; i < bytes; ++i) memory[i] = static_cast<unsigned char>(i * 7 + i / 251 + turn);
@@ -143,9 +126,7 @@ class LargePagesTest : public testing::Test {
     EXPECT_EQ(pread(storage_.descriptor(), now.data(), bytes, offset), ssize_t(bytes));
     EXPECT_TRUE(now == memory);
   }
-  std::string name_;
   transport::shm::Number writers_{0};
-  Storage storage_;
 };
 
 TEST_F(LargePagesTest, WhatIsNewAndWrittenWholeGoesToThem) {

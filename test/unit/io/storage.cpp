@@ -19,24 +19,17 @@
 #include "base/variable.hpp"
 #include "datatype/functions.hpp"
 #include "os/time_slice.hpp"
+#include "storage_test.hpp"
 
 namespace dunlin::io {
 namespace {
 
-class StorageTest : public testing::Test {
+class StorageTest : public WithStorage {
  protected:
   void SetUp() override {
-    static const bool made = (init_predefined_datatypes(), true);
-    (void)made;
-    char name[] = "/dev/shm/dunlin-unit-XXXXXX";
-    const int descriptor = mkstemp(name);
-    ASSERT_GE(descriptor, 0);
-    ::close(descriptor);
-    name_ = name;
-    ASSERT_EQ(storage_.open(name, O_RDWR, 0666), 0);
+    ASSERT_NO_FATAL_FAILURE(WithStorage::SetUp());
     storage_.begin_windows();
   }
-  void TearDown() override { unlink(name_.c_str()); }
 
   static const Datatype& byte() { return *from_handle<Datatype>(MPI_BYTE); }
   /// `count` blocks of `block` bytes, `stride` bytes apart.
@@ -56,8 +49,6 @@ class StorageTest : public testing::Test {
     return data;
   }
 
-  std::string name_;
-  Storage storage_;
 };
 
 TEST_F(StorageTest, ShortAndLongRunsLieWhereTheViewSays) {
