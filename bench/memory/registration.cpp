@@ -98,7 +98,7 @@ void print_steps(std::size_t bytes, const char* cache, const Steps& steps) {
 }
 
 void first_touch(bench::Process& self, std::size_t bytes, bool is_huge) {
-  setenv("DUNLIN_HEAP_HUGE_BYTES_MAX", is_huge ? "1g" : "0", 1);
+  setenv("DUNLIN_HEAP_HUGE_PERCENT", is_huge ? "100" : "0", 1);
   setenv("DUNLIN_SHM_COPY", "shared_heap", 1);
   dunlin::Variable::read_all_again();
   auto* here = static_cast<std::byte*>(heap::allocate(bytes));

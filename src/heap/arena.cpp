@@ -27,7 +27,7 @@ constexpr std::size_t kAddressBytesMax =
 constexpr std::size_t kAddressBytesMin = std::size_t{64} << 20;
 constexpr std::size_t kAlignedBytesMin = std::size_t{4} << 20;  // blocks from here on start at a huge page
 constexpr std::size_t kTailBytesMin = std::size_t{64} << 10;    // shorter tails are not worth giving back
-constexpr std::size_t kCommitShare = 8;   // of the free memory, one block may commit this part
+constexpr std::size_t kSparseBytesMin = std::size_t{64} << 20;  // longer zeroed blocks are left sparse
 constexpr int kCollapseFailuresMax = 16;  // in a row
 constexpr std::uint32_t kOpenPages = 4 * kHugePagePages;  // added to the open part at a time
 constexpr int kDescriptorMin = 900;       // programs that number their descriptors by hand stay far below
@@ -103,6 +103,8 @@ bool Arena::open(const ArenaSettings& settings) noexcept {
     why_not_ = "a resource limit (address space or file size) leaves no room for it";
     return false;
   }
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);  // there may be as many ranks
+  huge_bytes_max_ = available_memory().total / std::size_t(cpus > 0 ? cpus : 1) / 100 * settings.huge_percent;
   const bool is_mapped = map_control(bytes) && map_heap(bytes);
   errno = saved_errno;
   return is_mapped;
@@ -192,24 +194,22 @@ void Arena::collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept {
   const std::size_t begin = first / kHugePagePages;
   const std::size_t end = (std::size_t{first} + pages + kHugePagePages - 1) / kHugePagePages;
   const auto is_due = [&](std::size_t each) {
-    return !(huge_[each / 64] >> (each % 64) & 1) && !has_frozen_pages(each);
+    return !is_huge(each) && !has_frozen_pages(each);
   };
   for (std::size_t from = begin; from < end && can_collapse_;) {
     std::size_t to = from;
     for (; to < end && is_due(to); ++to) huge_[to / 64] |= std::uint64_t{1} << (to % 64);
+    huge_count_ += to - from;
     if (to > from) try_collapse(base_ + from * kHugePageBytes, (to - from) * kHugePageBytes);
     from = to + 1;
   }
 }
 
-/// Whether the pages of a block may exist before the program touches them.  Zeroed blocks are often touched
-/// in parts.
+/// Whether the pages of a block may exist before the program touches them.  Programs allocate more than they
+/// touch, so all that do are limited together; long zeroed ones are often touched in parts.
 bool Arena::may_commit(std::size_t bytes, bool zeroed) const noexcept {
   if (!can_collapse_ || commits_late_.load(std::memory_order_relaxed)) return false;  // orders nothing else
-  if (bytes <= settings_.collapse_bytes_max) return true;
-  if (zeroed || settings_.collapse_bytes_max == 0) return false;
-  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);  // there may be as many ranks
-  return bytes <= available_memory() / kCommitShare / std::size_t(cpus > 0 ? cpus : 1);
+  return huge_count_ * kHugePageBytes + bytes <= huge_bytes_max_ && !(zeroed && bytes > kSparseBytesMin);
 }
 
 void* Arena::allocate(std::size_t bytes, std::size_t alignment, bool zeroed) noexcept {
@@ -248,8 +248,10 @@ void Arena::punch(std::uint32_t run) noexcept {
   if (from >= to) return;
   const std::size_t bytes = std::size_t{to - from} * kPageBytes;
   if (madvise(address_of(from), bytes, MADV_REMOVE) != 0) return;
-  for (std::size_t each = from / kHugePagePages; each < to / kHugePagePages; ++each)
+  for (std::size_t each = from / kHugePagePages; each < to / kHugePagePages; ++each) {
+    huge_count_ -= is_huge(each);
     huge_[each / 64] &= ~(std::uint64_t{1} << (each % 64));
+  }
   counters_.punched_bytes += bytes;
   extents_.clean(run, from, to - from);
 }

@@ -28,8 +28,7 @@ namespace dunlin::heap {
 struct ArenaSettings {
   std::size_t address_bytes = std::size_t{64} << 30;
   std::size_t cache_bytes_max = std::size_t{256} << 20;  // freed memory kept for the next block
-  std::size_t collapse_bytes_max = std::size_t{64}
-                                   << 20;  // larger blocks get huge pages only if much is free
+  std::size_t huge_percent = 12;  // of a CPU's part of the memory: blocks get huge pages at once up to this
   std::size_t clean_bytes_min = std::size_t{16}
                                 << 20;  // zeroed blocks of this size look for clean pages first
   std::uint32_t fork_wait_us =
@@ -110,6 +109,7 @@ class Arena {
   bool try_collapse(std::byte* at, std::size_t bytes) noexcept;
   void collapse_pages(std::uint32_t first, std::uint32_t pages) noexcept;
   bool may_commit(std::size_t bytes, bool zeroed) const noexcept;
+  bool is_huge(std::size_t each) const noexcept { return huge_[each / 64] >> (each % 64) & 1; }
   void punch(std::uint32_t run) noexcept;
   void refresh_frozen(std::uint32_t first) noexcept;
   bool has_frozen_pages(std::size_t huge_page) const noexcept;
@@ -139,6 +139,8 @@ class Arena {
   Control* control_ = nullptr;
   Extents extents_;
   std::uint64_t huge_[2048] = {};  // one bit per 2 MiB that was made a huge page and not punched since
+  std::size_t huge_count_ = 0;     // of these bits
+  std::size_t huge_bytes_max_ = 0;
   ArenaSettings settings_;
   ArenaCounters counters_ = {};
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;

@@ -357,6 +357,7 @@ bool Arena::open_generation() noexcept {
     first += run.pages;
   }
   memset(huge_, 0, sizeof huge_);
+  huge_count_ = 0;
   old.close();
   if (!is_mapped) heap.bytes = 0;
   // G2 (pairs with the checks in shared_heap_provider.cpp): even again; the regions above are complete.

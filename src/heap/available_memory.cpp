@@ -54,10 +54,10 @@ bool find_group(const char* root, char* group, std::size_t bytes_max) noexcept {
 
 }  // namespace
 
-std::size_t available_memory(const char* root, std::size_t machine_bytes) noexcept {
+Memory available_memory(const char* root, Memory machine) noexcept {
   char group[kPathMax / 2];
-  if (!find_group(root, group, sizeof group)) return machine_bytes;
-  std::size_t least = machine_bytes;
+  if (!find_group(root, group, sizeof group)) return machine;
+  Memory least = machine;
   while (true) {  // this group and all above it
     char folder[kPathMax];
     snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s", root, group);
@@ -65,7 +65,8 @@ std::size_t available_memory(const char* root, std::size_t machine_bytes) noexce
     std::size_t used = 0;
     if (read_count(folder, "memory.max", limit) && read_count(folder, "memory.current", used)) {
       const std::size_t left = limit > used ? limit - used : 0;
-      if (left < least) least = left;
+      if (limit < least.total) least.total = limit;
+      if (left < least.free) least.free = left;
     }
     char* slash = strrchr(group, '/');
     if (!slash || group[0] == 0) return least;
@@ -73,10 +74,11 @@ std::size_t available_memory(const char* root, std::size_t machine_bytes) noexce
   }
 }
 
-std::size_t available_memory() noexcept {
+Memory available_memory() noexcept {
   struct sysinfo info{};
-  if (sysinfo(&info) != 0) return 0;
-  return available_memory("", std::size_t(info.freeram) * info.mem_unit);
+  if (sysinfo(&info) != 0) return {};
+  const std::size_t unit = info.mem_unit;
+  return available_memory("", {info.totalram * unit, info.freeram * unit});
 }
 
 }  // namespace dunlin::heap

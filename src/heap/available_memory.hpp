@@ -1,18 +1,22 @@
-// How much memory this process could still use: what is free on the machine, less where its control group
-// allows less.
+// How much memory this process could use: what the machine has, and what is free of it; less where a control
+// group allows less.
 //
-// Called by the arena before it commits pages of a block that the program has not touched yet.  Works below
-// malloc.
+// Asked by the arena before it commits pages that the program has not touched yet.  Works below malloc.
 #pragma once
 
 #include <cstddef>
 
 namespace dunlin::heap {
 
-/// Bytes; 0 when nothing is known.  Cost: a few microseconds for each level of control groups.
-std::size_t available_memory() noexcept;
+/// Bytes.
+struct Memory {
+  std::size_t total = 0, free = 0;
+};
+
+/// Zeros when nothing is known.  Cost: a few microseconds for each level of control groups.
+Memory available_memory() noexcept;
 
 /// The same for a process whose files lie under `root` instead of / (tests).
-std::size_t available_memory(const char* root, std::size_t machine_bytes) noexcept;
+Memory available_memory(const char* root, Memory machine) noexcept;
 
 }  // namespace dunlin::heap

@@ -24,9 +24,13 @@ IntVariable address_bytes{"HEAP_ADDRESS_BYTES", std::int64_t(kPreset.arena.addre
 IntVariable cache_bytes_max{"HEAP_CACHE_BYTES_MAX", std::int64_t(kPreset.arena.cache_bytes_max), "bytes",
                             "freed memory that the shared heap keeps instead of giving it back to the system",
                             0};
-IntVariable huge_bytes_max{
-    "HEAP_HUGE_BYTES_MAX", std::int64_t(kPreset.arena.collapse_bytes_max), "bytes",
-    "largest block that gets huge pages at once even when little memory is free; 0: none", 0};
+IntVariable huge_percent{"HEAP_HUGE_PERCENT",
+                         std::int64_t(kPreset.arena.huge_percent),
+                         "%",
+                         "blocks get huge pages before the program touches them up to this part of the "
+                         "memory that there is for each CPU; 0: none does",
+                         0,
+                         100};
 IntVariable fork_wait_us{"HEAP_FORK_WAIT_US",
                          std::int64_t(kPreset.arena.fork_wait_us),
                          "us",
@@ -59,7 +63,7 @@ Heap open_own() noexcept {
   ArenaSettings settings;
   settings.address_bytes = std::size_t(address_bytes.get());
   settings.cache_bytes_max = std::size_t(cache_bytes_max.get());
-  settings.collapse_bytes_max = std::size_t(huge_bytes_max.get());
+  settings.huge_percent = std::size_t(huge_percent.get());
   // Never: handlers that the program registered before ours would run in the child while it shares memory
   // with its parent.  The preloaded allocator's are the first.
   settings.fork_wait_us = 0;

@@ -51,7 +51,7 @@ Settings read_settings(char* const* environment) noexcept {
   read_number(environment, "DUNLIN_HEAP_BLOCK_BYTES_MIN", settings.block_bytes_min);
   read_number(environment, "DUNLIN_HEAP_ADDRESS_BYTES", settings.arena.address_bytes);
   read_number(environment, "DUNLIN_HEAP_CACHE_BYTES_MAX", settings.arena.cache_bytes_max);
-  read_number(environment, "DUNLIN_HEAP_HUGE_BYTES_MAX", settings.arena.collapse_bytes_max);
+  read_number(environment, "DUNLIN_HEAP_HUGE_PERCENT", settings.arena.huge_percent);
   read_number(environment, "DUNLIN_HEAP_FORK_WAIT_US", settings.arena.fork_wait_us);
   read_number(environment, "DUNLIN_HEAP_STATIC", settings.moves_static_data);
   return settings;

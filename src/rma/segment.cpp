@@ -84,7 +84,7 @@ Err Segment::open(Comm& comm, std::int64_t bytes, bool is_packed) noexcept {
     const bool is_large = unit_for(is_packed ? all : std::uint64_t(bytes)) == kHugePageBytes;
     // More than some of the free memory is left to those who touch it: perhaps they never touch all.
     constexpr std::size_t kShare = 8;
-    if (is_large && last > first && bytes_ <= heap::available_memory() / kShare)
+    if (is_large && last > first && bytes_ <= heap::available_memory().free / kShare)
       make_huge(base_ + first, last - first);
     new (&blocks_[comm.rank]) RankBlock;
     blocks_[comm.rank].process.store(getpid(), std::memory_order_relaxed);  // read after the barrier below

@@ -113,7 +113,7 @@ TEST(PeerMemory, OlderForkHandlersOfTheChildWriteApart) {
 /// Sixteen real peers, read and written in turn in small pages: 8 MiB of page tables under a limit of 1 MiB.
 TEST(PeerMemory, PageTablesOfManyPeersStayUnderTheirLimit) {
   setenv("DUNLIN_SHM_COPY", "shared_heap", 1);
-  setenv("DUNLIN_HEAP_HUGE_BYTES_MAX", "0", 1);
+  setenv("DUNLIN_HEAP_HUGE_PERCENT", "0", 1);
   setenv("DUNLIN_HEAP_PEER_TABLES_BYTES_MAX", "1m", 1);
   Variable::read_all_again();
   constexpr std::size_t kPeers = 16, kUnits = 128, kUnit = 2 << 20, kBytes = 3000;
@@ -145,7 +145,7 @@ TEST(PeerMemory, PageTablesOfManyPeersStayUnderTheirLimit) {
       EXPECT_EQ(peers[i]->ask({Verb::check, last, kBytes, i * 100 + kUnits - 1 + round}).value, 0u);
     }
   for (const char* each :
-       {"DUNLIN_SHM_COPY", "DUNLIN_HEAP_HUGE_BYTES_MAX", "DUNLIN_HEAP_PEER_TABLES_BYTES_MAX"})
+       {"DUNLIN_SHM_COPY", "DUNLIN_HEAP_HUGE_PERCENT", "DUNLIN_HEAP_PEER_TABLES_BYTES_MAX"})
     unsetenv(each);
   Variable::read_all_again();
   if (!is_reached) GTEST_SKIP() << "shared_heap does not work on this machine";

@@ -201,6 +201,22 @@ TEST(Heap, LargeCallocIsNotCommitted) {
   std::free(block);
 }
 
+TEST(Heap, BlocksThatNobodyTouchesTakeLittleMemory) {
+  const char* percent = std::getenv("DUNLIN_HEAP_HUGE_PERCENT");
+  if (!percent || std::strcmp(percent, "1") != 0) GTEST_SKIP() << "with 1 % it commits less";
+  const std::size_t machine = std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGESIZE));
+  const std::size_t most = machine / 100 / std::size_t(sysconf(_SC_NPROCESSORS_ONLN));
+  const std::size_t before = file_bytes();
+  for (int time = 0; time < 3; ++time) {  // what is freed may be committed again
+    const std::size_t collapsed = face().counters().collapsed_bytes;
+    std::vector<char*> blocks;
+    for (std::size_t bytes = 0; bytes < 4 * most; bytes += 8 * kMiB) blocks.push_back(get(8 * kMiB));
+    EXPECT_LE(file_bytes(), before + most);
+    if (face().counters().collapsed_bytes == collapsed) GTEST_SKIP() << "no huge pages here";
+    for (char* each : blocks) std::free(each);
+  }
+}
+
 TEST(Heap, MoreThanTheArenaComesFromTheCLibrary) {
   char* block = get(std::size_t{40} << 30);
   if (!block) GTEST_SKIP() << "this machine does not overcommit";

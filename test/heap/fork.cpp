@@ -44,7 +44,7 @@ bool holds(const char* at, std::size_t bytes, char value) {
 }
 
 bool makes_huge_pages() {
-  const char* limit = std::getenv("DUNLIN_HEAP_HUGE_BYTES_MAX");
+  const char* limit = std::getenv("DUNLIN_HEAP_HUGE_PERCENT");
   std::free(get(8 * kMiB, 0));
   return !(limit && std::strcmp(limit, "0") == 0) && preloaded_heap()->counters().collapsed_bytes > 0;
 }

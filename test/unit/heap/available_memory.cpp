@@ -13,7 +13,7 @@
 namespace dunlin::heap {
 namespace {
 
-constexpr std::size_t kMachine = std::size_t{1} << 40;
+constexpr std::size_t kTotal = std::size_t{1} << 41, kFree = std::size_t{1} << 40;
 
 class AvailableMemory : public testing::Test {
  protected:
@@ -28,33 +28,38 @@ class AvailableMemory : public testing::Test {
     std::filesystem::create_directories(whole.parent_path());
     std::ofstream(whole) << text;
   }
-  std::size_t ask() { return available_memory(root_.c_str(), kMachine); }
+  Memory ask() { return available_memory(root_.c_str(), {kTotal, kFree}); }
   std::string root_;
 };
 
-TEST_F(AvailableMemory, WithoutGroupsItIsTheMachines) { EXPECT_EQ(ask(), kMachine); }
+TEST_F(AvailableMemory, WithoutGroupsItIsTheMachines) {
+  EXPECT_EQ(ask().free, kFree);
+  EXPECT_EQ(ask().total, kTotal);
+}
 
 TEST_F(AvailableMemory, TheTightestLevelCounts) {
   write("/proc/self/cgroup", "0::/job/step/task\n");
   write("/sys/fs/cgroup/job/step/task/memory.max", "max\n");
   write("/sys/fs/cgroup/job/step/task/memory.current", "5\n");
-  EXPECT_EQ(ask(), kMachine);
+  EXPECT_EQ(ask().free, kFree);
   write("/sys/fs/cgroup/job/memory.max", "1000\n");
   write("/sys/fs/cgroup/job/memory.current", "400\n");
-  EXPECT_EQ(ask(), 600u);
+  EXPECT_EQ(ask().free, 600u);
+  EXPECT_EQ(ask().total, 1000u);
   write("/sys/fs/cgroup/job/step/memory.max", "300\n");
   write("/sys/fs/cgroup/job/step/memory.current", "400\n");
-  EXPECT_EQ(ask(), 0u);
+  EXPECT_EQ(ask().free, 0u);
+  EXPECT_EQ(ask().total, 300u);
 }
 
 TEST_F(AvailableMemory, ARootOfAContainerHasLimitsToo) {
   write("/proc/self/cgroup", "1:name=systemd:/x\n0::/\n");
   write("/sys/fs/cgroup/memory.max", "1000\n");
   write("/sys/fs/cgroup/memory.current", "1\n");
-  EXPECT_EQ(ask(), 999u);
+  EXPECT_EQ(ask().free, 999u);
 }
 
-TEST_F(AvailableMemory, ThisMachineHasSome) { EXPECT_GT(available_memory(), 0u); }
+TEST_F(AvailableMemory, ThisMachineHasSome) { EXPECT_GT(available_memory().free, 0u); }
 
 }  // namespace
 }  // namespace dunlin::heap

@@ -31,14 +31,14 @@ TEST(Settings, BothReadersAgree) {
     EXPECT_EQ(variable_value("HEAP_BLOCK_BYTES_MIN"), std::int64_t(read.block_bytes_min));
     EXPECT_EQ(variable_value("HEAP_ADDRESS_BYTES"), std::int64_t(read.arena.address_bytes));
     EXPECT_EQ(variable_value("HEAP_CACHE_BYTES_MAX"), std::int64_t(read.arena.cache_bytes_max));
-    EXPECT_EQ(variable_value("HEAP_HUGE_BYTES_MAX"), std::int64_t(read.arena.collapse_bytes_max));
+    EXPECT_EQ(variable_value("HEAP_HUGE_PERCENT"), std::int64_t(read.arena.huge_percent));
     EXPECT_EQ(variable_value("HEAP_FORK_WAIT_US"), std::int64_t(read.arena.fork_wait_us));
     EXPECT_EQ(variable_value("HEAP_STATIC"), std::int64_t(read.moves_static_data));
   };
   compare();  // the presets
   const char* const names[] = {"DUNLIN_HEAP_BLOCK_BYTES_MIN", "DUNLIN_HEAP_ADDRESS_BYTES",
-                               "DUNLIN_HEAP_CACHE_BYTES_MAX", "DUNLIN_HEAP_HUGE_BYTES_MAX"};
-  const char* const values[] = {"128k", "4G", "0", "12345678"};
+                               "DUNLIN_HEAP_CACHE_BYTES_MAX", "DUNLIN_HEAP_HUGE_PERCENT"};
+  const char* const values[] = {"128k", "4G", "0", "34"};
   for (int i = 0; i < 4; ++i) setenv(names[i], values[i], 1);
   setenv("DUNLIN_HEAP_STATIC", "off", 1);
   Variable::read_all_again();
