@@ -181,16 +181,17 @@ coll::Task move_in_place(coll::Cx cx, OpenFile* file, InPlace* in_place, Directi
   co_return Err::ok;
 }
 
-/// What all write by many calls, if they leave nothing out, goes to large pages (io/pages.hpp).
+/// What all write, together or alone, if they leave nothing out, goes to large pages (io/pages.hpp).
 void make_large_pages(const OpenFile& file, std::span<const Part> all) noexcept {
   std::int64_t low = INT64_MAX, high = 0, bytes = 0;
   for (const Part& part : all) {
     if (part.bytes == 0) continue;
+    if (!part.can_join) return;  // then its bounds are not those of its bytes
     low = std::min(low, part.low);
     high = std::max(high, part.high);
     bytes += part.bytes;
   }
-  if (bytes >= high - low) file.storage.make_large_pages(low, high, file.comm->rank, file.comm->size);
+  if (bytes == high - low) file.storage.make_large_pages(low, high, file.comm->rank, file.comm->size);
 }
 
 /// Of an access in the file's buffers; ends with the access, whatever comes of it.
@@ -231,7 +232,7 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
       one_run_goes_alone && (is_one_run(parts[cx.rank]) || std::any_of(all.begin(), all.end(), is_one_run));
   const bool suits_in_place = !goes_alone && InPlace::suits(*file, all, access->direction);
   const bool go_all_together = !goes_alone && go_together(*file, all, access->direction);
-  if (access->direction == Direction::write && (suits_in_place || go_all_together)) {
+  if (access->direction == Direction::write && !goes_alone && file->storage.is_in_memory()) {
     const auto make = [&] { make_large_pages(*file, all); };
     Alone<const decltype(make)> making(make);
     co_await making.start(cx);

@@ -61,6 +61,20 @@ std::int64_t round_up(std::int64_t offset) noexcept {
   return offset > INT64_MAX - kLarge ? offset : (offset + kLarge - 1) & -kLarge;
 }
 
+/// Whether the data of [low, high) lies all over it: of 64 equal shares none reaches more than twice as far as
+/// the others on average.
+bool lies_evenly(const Tiling& file, std::int64_t low, std::int64_t high) noexcept {
+  constexpr std::int64_t kShares = 64;
+  const std::int64_t first = file.position_at(low), bytes = file.position_at(high) - first;
+  std::int64_t from = low;
+  for (std::int64_t share = 1; share <= kShares; ++share) {
+    const std::int64_t to = share < kShares ? file.offset_of(first + bytes * share / kShares) : high;
+    if (to - from > 2 * (high - low) / kShares) return false;
+    from = to;
+  }
+  return true;
+}
+
 // The last two bytes that a lock can name.
 constexpr std::int64_t kWithoutLocks = INT64_MAX - 1, kWindows = INT64_MAX;
 
@@ -481,9 +495,10 @@ bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) 
     }
     // What is wrong may lie between the runs.
   } else {
-    // Windows write the gaps, too, so that all of what begins in this one comes to be there.
-    if (is_in_memory())
-      make_large_pages(low, std::min(round_up(high), access.file.end_of(position, end - position)), 0, 1);
+    // Windows write short gaps, too, so that all of what begins in this one comes to be there.
+    const std::int64_t there = std::min(round_up(high), access.file.end_of(position, end - position));
+    for (std::int64_t page = round_up(low); is_in_memory() && page <= there - kLarge; page += kLarge)
+      if (lies_evenly(access.file, page, page + kLarge)) (void)make_large_page(page);
     if (try_write_window(access, low, next - position, outcome)) return true;
   }
   const Guard guard(*this, sharing_of(access), low, high);
