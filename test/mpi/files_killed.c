@@ -13,7 +13,7 @@
 
 #include "check.h"
 
-enum { kRanks = 3, kPieces = 400, kWays = 7 };
+enum { kRanks = 3, kPieces = 400, kLong = 3 << 20, kWays = 9 };
 
 static unsigned long long state;
 
@@ -31,15 +31,18 @@ static void die(int signal) {
   kill(getpid(), SIGKILL);
 }
 
+/* Of a rank. */
+static int pieces_of(int piece) { return piece == kLong ? 1 : kPieces; }
+
 /* A rank of a job: pieces of the ranks in turn, again and again; the file `synced_path` has the last round
  * that is done. */
 static int write_until_killed(const char* path, const char* synced_path, int way, int piece, int victim,
                               int after_us) {
-  /* The last two go in place (src/io/in_place.hpp). */
-  static const char* const together[kWays] = {"disable", "disable", "enable",   "disable",
-                                              "enable",  "automatic", "automatic"};
+  /* Ways 5 and 6 go in place (src/io/in_place.hpp), the last two straight to the pages (src/io/pages.hpp). */
+  static const char* const together[kWays] = {"disable", "disable",   "enable",    "disable",  "enable",
+                                              "automatic", "automatic", "disable", "automatic"};
   const int synced = open(synced_path, O_RDWR | O_CREAT, 0666);
-  const int bytes = kPieces * piece;
+  const int bytes = pieces_of(piece) * piece;
   unsigned char* memory = malloc((size_t)bytes);
   int round, i;
   MPI_Datatype vector, filetype;
@@ -52,7 +55,7 @@ static int write_until_killed(const char* path, const char* synced_path, int way
   MPI_Info_set(info, "romio_cb_write", together[way]);
   MPI_Info_set(info, "romio_ds_write", way == 1 ? "disable" : "automatic");
   MPI_Info_set(info, "cb_buffer_size", "8192");
-  MPI_Type_vector(kPieces, piece, piece * kRanks, MPI_BYTE, &vector);
+  MPI_Type_vector(pieces_of(piece), piece, piece * kRanks, MPI_BYTE, &vector);
   MPI_Type_create_resized(vector, 0, (MPI_Aint)bytes * kRanks, &filetype);
   MPI_Type_commit(&filetype);
   CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, info, &file) == MPI_SUCCESS,
@@ -66,7 +69,7 @@ static int write_until_killed(const char* path, const char* synced_path, int way
       signal(SIGALRM, die);
       setitimer(ITIMER_REAL, &timer, NULL);
     }
-    if (way < 3 || way == 5) {
+    if (way < 3 || way == 5 || way == 7) {
       MPI_File_write_at_all(file, 0, memory, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
     } else {
       MPI_File_iwrite_at_all(file, 0, memory, bytes, MPI_BYTE, &request);
@@ -98,7 +101,7 @@ static int run_job(const char* self, char* const* words) {
 
 /* Every byte is that of the last round that all have synchronized, or of the next one. */
 static void check_file(const char* path, const char* synced_path, int piece, const char* job) {
-  const int bytes = kPieces * piece * kRanks;
+  const int bytes = pieces_of(piece) * piece * kRanks;
   unsigned char* found = malloc((size_t)bytes);
   struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   const int file = open(path, O_RDWR), synced = open(synced_path, O_RDONLY);
@@ -142,7 +145,7 @@ int main(int argc, char** argv) {
   snprintf(synced, sizeof synced, "%s/synced", folder);
   (void)mkdir(folder, 0777); /* it may be there from a run that was killed itself */
   for (number = 0; number < jobs; ++number) {
-    const int way = number % kWays, piece = way < 5 ? pieces[random_below(5)] : 5000;
+    const int way = number % kWays, piece = way < 5 ? pieces[random_below(5)] : way < 7 ? 5000 : kLong;
     const int values[4] = {way, piece, (int)random_below(kRanks), 1 + (int)random_below(20000)};
     char* words[] = {"mpirun", "-n",       "3",        self,       "write",    path,
                      synced,   numbers[0], numbers[1], numbers[2], numbers[3], NULL};

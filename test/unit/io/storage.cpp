@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +108,21 @@ TEST_F(StorageTest, MemoryMayLieAnywhereBesideTheFile) {
     }
   unsetenv("DUNLIN_FILE_DETOUR");
   Variable::read_all_again();
+}
+
+/// In a new process, which has not found out yet whether a detour pays.
+TEST_F(StorageTest, ReadingIsNoWriteForTheLimitOfFiles) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto read_with_limit = [this] {
+    std::vector<unsigned char> memory(8 * 4096);
+    unsigned char* const page = memory.data() + -reinterpret_cast<std::uintptr_t>(memory.data()) % 4096;
+    if (pwrite(storage_.descriptor(), page, 4096, 0) != 4096) std::_Exit(2);
+    const rlimit none{0, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0) std::_Exit(3);
+    const coll::Block block = coll::Block::of_bytes(page + 16, 4096);
+    std::_Exit(storage_.move({Direction::read, block, Tiling(0, byte()), 0, false}).bytes == 4096 ? 0 : 4);
+  };
+  EXPECT_EXIT(read_with_limit(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(StorageTest, ErrorsSayWhere) {
