@@ -34,6 +34,8 @@ struct View {
   Ref<Datatype> filetype_in_file;  // with the lengths of the representation; `tiling` names it
   Tiling tiling;
   std::int64_t etype_bytes = 1;  // in the file
+  /// From there on the views of all ranks together leave nothing out; INT64_MAX: not known to.
+  std::int64_t filled_from = INT64_MAX;
 
   /// Offsets and pointers count etypes; everything below counts bytes.  An error where `etypes` of them from
   /// `offset` on do not lie below byte 2^63 of the file.

@@ -24,8 +24,8 @@ WordVariable detour{"FILE_DETOUR", "auto", "auto|always|never",
 
 constexpr std::size_t kTriedBytes = 4 * kPageBytes;
 
-/// The shortest of some reads from a pipe to memory that lies so far behind, modulo a page: of a file would be
-/// the same, but the program may have forbidden itself to write one.
+/// The shortest of some reads from a pipe to memory that lies so far behind, modulo a page: of a file would
+/// be the same, but the program may have forbidden itself to write one.
 std::chrono::nanoseconds time_of_reads(const int* pipe, std::byte* page, std::size_t behind) noexcept {
   constexpr int kReads = 5;
   auto shortest = std::chrono::nanoseconds::max();

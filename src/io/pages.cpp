@@ -58,6 +58,15 @@ class Mapping {
   std::byte* at_ = nullptr;
 };
 
+/// So that the kernel finds them: 16 small pages at a time; a fault at each when it is first written to would
+/// cost as much as pwrite.
+bool look_up(std::byte* at, std::size_t bytes) noexcept {
+  const std::size_t before = std::uintptr_t(at) % kPageBytes;
+  if (madvise(at - before, before + bytes, MADV_POPULATE_READ) == 0) return true;
+  note_impossible(errno == EINVAL);  // not known here
+  return false;
+}
+
 /// Whether a file has all pages up to there.  A mapping would fill holes with zeros first.
 bool is_all_there(int descriptor, std::int64_t end) noexcept {
   struct stat status;
@@ -91,6 +100,27 @@ bool try_make_large_page(int descriptor, std::int64_t at) noexcept {
   return fallocate(descriptor, 0, at, kLarge) == 0;  // the file reaches so far now
 }
 
+std::size_t write_runs_to_pages(int descriptor, std::byte* memory, std::span<const Piece> runs) noexcept {
+  DUNLIN_ASSERT(!runs.empty() && runs.size() <= kRunsMax);
+  const auto offset_of = [](const Piece& run) { return reinterpret_cast<std::int64_t>(run.address); };
+  const std::int64_t low = offset_of(runs.front());
+  const std::int64_t high = offset_of(runs.back()) + std::int64_t(runs.back().bytes);
+  if (!is_possible.load(std::memory_order_relaxed) || !is_all_there(descriptor, high)) return 0;
+  const Mapping mapping(descriptor, low, std::size_t(high - low));
+  if (!mapping.at() || !look_up(mapping.at(), std::size_t(high - low))) return 0;
+  iovec to[kRunsMax], from{memory, 0};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    to[i] = {mapping.at() + (offset_of(runs[i]) - low), runs[i].bytes};
+    from.iov_len += runs[i].bytes;
+  }
+  const ssize_t moved = process_vm_readv(getpid(), to, runs.size(), &from, 1, 0);
+  note_impossible(moved < 0 && (errno == EPERM || errno == ENOSYS));
+  std::size_t done = 0;
+  for (auto left = moved; done < runs.size() && left >= ssize_t(runs[done].bytes); ++done)
+    left -= ssize_t(runs[done].bytes);
+  return done;
+}
+
 std::size_t Writing::write_pages(int descriptor, std::span<const iovec> pieces, std::int64_t offset,
                                  std::size_t bytes, Pages pages) const noexcept {
   DUNLIN_ASSERT(is_long() && offset >= 0);
@@ -98,20 +128,14 @@ std::size_t Writing::write_pages(int descriptor, std::span<const iovec> pieces, 
   if (!pays || bytes == 0 || !is_possible.load(std::memory_order_relaxed)) return 0;
   if (pages != Pages::made && !is_all_there(descriptor, offset + std::int64_t(bytes))) return 0;
   const Mapping mapping(descriptor, offset, bytes);
-  if (!mapping.at()) return 0;
-  ssize_t moved = 0;
-  const std::size_t before = std::size_t(offset) % kPageBytes;
-  // Finds 16 small pages at a time; a fault at each when it is first written to would cost as much as pwrite.
-  if (madvise(mapping.at() - before, before + bytes, MADV_POPULATE_READ) == 0) {
-    // The kernel looks up the pages of what it is told to be another process's: of the pieces one by one, or
-    // at once those of the file.  A single piece is copied faster so (docs/decisions/0023-files.md).
-    const iovec to{mapping.at(), bytes};
-    moved = pieces.size() == 1 ? process_vm_readv(getpid(), &to, 1, pieces.data(), 1, 0)
-                               : process_vm_writev(getpid(), pieces.data(), pieces.size(), &to, 1, 0);
-    note_impossible(moved < 0 && (errno == EPERM || errno == ENOSYS));
-  } else {
-    note_impossible(errno == EINVAL);  // not known here
-  }
+  if (!mapping.at() || !look_up(mapping.at(), bytes)) return 0;
+  // The kernel looks up the pages of what it is told to be another process's: of the pieces one by one, or
+  // at once those of the file.  A single piece is copied faster so (docs/decisions/0023-files.md).
+  const iovec to{mapping.at(), bytes};
+  const ssize_t moved = pieces.size() == 1
+                            ? process_vm_readv(getpid(), &to, 1, pieces.data(), 1, 0)
+                            : process_vm_writev(getpid(), pieces.data(), pieces.size(), &to, 1, 0);
+  note_impossible(moved < 0 && (errno == EPERM || errno == ENOSYS));
   DUNLIN_ASSERT(moved <= ssize_t(bytes));
   return moved > 0 ? std::size_t(moved) : 0;
 }

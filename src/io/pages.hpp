@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <span>
 
+#include "datatype/cursor.hpp"
 #include "transport/shm/commons.hpp"
 
 namespace dunlin::io {
@@ -36,6 +37,12 @@ enum class Pages : std::uint8_t {
   large,  // probably: worth while for one process alone, too
   made    // just now, so they are there
 };
+
+constexpr std::size_t kRunsMax = 256;
+
+/// Writes what lies from `memory` on to runs of the file, at most so many, which grow and whose addresses are
+/// their offsets, straight to its pages. How many runs are written; fewer, or none, as below.
+std::size_t write_runs_to_pages(int descriptor, std::byte* memory, std::span<const Piece> runs) noexcept;
 
 /// A write, while it is under way.
 class Writing {

@@ -50,7 +50,7 @@ IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          4096,
                          1 << 30};
 
-constexpr std::size_t kPieces = 256;  // listed at once
+constexpr std::size_t kPieces = kRunsMax;  // listed at once
 
 static_assert(kPieces <= IOV_MAX);
 
@@ -61,8 +61,8 @@ std::int64_t round_up(std::int64_t offset) noexcept {
   return offset > INT64_MAX - kLarge ? offset : (offset + kLarge - 1) & -kLarge;
 }
 
-/// Whether the data of [low, high) lies all over it: of 64 equal shares none reaches more than twice as far as
-/// the others on average.
+/// Whether the data of [low, high) lies all over it: of 64 equal shares none reaches more than twice as far
+/// as the others on average.
 bool lies_evenly(const Tiling& file, std::int64_t low, std::int64_t high) noexcept {
   constexpr std::int64_t kShares = 64;
   const std::int64_t first = file.position_at(low), bytes = file.position_at(high) - first;
@@ -357,19 +357,20 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
       return outcome;
     }
     memory.seek(std::size_t(outcome.bytes));
-    for (std::size_t i = 0; i < n; ++i)
+    std::size_t i = 0;
+    if (is_in_memory() && is_ordered && access.direction == Direction::write) {
+      make_large_pages_of(access, from, to, false);
+      i = write_to_large_pages(access, memory, {runs, n}, outcome);
+    }
+    for (; i < n; ++i)
       if (!move_run(access, memory, offset_of(i), runs[i].bytes, outcome)) return outcome;
   }
   return outcome;
 }
 
-std::int64_t Storage::short_bytes() const noexcept {
-  return sieve_bytes.get() * (backing_ == Backing::disk ? kDiskPieces : 1);
-}
-
 bool Storage::may_want_windows(std::int64_t run_bytes) const noexcept {
   const bool is_asked_for = read_sieving_ == Choice::enable || write_sieving_ == Choice::enable;
-  return is_asked_for || run_bytes <= short_bytes();
+  return is_asked_for || run_bytes <= sieve_bytes.get() * (backing_ == Backing::disk ? kDiskPieces : 1);
 }
 
 bool Storage::wants_window(Direction direction, std::int64_t runs, std::int64_t bytes,
@@ -378,10 +379,12 @@ bool Storage::wants_window(Direction direction, std::int64_t runs, std::int64_t 
   const bool is_possible = direction == Direction::read ? choice != Choice::disable : can_change();
   if (runs < 2 || !is_possible) return false;
   if (choice == Choice::enable) return true;
-  const bool is_disk = backing_ == Backing::disk;
-  const std::int64_t distances = direction == Direction::read ? kDiskDistancesRead : kDiskDistancesWritten;
-  const std::int64_t distance = sieve_distance.get() * (is_disk ? distances : 1);
-  return bytes <= short_bytes() * runs && span <= distance * runs;
+  const bool is_read = direction == Direction::read, is_disk = backing_ == Backing::disk;
+  const bool are_folios = is_disk || (is_read && pages_are(false) == Pages::large);
+  const std::int64_t distances = is_read ? kDiskDistancesRead : kDiskDistancesWritten;
+  const std::int64_t longest = sieve_bytes.get() * (are_folios ? kDiskPieces : 1);
+  const std::int64_t farthest = sieve_distance.get() * (is_disk ? distances : 1);
+  return bytes <= longest * runs && span <= farthest * runs;
 }
 
 /// One run of the file; false where it is not all there.  `memory` stands at its first byte, and goes on.
@@ -440,6 +443,38 @@ void Storage::make_large_pages(std::int64_t low, std::int64_t high, int first, i
   for (std::int64_t page = first; page < pages; page += step) (void)make_large_page(begin + page * kLarge);
 }
 
+/// Of what begins in [low, high), or holds `low`, those that this access reaches the end of, and that become
+/// whole: by others, or as windows fill short gaps.
+void Storage::make_large_pages_of(const Access& access, std::int64_t low, std::int64_t high,
+                                  bool fills_gaps) const noexcept {
+  if (!fills_gaps && access.filled_from == INT64_MAX) return;
+  const std::int64_t end = access.file.end_of(access.position, std::int64_t(access.memory.bytes()));
+  const std::int64_t first = low / kLarge * kLarge;
+  for (std::int64_t page = first >= access.filled_from ? first : round_up(low);
+       page < high && page <= end - kLarge; page += kLarge)
+    if (page >= access.filled_from || (fills_gaps && lies_evenly(access.file, page, page + kLarge)))
+      (void)make_large_page(page);
+}
+
+/// The first of some runs, whose memory begins at the cursor; how many.
+std::size_t Storage::write_to_large_pages(const Access& access, Cursor& memory, std::span<const Piece> runs,
+                                          Outcome& outcome) const noexcept {
+  constexpr std::int64_t kDensity = 8;  // more pages would be looked up than are written
+  const std::span<const Piece> first = runs.first(runs.size() - 1);  // as by `write_long`
+  if (first.empty() || !access.memory.is_contiguous() || pages_are(false) != Pages::large) return 0;
+  std::int64_t bytes = 0;
+  for (const Piece& run : first) bytes += std::int64_t(run.bytes);
+  const auto offset_of = [](const Piece& run) { return reinterpret_cast<std::int64_t>(run.address); };
+  if (offset_of(first.back()) - offset_of(first.front()) > kDensity * bytes) return 0;
+  const std::size_t begin = memory.position();
+  const std::size_t done = write_runs_to_pages(descriptor_, access.memory.at + begin, first);
+  bytes = 0;
+  for (const Piece& run : first.first(done)) bytes += std::int64_t(run.bytes);
+  memory.seek(begin + std::size_t(bytes));
+  outcome.bytes += bytes;
+  return done;
+}
+
 /// The same between a run of the file and many pieces of memory.
 bool Storage::move_pieces(const Access& access, Cursor& memory, std::int64_t offset, std::size_t bytes,
                           Outcome& outcome) const noexcept {
@@ -495,10 +530,7 @@ bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) 
     }
     // What is wrong may lie between the runs.
   } else {
-    // Windows write short gaps, too, so that all of what begins in this one comes to be there.
-    const std::int64_t there = std::min(round_up(high), access.file.end_of(position, end - position));
-    for (std::int64_t page = round_up(low); is_in_memory() && page <= there - kLarge; page += kLarge)
-      if (lies_evenly(access.file, page, page + kLarge)) (void)make_large_page(page);
+    if (is_in_memory()) make_large_pages_of(access, low, high, true);
     if (try_write_window(access, low, next - position, outcome)) return true;
   }
   const Guard guard(*this, sharing_of(access), low, high);

@@ -56,6 +56,8 @@ struct Access {
   Tiling file;
   std::int64_t position = 0;  // in `file`, of the first byte
   bool is_atomic = false;     // others see all of it or nothing
+  /// From there on other ranks probably write what this view leaves out; INT64_MAX: nobody does.
+  std::int64_t filled_from = INT64_MAX;
 };
 
 /// An open file of this process.
@@ -130,7 +132,6 @@ class Storage {
                    Outcome& outcome) const noexcept;
   bool try_write_window(const Access& access, std::int64_t low, std::int64_t bytes,
                         Outcome& outcome) const noexcept;
-  std::int64_t short_bytes() const noexcept;  // of a run, at most
   void begin_without_locks() noexcept;
   void end_without_locks() noexcept;
   bool all_use_locks() const noexcept;
@@ -164,6 +165,10 @@ class Storage {
   /// Of runs that are moved one by one.
   Sharing sharing_of(const Access& access) const noexcept;
   bool make_large_page(std::int64_t at) const noexcept;
+  void make_large_pages_of(const Access& access, std::int64_t low, std::int64_t high,
+                           bool fills_gaps) const noexcept;
+  std::size_t write_to_large_pages(const Access& access, Cursor& memory, std::span<const Piece> runs,
+                                   Outcome& outcome) const noexcept;
   Pages pages_are(bool are_made) const noexcept;
   std::size_t write_long(const Writing& writing, std::byte* at, std::size_t bytes, std::int64_t offset,
                          Outcome& outcome) const noexcept;

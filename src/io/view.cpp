@@ -102,7 +102,22 @@ struct Said {
   CollectiveHints hints;
   std::int64_t etype_bytes;
   std::size_t representation;
+  // This may differ:
+  std::int64_t first, extent, bytes;  // of the filetype, in the file
 };
+
+/// The views of all ranks, if no two have the same byte; else no harm is done (docs/files.md).
+std::int64_t filled_from(const std::vector<Said>& all) noexcept {
+  std::int64_t low = INT64_MAX, high = 0, bytes = 0;
+  bool is_same = true;
+  for (const Said& each : all) {
+    low = std::min(low, each.first);
+    high = std::max(high, each.first);
+    is_same = is_same && each.extent == all[0].extent && each.bytes <= each.extent - bytes;
+    if (is_same) bytes += each.bytes;
+  }
+  return is_same && bytes == all[0].extent && high - low < bytes ? low : INT64_MAX;
+}
 
 /// A view that is refused leaves the hints as they were: the shared memory is made for those.
 class HintsBefore {
@@ -170,13 +185,20 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   take_hints(file, info);
   const Err error = make_view(file, disp, etype, filetype, datarep, &view);
   const Prospects prospects = error == Err::ok ? Prospects::of(file, view) : Prospects{};
-  const Said mine{error, prospects, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep)};
+  Said mine{error, prospects, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep), 0, 0, 0};
+  if (error == Err::ok) {
+    const Datatype& type = *view.filetype_in_file;
+    mine.first = view.displacement + std::min(type.true_lower_bound(), INT64_MAX - view.displacement);
+    mine.extent = type.extent();
+    mine.bytes = type.size();
+  }
   const std::vector<Said> all = coll::gather_all(comm, mine);
   if (const Err e = error_of_all(file, all); e != Err::ok) {
     before.give_back(file);
     return e;
   }
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
+  view.filled_from = filled_from(all);
   file.view = std::move(view);
   file.pointer = 0;
   Err reset = Err::ok;
