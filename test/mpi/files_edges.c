@@ -528,6 +528,39 @@ static void windows_change(void) {
   OK(MPI_File_close(&file));
 }
 
+/* A matrix that is dealt out in blocks of 3 x 5: what each rank writes in its order, alone or together. */
+static void dealt_out(int is_collective) {
+  enum { kRows = 63, kColumns = 49, kAll = kRows * kColumns };
+  const int sizes[] = {kRows, kColumns}, blocks[] = {3, 5};
+  const int deal[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC};
+  static int mine[kAll], found[kAll];
+  int parts[2] = {0, 0}, *counts = calloc((size_t)check_size, sizeof *counts), bytes;
+  MPI_Datatype type;
+  MPI_Dims_create(check_size, 2, parts);
+  MPI_Type_create_darray(check_size, check_rank, 2, sizes, deal, blocks, parts, MPI_ORDER_C, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_size(type, &bytes);
+  open_file(MPI_INFO_NULL);
+  OK(MPI_File_set_view(file, 8, MPI_INT, type, "native", MPI_INFO_NULL));
+  for (int i = 0; i < kAll; ++i) mine[i] = check_rank * kAll + i;
+  if (is_collective)
+    OK(MPI_File_write_all(file, mine, bytes / (int)sizeof(int), MPI_INT, MPI_STATUS_IGNORE));
+  else
+    OK(MPI_File_write(file, mine, bytes / (int)sizeof(int), MPI_INT, MPI_STATUS_IGNORE));
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(MPI_File_set_view(file, 8, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  OK(MPI_File_read_at(file, 0, found, kAll, MPI_INT, MPI_STATUS_IGNORE));
+  for (int i = 0; i < kAll; ++i) {
+    const int row = i / kColumns / blocks[0] % parts[0], column = i % kColumns / blocks[1] % parts[1];
+    const int owner = row * parts[1] + column;
+    CHECK(found[i] == owner * kAll + counts[owner], "number %d is %d", i, found[i]);
+    ++counts[owner];
+  }
+  MPI_Type_free(&type);
+  MPI_File_close(&file);
+  free(counts);
+}
+
 int main(int argc, char** argv) {
   int level = MPI_THREAD_SINGLE, job = (int)getpid();
   check_start_threads(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -551,5 +584,7 @@ int main(int argc, char** argv) {
   syncs_for_others();
   read_ahead();
   windows_change();
+  dealt_out(0);
+  dealt_out(1);
   return check_end();
 }
