@@ -62,10 +62,10 @@ void bytes(std::byte* to, const std::byte* from, std::size_t bytes, Hint hint) n
   DUNLIN_DEBUG_ASSERT(to + bytes <= from || from + bytes <= to || bytes == 0);
   if (hint == Hint::off_cache)
     kernels.streaming(to, from, bytes);
-  else if (bytes < kLibraryBytesMin || is_little_behind(to, from))
+  else if (bytes < kLibraryBytesMin)
     kernels.lines(to, from, bytes);
   else
-    std::memcpy(to, from, bytes);
+    copy_block(to, from, bytes);
 }
 
 bool takes_over(std::size_t bytes) noexcept {

@@ -2,9 +2,9 @@
 #include "datatype/cursor.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/assert.hpp"
+#include "base/little_behind.hpp"
 #include "datatype/datatype.hpp"
 #include "datatype/move.hpp"
 #include "datatype/walk.hpp"
@@ -95,7 +95,7 @@ std::size_t Cursor::pack(std::byte* to, std::size_t bytes_max) noexcept {
   const std::size_t bytes = std::min(bytes_max, remaining());
   if (bytes == 0) return 0;
   if (!type_) {
-    std::memcpy(to, buffer_ + position_, bytes);
+    copy_block(to, buffer_ + position_, bytes);
   } else {
     datatype::Packer packer{to, buffer_};
     walk(*type_, count_, position_, bytes, packer);
@@ -109,7 +109,7 @@ std::size_t Cursor::unpack(const std::byte* from, std::size_t bytes_max) noexcep
   const std::size_t bytes = std::min(bytes_max, remaining());
   if (bytes == 0) return 0;
   if (!type_) {
-    std::memcpy(buffer_ + position_, from, bytes);
+    copy_block(buffer_ + position_, from, bytes);
   } else {
     datatype::Unpacker unpacker{buffer_, from};
     walk(*type_, count_, position_, bytes, unpacker);

@@ -37,8 +37,7 @@ void copy_grid_long(std::byte* to, Grid to_grid, const std::byte* from, Grid fro
                     std::int64_t rows, std::int64_t block) noexcept {
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t i = 0; i < columns; ++i)
-      std::memcpy(to + i * to_grid.stride[0], from + i * from_grid.stride[0],
-                  static_cast<std::size_t>(block));
+      copy_block(to + i * to_grid.stride[0], from + i * from_grid.stride[0], static_cast<std::size_t>(block));
     to += to_grid.stride[1];
     from += from_grid.stride[1];
   }
@@ -106,19 +105,19 @@ void same(std::byte* __restrict to, const std::byte* __restrict from, const std:
 void gather_long(std::byte* to, const std::byte* from, const std::int32_t* offsets, std::int64_t n,
                  std::int64_t block) noexcept {
   for (std::int64_t i = 0; i < n; ++i)
-    std::memcpy(to + i * block, moved(from, offsets[i]), static_cast<std::size_t>(block));
+    copy_block(to + i * block, moved(from, offsets[i]), static_cast<std::size_t>(block));
 }
 
 void scatter_long(std::byte* to, const std::byte* from, const std::int32_t* offsets, std::int64_t n,
                   std::int64_t block) noexcept {
   for (std::int64_t i = 0; i < n; ++i)
-    std::memcpy(moved(to, offsets[i]), from + i * block, static_cast<std::size_t>(block));
+    copy_block(moved(to, offsets[i]), from + i * block, static_cast<std::size_t>(block));
 }
 
 void same_long(std::byte* to, const std::byte* from, const std::int32_t* offsets, std::int64_t n,
                std::int64_t block) noexcept {
   for (std::int64_t i = 0; i < n; ++i)
-    std::memcpy(moved(to, offsets[i]), moved(from, offsets[i]), static_cast<std::size_t>(block));
+    copy_block(moved(to, offsets[i]), moved(from, offsets[i]), static_cast<std::size_t>(block));
 }
 
 template <std::size_t... kBlocks>

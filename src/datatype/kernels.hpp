@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/little_behind.hpp"
 #include "datatype/layout.hpp"
 
 namespace dunlin::datatype {
@@ -54,7 +55,7 @@ inline void copy_run(std::byte* to, const std::byte* from, std::int64_t bytes) n
   struct Words { std::uint64_t word[2]; };
   struct LongWords { std::uint64_t word[4]; };
   if (n > 64) {
-    std::memcpy(to, from, n);
+    copy_block(to, from, n);
   } else if (n >= 32) {
     overlapping(LongWords{});
   } else if (n >= 16) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/little_behind.hpp"
 #include "base/log.hpp"
 #include "datatype/cursor.hpp"
 
@@ -388,7 +389,7 @@ void Offload::complete(Message& message, const transport::Arrival& arrival) noex
   if (message.packed && !request.data.is_contiguous())
     Cursor(request.data).unpack(message.packed.get(), bytes);
   else if (message.packed && bytes > 0)
-    std::memcpy(request.data.address, message.packed.get(), bytes);
+    copy_block(request.data.address, message.packed.get(), bytes);
   Peer& sender = peers_.of(request.comm->target_members[request.completion.source]);
   count_taken(sender, message);
   const Note note = Note::of(arrival.note);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/copy_short.hpp"
+#include "base/little_behind.hpp"
 #include "base/log.hpp"
 #include "base/variable.hpp"
 #include "protocol/offload.hpp"
@@ -20,7 +21,7 @@ class Kept final : public transport::Payload {
  public:
   explicit Kept(std::span<const std::byte> bytes) noexcept { first = bytes; }
   void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
-    std::memcpy(to, first.data() + from, bytes);
+    copy_block(to, first.data() + from, bytes);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "base/little_behind.hpp"
 #include "datatype/cursor.hpp"
 
 namespace dunlin::transport::self {
@@ -35,7 +36,7 @@ class OwnPayload final : public Payload {
     if (bytes == 0) return;
     const std::size_t position = from - head_.size();
     if (data_.is_contiguous()) {
-      std::memcpy(to, data_.address + position, bytes);
+      copy_block(to, data_.address + position, bytes);
       return;
     }
     Cursor cursor(data_);

@@ -2,10 +2,10 @@
 #include "transport/shm/transport.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/little_behind.hpp"
 #include "base/log.hpp"
 
 namespace dunlin::transport::shm {
@@ -27,7 +27,7 @@ class CellPayload final : public Payload {
   CellPayload(const std::byte* data, std::size_t bytes) noexcept { first = {data, bytes}; }
   void copy_to(std::byte* to, std::size_t from, std::size_t bytes) const noexcept override {
     DUNLIN_ASSERT(from + bytes <= first.size());
-    if (bytes > 0) std::memcpy(to, first.data() + from, bytes);  // an empty message may have no buffer
+    if (bytes > 0) copy_block(to, first.data() + from, bytes);  // an empty message may have no buffer
   }
 };
 
