@@ -56,7 +56,7 @@ IntVariable lines_bytes_setting{
     40,
     32768};
 
-constexpr std::uint64_t kAgreed = std::uint64_t{0xd6} << 56;  // changes with the layout
+constexpr std::uint64_t kAgreed = std::uint64_t{0xd7} << 56;  // changes with the layout and the lines
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) noexcept { return (bytes + to - 1) / to * to; }
 
@@ -91,7 +91,7 @@ Result<Sizes> agree(int fd, std::size_t offset, int ranks) noexcept {
   // Relaxed: the word carries all there is to know.
   if (word.compare_exchange_strong(agreed, mine, std::memory_order_relaxed)) agreed = mine;
   munmap(page, kBytes);
-  if ((agreed & kAgreed) != kAgreed)
+  if ((agreed ^ kAgreed) >> 56 != 0)
     return fail(Err::intern, "the node's shared memory is laid out by another version");
   return Sizes::unpack(agreed);
 }

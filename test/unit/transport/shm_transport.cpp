@@ -53,6 +53,18 @@ struct CountingInbox final : Inbox {
   int bytes_right = 0;
 };
 
+/// Whose mark differs in any bit.
+TEST(ShmTransport, RefusesASegmentOfAnotherVersion) {
+  for (int bit = 56; bit < 64; ++bit) {
+    ShmNode<1> node;
+    std::uint64_t word = 0;
+    ASSERT_EQ(pread(node.fd, &word, sizeof word, 4096), ssize_t(sizeof word));
+    word ^= std::uint64_t{1} << bit;
+    ASSERT_EQ(pwrite(node.fd, &word, sizeof word, 4096), ssize_t(sizeof word));
+    EXPECT_FALSE(Transport::open({node.fd, 4096, 0, node.peers})) << bit;
+  }
+}
+
 TEST(ShmTransfers, LieInEveryRanksRegionAndAreZero) {
   constexpr std::size_t kBytes = kTransfers * sizeof(Transfer);
   ShmNode<3> node;
