@@ -14,9 +14,11 @@ static void sleep_ms(long ms) {
   nanosleep(&time, NULL);
 }
 
+extern pid_t _Fork(void);
+
 /* Ends without flushing what stdio holds of the parent. */
-static pid_t fork_child(int lives) {
-  const pid_t child = fork();
+static pid_t fork_child(pid_t (*make)(void), int lives) {
+  const pid_t child = make();
   if (child != 0) return child;
   if (lives) sleep_ms(100);
   _exit(0);
@@ -55,7 +57,7 @@ static void run(MPI_Win win, long* memory, const char* what) {
     int flag;
     for (int turn = 0; turn < 20; ++turn) MPI_Iprobe(0, 77, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
     sleep_ms(2);
-    children[i] = fork_child(i % 2);
+    children[i] = fork_child(fork, i % 2);
     CHECK(children[i] > 0, "fork");
   }
   MPI_Ibcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD, &last);
@@ -72,7 +74,7 @@ static void run(MPI_Win win, long* memory, const char* what) {
   CHECK(sum == 0.5 * (double)all_turns, "%s: %f of %ld halves", what, sum, all_turns);
 }
 
-/* What rank 0 stores between its forks, others get, nothing but gets of theirs before. */
+/* What rank 0 stores between its forks, others get, and what they put it sees.  `_Fork` runs no handlers. */
 static void look(MPI_Win win, long* memory, const char* what) {
   pid_t children[kForks];
   MPI_Win_lock_all(0, win);
@@ -88,8 +90,15 @@ static void look(MPI_Win win, long* memory, const char* what) {
       MPI_Win_flush(0, win);
       CHECK(got == i + 1, "%s: %ld behind %ld forks", what, got, i);
     }
+    if (check_rank > 0) {
+      MPI_Put(&i, 1, MPI_LONG, 0, 8 + check_rank, 1, MPI_LONG, win);
+      MPI_Win_flush(0, win);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (check_rank == 0) CHECK((children[i] = fork_child(1)) > 0, "fork");
+    MPI_Win_sync(win);
+    for (int rank = 1; check_rank == 0 && rank < check_size; ++rank)
+      CHECK(memory[8 + rank] == i, "%s: %ld, put behind %ld forks", what, memory[8 + rank], i);
+    if (check_rank == 0) CHECK((children[i] = fork_child(i % 2 ? _Fork : fork, 1)) > 0, "fork");
   }
   MPI_Win_unlock_all(win);
   for (int i = 0; check_rank == 0 && i < kForks; ++i) waitpid(children[i], NULL, 0);

@@ -115,9 +115,9 @@ struct BasicRingPlace {
   static bool is_in_parts(std::size_t bytes) noexcept { return bytes >= 4096; }
   /// Measured: docs/shm.md.  As many parts as half a ring has lines at most, as for a payload in lines.
   std::size_t part_bytes_of(std::size_t bytes) const noexcept {
-    constexpr std::size_t kBytesMax = 16 << 10;
     if (!is_in_parts(bytes)) return bytes;
-    return (std::max(std::min(bytes / 2, kBytesMax), 2 * bytes / line_count) + 63) & ~std::size_t{63};
+    const std::size_t most = std::min<std::size_t>((bytes + 1) / 2, 16 << 10);
+    return (std::max(most, (2 * bytes + line_count - 1) / line_count) + 63) & ~std::size_t{63};
   }
   std::uint64_t parts_of(std::size_t bytes) const noexcept {
     return is_in_parts(bytes) ? (bytes + part_bytes_of(bytes) - 1) / part_bytes_of(bytes) : 1;

@@ -164,6 +164,19 @@ TEST(Ring, ARecordIsTakenWhenAllItsPartsAreThere) {
   }
 }
 
+TEST(Ring, HalvesAreTwoAndPartsFitHalfARing) {
+  for (const std::uint64_t line_count : {4, 8, 16, 256}) {
+    const RingMemory memory(line_count, 1 << 20);
+    for (std::size_t bytes = 4096; bytes <= 130'000; ++bytes) {
+      const std::uint64_t parts = memory.place.parts_of(bytes);
+      ASSERT_LE(parts, line_count / 2) << bytes;
+      if (bytes <= 32 << 10) {
+        ASSERT_EQ(parts, 2) << bytes;
+      }
+    }
+  }
+}
+
 /// All that the next message of the same size stores to but its first line; at the end of a ring less.
 TEST(Ring, KnowsWhereTheNextMessageGoes) {
   const RingMemory memory(16, 65536);
