@@ -114,6 +114,7 @@ TEST_F(StorageTest, MemoryMayLieAnywhereBesideTheFile) {
 TEST_F(StorageTest, ReadingIsNoWriteForTheLimitOfFiles) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto read_with_limit = [this] {
+    unlink(name_.c_str());  // this process's own, and it ends here
     std::vector<unsigned char> memory(8 * 4096);
     unsigned char* const page = memory.data() + -reinterpret_cast<std::uintptr_t>(memory.data()) % 4096;
     if (pwrite(storage_.descriptor(), page, 4096, 0) != 4096) std::_Exit(2);
