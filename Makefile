@@ -26,7 +26,7 @@ test: test-build
 test-fast: test-build
 	$(CTEST) --test-dir build -L fast
 
-# More of what is random: 1,000 kills, 3,000,000 wrong arguments, ten minutes of simulated traffic.  Half an hour.
+# More of what is random: 1,000 kills, 3,000,000 wrong arguments, ten minutes of simulated traffic.  Hours.
 test-long: test-build
 	ctest --output-on-failure --no-tests=error --test-dir build -C long -L long
 
