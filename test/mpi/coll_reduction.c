@@ -166,6 +166,19 @@ static void check_same_bits(int count) {
   free(first);
 }
 
+/* No elements, and no buffers. */
+static void check_nothing(void) {
+  int* const none = calloc((size_t)check_size, sizeof *none);
+  for (int root = 0; root < check_size; ++root)
+    MPI_Reduce(NULL, NULL, 0, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+  MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Scan(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Exscan(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce_scatter_block(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce_scatter(NULL, NULL, none, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  free(none);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   operators[0] = (Operator){MPI_SUM, add};
@@ -184,6 +197,7 @@ int main(int argc, char** argv) {
         }
       }
   check_minloc();
+  check_nothing();
   check_same_bits(3);
   check_same_bits(4000);
   MPI_Op_free(&operators[1].op);
