@@ -75,7 +75,7 @@ static void run(MPI_Win win, long* memory, const char* what) {
 }
 
 /* What rank 0 stores between its forks, others get, and what they put it sees.  `_Fork` runs no handlers. */
-static void look(MPI_Win win, long* memory, const char* what) {
+static void look(MPI_Win win, long* memory, pid_t (*make)(void), const char* what) {
   pid_t children[kForks];
   MPI_Win_lock_all(0, win);
   for (long i = 0; i < kForks; ++i) {
@@ -98,7 +98,7 @@ static void look(MPI_Win win, long* memory, const char* what) {
     MPI_Win_sync(win);
     for (int rank = 1; check_rank == 0 && rank < check_size; ++rank)
       CHECK(memory[8 + rank] == i, "%s: %ld, put behind %ld forks", what, memory[8 + rank], i);
-    if (check_rank == 0) CHECK((children[i] = fork_child(i % 2 ? _Fork : fork, 1)) > 0, "fork");
+    if (check_rank == 0) CHECK((children[i] = fork_child(make, 1)) > 0, "fork");
   }
   MPI_Win_unlock_all(win);
   for (int i = 0; check_rank == 0 && i < kForks; ++i) waitpid(children[i], NULL, 0);
@@ -113,13 +113,13 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 2; ++round) {
     memory = malloc(kBytes);
     MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    look(win, memory, "malloc");
+    look(win, memory, round ? fork : _Fork, "malloc");
     run(win, memory, "malloc");
     MPI_Win_free(&win);
     free(memory);
   }
   MPI_Win_create(in_static, sizeof in_static, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  look(win, in_static, "static");
+  look(win, in_static, fork, "static");
   run(win, in_static, "static");
   MPI_Win_free(&win);
   MPI_Win_allocate(kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
