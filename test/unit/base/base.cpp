@@ -97,12 +97,12 @@ TEST(CopyBlock, TakesNoLongerALittleBehind) {
 TEST(CopyBlock, CopiesAllAndNoMore) {
   for (const std::size_t behind : {0, 1, 31, 32, 4095})
     for (const std::size_t bytes : {0, 1, 1023, 1024, 1025, 2048, 5000}) {
-      std::vector<std::byte> from(bytes), to(3 * 4096 + bytes), expected(to.size());
+      std::vector<std::byte> from(bytes + 1), to(3 * 4096 + bytes), expected(to.size());
       for (std::size_t i = 0; i < bytes; ++i) from[i] = std::byte(i * 7 + 1);
       const auto gap = (reinterpret_cast<std::uintptr_t>(from.data()) + behind + 4096 -
                         reinterpret_cast<std::uintptr_t>(to.data()) % 4096) %
                        4096;
-      std::copy(from.begin(), from.end(), expected.begin() + std::ptrdiff_t(gap));
+      std::copy_n(from.begin(), bytes, expected.begin() + std::ptrdiff_t(gap));
       copy_block(to.data() + gap, from.data(), bytes);
       EXPECT_EQ(to, expected) << bytes << " " << behind;
     }
