@@ -49,7 +49,6 @@ class StorageTest : public WithStorage {
     EXPECT_EQ(outcome.bytes, std::int64_t(data.size()));
     return data;
   }
-
 };
 
 TEST_F(StorageTest, ShortAndLongRunsLieWhereTheViewSays) {
