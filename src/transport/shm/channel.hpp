@@ -24,6 +24,7 @@ struct SenderState {
   bool wants_room = false;    // a ring was full since we slept last
   Attention always_wanted{};  // never 0: what the hot path looks at when must_fence
   copy::LinesToTakeBack to_take_back{};  // while nothing else is to be done
+  std::uint64_t bulk_sent = 0;           // bytes, by all rings
 };
 
 class Channel final : public transport::Channel {

@@ -42,6 +42,7 @@
 #include "transport/shm/attention.hpp"
 #include "transport/shm/gather.hpp"
 #include "transport/shm/hardware.hpp"
+#include "transport/shm/lap.hpp"
 #include "transport/transport.hpp"
 
 namespace dunlin::transport::shm {
@@ -137,8 +138,9 @@ class BasicRingWriter {
   using Place = BasicRingPlace<M>;
 
   BasicRingWriter() = default;  // has no room
-  explicit BasicRingWriter(const Place& place) noexcept
-      : lines_(place.lines), mask_(place.line_count - 1), limit_(place.line_count), place_(place) {
+  BasicRingWriter(const Place& place, std::uint64_t& sent_by_all) noexcept
+      : lines_(place.lines), mask_(place.line_count - 1), limit_(place.line_count),
+        lap_(place.bulk_bytes, sent_by_all), place_(place) {
     DUNLIN_ASSERT((place.line_count & mask_) == 0);
     DUNLIN_ASSERT(place.line_count >= 4);
     DUNLIN_ASSERT((place.bulk_bytes & (place.bulk_bytes - 1)) == 0);
@@ -190,7 +192,7 @@ class BasicRingWriter {
     }
     if (!Place::is_in_parts(bytes)) return {};
     const std::uint64_t first = bulk_position_ & (place_.bulk_bytes - 1);
-    return {place_.bulk + first, std::min(bytes, place_.bulk_bytes - first)};
+    return {place_.bulk + (first + bytes > lap_.bytes() ? 0 : first), bytes};
   }
 
  private:
@@ -233,8 +235,7 @@ class BasicRingWriter {
   }
 
   /// `take(to, bytes)` copies the next bytes of the payload.  Lines are handed over, as the reader fetches
-  /// several: half round trip of 64 B .42 to .35 us, 256 B .48 to .41 on 2 VCPUs of an Intel Sapphire Rapids.
-  /// (A single line gains nothing, streams of them lose a fifth; bulk loses above 2 KiB.)
+  /// several: 64 B .42 to .35 us (Intel Sapphire Rapids).  Streams of single lines, and bulk, lose by it.
   template <class Take>
   void write_lines(const Envelope& envelope, Take&& take) noexcept {
     Line* line = &lines_[position_ & mask_];
@@ -276,21 +277,20 @@ class BasicRingWriter {
         publish(lines_[position_ & mask_], std::exchange(meta, 0));
     }
     bulk_position_ = start + record;
+    lap_.count(record);
     return true;
   }
 
   /// Where the next record of bulk begins: behind the last one, or at the start of the next lap, as payload
-  /// never wraps.  The first laps are short ones, where there is room: a pair that has not much to say then
-  /// touches few pages (each costs both sides a fault).
+  /// never wraps.
   std::uint64_t reserve_bulk(std::size_t bytes, std::uint64_t record) noexcept {
-    constexpr std::uint64_t kShortLaps = 8;
-    const std::uint64_t size = place_.bulk_bytes;
-    const std::uint64_t offset = bulk_position_ & (size - 1);
-    const std::uint64_t next_lap = bulk_position_ + size - offset;
-    const bool is_short_lap = bulk_position_ < kShortLaps * size;
-    const std::uint64_t lap_end = is_short_lap ? size / 16 : size;
-    if (offset + bytes > lap_end && offset != 0 && has_bulk(next_lap + record)) return next_lap;
-    if (offset + bytes <= size && has_bulk(bulk_position_ + record)) return bulk_position_;
+    const std::uint64_t offset = bulk_position_ & (place_.bulk_bytes - 1);
+    const std::uint64_t next_lap = bulk_position_ + place_.bulk_bytes - offset;
+    if (offset + bytes > lap_.bytes() && offset != 0 && has_bulk(next_lap + record)) {
+      lap_.begin_next(offset);
+      return next_lap;
+    }
+    if (offset + bytes <= place_.bulk_bytes && has_bulk(bulk_position_ + record)) return bulk_position_;
     return kNoRoom;
   }
 
@@ -308,6 +308,7 @@ class BasicRingWriter {
   std::uint64_t limit_ = 0;          // first position that may not be written yet, as far as we know
   std::uint64_t bulk_position_ = 0;  // of the next record
   std::uint64_t bulk_returned_ = 0;  // the reader is done below this, as far as we know
+  Lap lap_;
   typename M::Distance distance_;
   Place place_{};
 };
@@ -569,8 +570,7 @@ class BasicRingReader {
     place_.writer->room_returned(must_fence_);
   }
 
-  /// A line that was read is the writer's again, and this core's: so the writer's next store to it is fast
-  /// where the processor has trouble with lines that others have read (copy.hpp).
+  /// A line that was read is this core's own: so the writer's next store to it is fast (copy.hpp).
   static void take_over(Line& line) noexcept {
     line.word.store(line.word.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }

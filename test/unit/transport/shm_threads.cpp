@@ -44,13 +44,15 @@ struct RingMemory {
   Zeroed<Credits> credits;
   Zeroed<Attention> writer;
   const RingPlace place;
+  mutable std::uint64_t sent_by_all = 0;
 };
 
 /// With `kind` eager, some messages are taken by their envelope, as a receive does that waits for one.
 void exchange_by_ring(const RingPlace& place, int messages, MessageKind kind) {
   const std::size_t bytes_max = place.bytes_max();
   std::thread sender([&] {
-    RingWriter writer(place);
+    std::uint64_t sent_by_all = 0;
+    RingWriter writer(place, sent_by_all);
     std::vector<std::byte> data(bytes_max);
     for (int message = 0; message < messages; ++message) {
       const std::size_t bytes = bytes_of(message, bytes_max);
@@ -110,7 +112,7 @@ TEST(ShmThreads, RecordsOfMorePartsThanLines) { exchange_by_ring(4, 1 << 20, 500
 TEST(Ring, OnlyTheMessageAskedForIsTaken) {
   const RingMemory memory(16, 4096);
   const RingPlace& place = memory.place;
-  RingWriter writer(place);
+  RingWriter writer(place, memory.sent_by_all);
   RingReader reader(place);
   std::vector<std::byte> data(1024), taken(1024);
   const std::vector<std::size_t> sizes{0, 8, 40, 41, 200, 544, 700};
@@ -140,7 +142,7 @@ TEST(Ring, OnlyTheMessageAskedForIsTaken) {
 TEST(Ring, ARecordIsTakenWhenAllItsPartsAreThere) {
   constexpr std::size_t kBytes = (40 << 10) + 8;
   const RingMemory memory(16, 1 << 20);
-  RingWriter writer(memory.place);
+  RingWriter writer(memory.place, memory.sent_by_all);
   RingReader reader(memory.place);
   std::vector<std::byte> data(kBytes), taken(kBytes);
   for (std::size_t at = 0; at < kBytes; ++at) data[at] = std::byte(at / 64 + at);
@@ -177,12 +179,69 @@ TEST(Ring, HalvesAreTwoAndPartsFitHalfARing) {
   }
 }
 
+/// Two rings together use about as much memory as one alone, and one that is rarely used a sixteenth of it.
+TEST(Ring, UsesItsShareOfAllThatIsSent) {
+  constexpr std::size_t kBytes = 1 << 20, kMessage = 4096;
+  constexpr int kMessages = 8000, kRare = 64;
+  const RingMemory memories[3] = {{256, kBytes}, {256, kBytes}, {256, kBytes}};
+  std::uint64_t sent_by_all = 0;
+  const auto use = [&](std::initializer_list<int> senders) {
+    std::vector<RingWriter> writers;
+    std::vector<RingReader> readers;
+    for (const RingMemory& each : memories) {
+      std::memset(each.bulk.at, 0, kBytes);
+      std::memset(static_cast<void*>(each.lines.at), 0, 256 * sizeof(Line));
+      std::memset(static_cast<void*>(each.credits.at), 0, sizeof(Credits));
+      writers.emplace_back(each.place, sent_by_all);
+      readers.emplace_back(each.place);
+    }
+    const std::vector<std::byte> data(kMessage, std::byte{1});
+    for (int message = 0; message < kMessages; ++message)
+      for (const int sender : senders) {
+        if (sender == 2 && message % kRare != 0) continue;
+        ASSERT_TRUE(try_write(writers[std::size_t(sender)], MessageKind::eager, data));
+        ASSERT_TRUE(readers[std::size_t(sender)].try_read([](const Envelope&, const Payload&) {}));
+      }
+  };
+  const auto used = [&](int ring) {
+    const std::byte* const bulk = memories[ring].bulk.at;
+    std::size_t bytes = kBytes;
+    while (bytes > 0 && bulk[bytes - 1] == std::byte{0}) --bytes;
+    return bytes;
+  };
+  use({0});
+  EXPECT_GT(used(0), kBytes - 2 * kMessage);
+  use({0, 1, 2});
+  for (const int ring : {0, 1}) {
+    EXPECT_LT(used(ring), kBytes / 2 + 2 * kMessage) << ring;
+    EXPECT_GT(used(ring), kBytes / 4) << ring;
+  }
+  EXPECT_LT(used(2), kBytes / 16 + 2 * kMessage);
+}
+
+/// A reader that falls behind is given the whole ring, whatever its share.
+TEST(Ring, HasRoomForAReaderThatFallsBehind) {
+  constexpr std::size_t kBytes = 1 << 20, kMessage = 4096;
+  const RingMemory memory(1024, kBytes);
+  RingWriter writer(memory.place, memory.sent_by_all);
+  memory.sent_by_all += std::uint64_t{1} << 40;  // others send much more
+  RingReader reader(memory.place);
+  const std::vector<std::byte> data(kMessage, std::byte{1});
+  for (int lap = 0; lap < 5; ++lap) {
+    int written = 0, read = 0;
+    while (try_write(writer, MessageKind::eager, data)) ++written;
+    EXPECT_GT(written, int(kBytes / (kMessage + 512) / 2)) << lap;
+    while (reader.try_read([](const Envelope&, const Payload&) {})) ++read;
+    EXPECT_EQ(read, written);
+  }
+}
+
 /// All that the next message of the same size stores to but its first line; at the end of a ring less.
 TEST(Ring, KnowsWhereTheNextMessageGoes) {
   const RingMemory memory(16, 65536);
-  RingWriter writer(memory.place);
+  RingWriter writer(memory.place, memory.sent_by_all);
   RingReader reader(memory.place);
-  constexpr int kMessages = 60, kFirst = 10;  // the first laps of bulk are short ones
+  constexpr int kMessages = 60, kFirst = 10;
   for (const std::size_t bytes : {41u, 200u, 392u, 1024u, 4096u, 8000u}) {
     int known = 0;
     for (int message = 0; message < kMessages; ++message) {
