@@ -196,6 +196,9 @@ Alltoall mixed(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const
 
 Err barrier(Comm& comm) noexcept { return run(everywhere(comm), Barrier{}); }
 Err ibarrier(Comm& comm, Request** request) noexcept { return begin_call(comm, Barrier{}, request); }
+Err ibarrier_attended(Comm& comm, Request** request) noexcept {
+  return begin_lightly(everywhere(comm), Barrier{}, request);
+}
 Err barrier_init(Comm& comm, Info* info, Request** request) noexcept {
   return prepare(everywhere(comm), Barrier{}, request);
 }

@@ -28,6 +28,8 @@ namespace dunlin::coll {
 
 Err barrier(Comm& comm) noexcept;
 Err ibarrier(Comm& comm, Request** request) noexcept;
+/// The same for who polls until it is complete: no helper thread is made for it (progress/helper.hpp).
+Err ibarrier_attended(Comm& comm, Request** request) noexcept;
 Err barrier_init(Comm& comm, Info* info, Request** request) noexcept;
 
 Err bcast(void* buffer, std::int64_t count, const Datatype& type, int root, Comm& comm) noexcept;

@@ -128,7 +128,7 @@ Err Segment::share(Comm& comm, int descriptor) noexcept {
   }
   if (*ticket.text) {
     Request* all_have_it = nullptr;
-    if (const Err e = coll::ibarrier(comm, &all_have_it); e != Err::ok) return e;
+    if (const Err e = coll::ibarrier_attended(comm, &all_have_it); e != Err::ok) return e;
     while (comm.rank == 0 && !all_have_it->is_complete) {
       offer->serve();
       if (!comm.engine->poll()) sched_yield();
