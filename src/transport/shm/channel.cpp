@@ -71,7 +71,7 @@ void Channel::promote() noexcept {
   cell.sender = std::uint32_t(sender_.me);
   cell.is_promotion = true;
   append(sender_.segment.inbox(receiver_), sender_.segment.base(), offset);
-  ring_ = RingWriter(sender_.segment.ring(sender_.me, receiver_), sender_.bulk_sent);
+  ring_ = RingWriter(sender_.segment.ring(sender_.me, receiver_), sender_.rings);
   is_promoted_ =
       true;  // the message that follows at once, or the one that finds room later, looks for sleepers
 }

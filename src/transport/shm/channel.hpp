@@ -10,6 +10,9 @@
 // written, two of our own read. Called by protocol/.  Thread safety: as transport.hpp.
 #pragma once
 
+#include <algorithm>
+
+#include "os/cpu.hpp"
 #include "transport/shm/segment.hpp"
 #include "transport/transport.hpp"
 
@@ -24,7 +27,7 @@ struct SenderState {
   bool wants_room = false;    // a ring was full since we slept last
   Attention always_wanted{};  // never 0: what the hot path looks at when must_fence
   copy::LinesToTakeBack to_take_back{};  // while nothing else is to be done
-  std::uint64_t bulk_sent = 0;           // bytes, by all rings
+  AllRings rings{std::max<std::uint64_t>(2 * os::cache_bytes(2), 1 << 20)};
 };
 
 class Channel final : public transport::Channel {

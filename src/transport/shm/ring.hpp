@@ -138,9 +138,9 @@ class BasicRingWriter {
   using Place = BasicRingPlace<M>;
 
   BasicRingWriter() = default;  // has no room
-  BasicRingWriter(const Place& place, std::uint64_t& sent_by_all) noexcept
+  BasicRingWriter(const Place& place, AllRings& all) noexcept
       : lines_(place.lines), mask_(place.line_count - 1), limit_(place.line_count),
-        lap_(place.bulk_bytes, sent_by_all), place_(place) {
+        lap_(place.bulk_bytes, all), place_(place) {
     DUNLIN_ASSERT((place.line_count & mask_) == 0);
     DUNLIN_ASSERT(place.line_count >= 4);
     DUNLIN_ASSERT((place.bulk_bytes & (place.bulk_bytes - 1)) == 0);

@@ -43,7 +43,7 @@ Envelope envelope_of(int message, std::size_t bytes) {
 struct SmallRing {
   explicit SmallRing(int exchanged) : reader(place()) {
     std::memset(static_cast<void*>(lines), 0, sizeof lines);
-    writer = BasicRingWriter<Model>(place(), sent_by_all);
+    writer = BasicRingWriter<Model>(place(), all);
     for (int message = 0; message < exchanged; ++message) {
       EXPECT_TRUE(try_write(message, 8));
       EXPECT_TRUE(try_read());
@@ -91,7 +91,7 @@ struct SmallRing {
   BasicAttention<Model> attention;
   BasicRingWriter<Model> writer;
   BasicRingReader<Model> reader;
-  std::uint64_t sent_by_all = 0;
+  AllRings all{1024};
   int next = 0;  // message to be read
 };
 

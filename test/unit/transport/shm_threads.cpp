@@ -44,15 +44,15 @@ struct RingMemory {
   Zeroed<Credits> credits;
   Zeroed<Attention> writer;
   const RingPlace place;
-  mutable std::uint64_t sent_by_all = 0;
+  mutable AllRings all{1 << 20};
 };
 
 /// With `kind` eager, some messages are taken by their envelope, as a receive does that waits for one.
 void exchange_by_ring(const RingPlace& place, int messages, MessageKind kind) {
   const std::size_t bytes_max = place.bytes_max();
   std::thread sender([&] {
-    std::uint64_t sent_by_all = 0;
-    RingWriter writer(place, sent_by_all);
+    AllRings all{1 << 20};
+    RingWriter writer(place, all);
     std::vector<std::byte> data(bytes_max);
     for (int message = 0; message < messages; ++message) {
       const std::size_t bytes = bytes_of(message, bytes_max);
@@ -112,7 +112,7 @@ TEST(ShmThreads, RecordsOfMorePartsThanLines) { exchange_by_ring(4, 1 << 20, 500
 TEST(Ring, OnlyTheMessageAskedForIsTaken) {
   const RingMemory memory(16, 4096);
   const RingPlace& place = memory.place;
-  RingWriter writer(place, memory.sent_by_all);
+  RingWriter writer(place, memory.all);
   RingReader reader(place);
   std::vector<std::byte> data(1024), taken(1024);
   const std::vector<std::size_t> sizes{0, 8, 40, 41, 200, 544, 700};
@@ -142,7 +142,7 @@ TEST(Ring, OnlyTheMessageAskedForIsTaken) {
 TEST(Ring, ARecordIsTakenWhenAllItsPartsAreThere) {
   constexpr std::size_t kBytes = (40 << 10) + 8;
   const RingMemory memory(16, 1 << 20);
-  RingWriter writer(memory.place, memory.sent_by_all);
+  RingWriter writer(memory.place, memory.all);
   RingReader reader(memory.place);
   std::vector<std::byte> data(kBytes), taken(kBytes);
   for (std::size_t at = 0; at < kBytes; ++at) data[at] = std::byte(at / 64 + at);
@@ -184,7 +184,7 @@ TEST(Ring, UsesItsShareOfAllThatIsSent) {
   constexpr std::size_t kBytes = 1 << 20, kMessage = 4096;
   constexpr int kMessages = 8000, kRare = 64;
   const RingMemory memories[3] = {{256, kBytes}, {256, kBytes}, {256, kBytes}};
-  std::uint64_t sent_by_all = 0;
+  AllRings all{kBytes};
   const auto use = [&](std::initializer_list<int> senders) {
     std::vector<RingWriter> writers;
     std::vector<RingReader> readers;
@@ -192,7 +192,7 @@ TEST(Ring, UsesItsShareOfAllThatIsSent) {
       std::memset(each.bulk.at, 0, kBytes);
       std::memset(static_cast<void*>(each.lines.at), 0, 256 * sizeof(Line));
       std::memset(static_cast<void*>(each.credits.at), 0, sizeof(Credits));
-      writers.emplace_back(each.place, sent_by_all);
+      writers.emplace_back(each.place, all);
       readers.emplace_back(each.place);
     }
     const std::vector<std::byte> data(kMessage, std::byte{1});
@@ -223,8 +223,8 @@ TEST(Ring, UsesItsShareOfAllThatIsSent) {
 TEST(Ring, HasRoomForAReaderThatFallsBehind) {
   constexpr std::size_t kBytes = 1 << 20, kMessage = 4096;
   const RingMemory memory(1024, kBytes);
-  RingWriter writer(memory.place, memory.sent_by_all);
-  memory.sent_by_all += std::uint64_t{1} << 40;  // others send much more
+  RingWriter writer(memory.place, memory.all);
+  memory.all.sent += std::uint64_t{1} << 40;  // others send much more
   RingReader reader(memory.place);
   const std::vector<std::byte> data(kMessage, std::byte{1});
   for (int lap = 0; lap < 5; ++lap) {
@@ -239,7 +239,7 @@ TEST(Ring, HasRoomForAReaderThatFallsBehind) {
 /// All that the next message of the same size stores to but its first line; at the end of a ring less.
 TEST(Ring, KnowsWhereTheNextMessageGoes) {
   const RingMemory memory(16, 65536);
-  RingWriter writer(memory.place, memory.sent_by_all);
+  RingWriter writer(memory.place, memory.all);
   RingReader reader(memory.place);
   constexpr int kMessages = 60, kFirst = 10;
   for (const std::size_t bytes : {41u, 200u, 392u, 1024u, 4096u, 8000u}) {
