@@ -164,7 +164,9 @@ class CollectiveRequest : public Request, public progress::Pollable {
   Err begin_round() noexcept override;
   /// Its run has been started.
   void go_on() noexcept;
-  bool wants_help() const noexcept override { return !is_complete && !calls_program_; }
+  bool wants_help() const noexcept override {
+    return !is_complete && !calls_program_ && run_->run.is_awaited();
+  }
   void look_first() noexcept override {
     if (run_->run.awaits_flags_only()) run_->run.engine.poll_alone(*this);
   }

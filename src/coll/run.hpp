@@ -74,10 +74,13 @@ class Run {
   /// Starts messages; they are through when `is_quiet`.  Ranks are those of `comm`.
   void post_send(Comm& comm, Plane plane, const Source& data, int to, int tag) noexcept;
   void post_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
-  /// The next step waits for these, too; after an error they may never go up.
-  void await(const Flags& flags, const Comm& comm, const int* members, int tag) noexcept {
+  /// The next step waits for these, too; after an error they may never go up.  `is_awaited`: other ranks wait
+  /// for what this one does behind them.
+  void await(const Flags& flags, const Comm& comm, const int* members, int tag,
+             bool is_awaited = true) noexcept {
     if (flags.is_empty() || error != Err::ok) return;
     flags_ = flags;
+    is_awaited_ = is_awaited;
     flags_comm_ = &comm;
     flags_members_ = members;
     flags_tag_ = tag;
@@ -88,6 +91,8 @@ class Run {
   }
   /// Whether nothing but flags is awaited.
   bool awaits_flags_only() const noexcept { return !flags_.is_empty() && !sends_ && !receives_; }
+  /// Whether others may wait for what this rank does behind its present step.
+  bool is_awaited() const noexcept { return is_awaited_ || !awaits_flags_only(); }
   /// Whether all messages are through and all flags up; notes errors.
   bool is_quiet() noexcept { return ((!sends_ && !receives_) || sweep()) && flags_.are_up(); }
   /// Waits in place until that is so.
@@ -141,6 +146,7 @@ class Run {
   const Comm* flags_comm_ = nullptr;    // whose members raise them:
   const int* flags_members_ = nullptr;  // these ranks; null: all
   int flags_tag_ = 0;
+  bool is_awaited_ = true;
   Send* sends_ = nullptr;  // outstanding
   Receive* receives_ = nullptr;
   Send* unused_sends_ = nullptr;  // memory of finished ones

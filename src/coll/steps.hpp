@@ -97,6 +97,12 @@ struct Cx {
     run->await(flags, *comm, members, tag);
     return {run};
   }
+  /// The same where the other members have all that they need of this one.  Of a group inside a communicator
+  /// others still may wait.
+  Step until_last(const Flags& flags) const noexcept {
+    run->await(flags, *comm, members, tag, members != nullptr);
+    return {run};
+  }
   /// The process of a member of the group.
   int peer(int member) const noexcept { return comm->target_members[target(member)]; }
 

@@ -2,7 +2,8 @@
 // one-sided operations that this process has to carry out (rma/messages.hpp), nonblocking collectives.
 //
 //   want         whoever will need it makes it: not where ranks share CPUs, and only for the sake of overlap
-//                where they leave one free, unless DUNLIN_HELPER says so
+//                where they leave one free, unless DUNLIN_HELPER says so.  A collective that all other ranks
+//                could end without this one needs none: a short one in shared memory
 //   ring         a peer of this node rings behind a message that it is to see (transport/shm/bell.hpp); until
 //                then it sleeps
 //   expect_help  while work for it is under way (progress/engine.hpp) it polls, and then with patience: a
