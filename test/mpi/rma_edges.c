@@ -2,6 +2,7 @@
  * accumulates that take different ways, displacements and counts that wrap, what is not attached, the ends of
  * windows, exposures in a row. */
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 
@@ -420,6 +421,30 @@ static void requests_that_outlive(void) {
         memory[1]);
 }
 
+/* What was put before a fence is there behind it, and nothing of the next row, by two ranks and by all; some
+ * come late. */
+static void fences_in_a_row(MPI_Comm comm) {
+  enum { kRows = 400 };
+  long* memory;
+  MPI_Win win;
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Win_allocate(2 * size * (MPI_Aint)sizeof(long), sizeof(long), MPI_INFO_NULL, comm, &memory, &win);
+  memset(memory, 0, 2 * (size_t)size * sizeof(long));
+  MPI_Win_fence(0, win);
+  for (long row = 1; row <= kRows; ++row) {
+    const int half = (int)(row % 2) * size;
+    const struct timespec late = {0, 100000};
+    if (row % 16 == rank) nanosleep(&late, NULL);
+    for (int to = 0; to < size; ++to) MPI_Put(&row, 1, MPI_LONG, to, half + rank, 1, MPI_LONG, win);
+    MPI_Win_fence(0, win);
+    for (int from = 0; from < size; ++from) /* the other half may be changed already */
+      CHECK(memory[half + from] == row, "row %ld: %ld from %d", row, memory[half + from], from);
+  }
+  MPI_Win_free(&win);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   freed_behind_an_answer();
@@ -440,5 +465,10 @@ int main(int argc, char** argv) {
     ranks_without_memory(i);
   }
   requests_that_outlive();
+  MPI_Comm two;
+  MPI_Comm_split(MPI_COMM_WORLD, check_rank / 2, -check_rank, &two);
+  fences_in_a_row(MPI_COMM_WORLD);
+  fences_in_a_row(two);
+  MPI_Comm_free(&two);
   return check_end();
 }
