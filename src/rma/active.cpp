@@ -1,11 +1,12 @@
 // Epochs in which the targets take part (MPI 5.0, 12.5.1 and 12.5.2): MPI_Win_fence is a barrier, post,
 // start, complete and wait are words in shared memory (signals.hpp), to other nodes empty messages.
 //
-// Cost: fence, a barrier; the others, a line written or read for each process of the group, or a message of
-// no bytes.
+// Cost: fence, a barrier, of two ranks of a node a line written and one read; the others, a line written or
+// read for each process of the group, or a message of no bytes.
 #include <atomic>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,8 +31,20 @@ void forget(Request* request) noexcept {
 
 int tag_of(Signals::Kind kind) noexcept { return kind == Signals::post ? kPostTag : kCompleteTag; }
 
+const char* what_is(Signals::Kind kind) noexcept {
+  switch (kind) {
+    case Signals::post:
+      return "its MPI_Win_post";
+    case Signals::complete:
+      return "its MPI_Win_complete";
+    default:
+      return "its MPI_Win_fence";
+  }
+}
+
 /// The window's ranks of the members of a group.
 Err ranks_of(const Window& window, const Group& group, std::vector<int>& ranks) noexcept {
+  ranks.clear();
   for (const int member : group.span()) {
     const int rank = window.comm->group->rank_of(member);
     if (rank < 0) return fail(Err::group, "argument group has a process that is not of the window");
@@ -40,7 +53,7 @@ Err ranks_of(const Window& window, const Group& group, std::vector<int>& ranks) 
   return Err::ok;
 }
 
-Err tell(Window& window, const std::vector<int>& ranks, Signals::Kind kind) noexcept {
+Err tell(Window& window, std::span<const int> ranks, Signals::Kind kind) noexcept {
   const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
   for (const int rank : ranks) {
     if (Signals* const here = window.signalled[std::size_t(rank)].to) {
@@ -95,30 +108,37 @@ struct Awaited {
     else
       reason.peer = window.comm->target_members[rank];
     window.explain(reason);
-    std::snprintf(reason.what, sizeof reason.what, "%s",
-                  kind == Signals::post ? "its MPI_Win_post" : "its MPI_Win_complete");
+    std::snprintf(reason.what, sizeof reason.what, "%s", what_is(kind));
     reason.tag = WaitReason::kNone;
   }
 };
 
 /// Looks at the word alone for a while, as a collective does: a round of polls takes longer than the word.
+/// Where ranks share CPUs this one's goes to another first, which may be the one that it waits for.
 void await(const Awaited& awaited) noexcept {
   progress::Engine& engine = *awaited.window.comm->engine;
+  const bool gives_way = engine.is_oversubscribed() && !BigLock::is_needed();
   for (int looks = engine.polls_direct(); !awaited.message && looks > 0; --looks) {
     if (awaited.is_here()) return engine.end_direct();
-    os::pause();
+    if (gives_way)
+      engine.give_way();
+    else
+      os::pause();
   }
   engine.wait_until(&Awaited::is_here, &awaited, &Awaited::explain, awaited.peer());
+}
+
+/// Waits for a signal of a rank of this node.
+void await(Window& window, int rank, Signals::Kind kind) noexcept {
+  await({window, kind, rank, nullptr});
+  ++window.signalled[std::size_t(rank)].heard[kind];
 }
 
 /// Waits for one signal of each, or its message.
 void await(Window& window, const std::vector<int>& ranks, std::vector<Request*>& messages,
            Signals::Kind kind) noexcept {
   for (const int rank : ranks) {
-    Signalled& signalled = window.signalled[std::size_t(rank)];
-    if (!signalled.from) continue;
-    await({window, kind, rank, nullptr});
-    ++signalled.heard[kind];
+    if (window.signalled[std::size_t(rank)].from) await(window, rank, kind);
   }
   for (Request* each : messages) {
     await({window, kind, MPI_PROC_NULL, each});
@@ -138,6 +158,18 @@ std::optional<Awaited> first_missing(const Window& window) noexcept {
   return std::nullopt;
 }
 
+/// All ranks of the window have come.  Two of a node need no more than a word of each.  Not looked at before
+/// a pause, as in a collective: both have just written their line, and who looks before its writer's cache
+/// has it makes it be fetched twice.
+Err meet(Window& window) noexcept {
+  const int other = 1 - window.comm->rank;
+  if (window.size != 2 || !window.signalled[std::size_t(other)].to) return coll::barrier(*window.comm);
+  if (const Err e = tell(window, {&other, 1}, Signals::fence); e != Err::ok) return e;
+  os::pause();
+  await(window, other, Signals::fence);
+  return Err::ok;
+}
+
 }  // namespace
 
 Err win_fence(int assertions, Win& win) noexcept {
@@ -148,7 +180,7 @@ Err win_fence(int assertions, Win& win) noexcept {
   if (window.is_exposed) return fail(Err::rma_sync, "MPI_Win_post was not followed by MPI_Win_wait");
   const Err error = window.complete_all();
   order_memory();
-  if (const Err e = coll::barrier(*window.comm); e != Err::ok) return e;
+  if (const Err e = meet(window); e != Err::ok) return e;
   order_memory();
   const bool is_last = assertions & MPI_MODE_NOSUCCEED;
   if (is_last)
@@ -164,7 +196,7 @@ Err win_start(Group& group, int assertions, Win& win) noexcept {
   Window& window = window_of(win);
   if (window.epoch != Epoch::none && window.epoch != Epoch::fence)
     return fail(Err::rma_sync, "another epoch is open already");
-  std::vector<int> ranks;
+  std::vector<int> ranks = std::move(window.accessed);  // with its room
   if (const Err e = ranks_of(window, group, ranks); e != Err::ok) return e;
   if (!(assertions & MPI_MODE_NOCHECK)) {
     std::vector<Request*> posts;
@@ -193,7 +225,7 @@ Err win_post(Group& group, int assertions, Win& win) noexcept {
   if (const Err e = check_assertions(assertions); e != Err::ok) return e;
   Window& window = window_of(win);
   if (window.is_exposed) return fail(Err::rma_sync, "MPI_Win_post was called before without MPI_Win_wait");
-  std::vector<int> ranks;
+  std::vector<int> ranks = std::move(window.exposed_to);  // with its room
   if (const Err e = ranks_of(window, group, ranks); e != Err::ok) return e;
   order_memory();
   if (const Err e = hear(window, ranks, Signals::complete, window.completions); e != Err::ok) return e;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "base/big_lock.hpp"
 #include "coll/agree.hpp"
 #include "heap/available_memory.hpp"
 #include "heap/mapped_file.hpp"
@@ -45,6 +46,15 @@ void make_huge(std::byte* first, std::uint64_t bytes) noexcept {
   for (std::uint64_t at = 0; at < bytes; at += kHugePageBytes)
     [[maybe_unused]] const std::byte touched = *static_cast<volatile std::byte*>(first + at);
   madvise(first, bytes, MADV_COLLAPSE);
+}
+
+/// `use()` while other threads may call: they may make windows, too, whose ranks wait for them.
+template <class Use>
+auto without_lock(const Use& use) noexcept {
+  const int levels = BigLock::is_needed() ? BigLock::release_all() : 0;
+  auto result = use();
+  if (levels > 0) BigLock::reacquire(levels);
+  return result;
 }
 
 }  // namespace
@@ -122,7 +132,8 @@ Err Segment::share(Comm& comm, int descriptor) noexcept {
   ticket = coll::gather_all(comm, ticket).front();
   if (comm.rank > 0) {
     if (!*ticket.text) return fail(Err::no_mem, "rank 0 could not make the memory of the window");
-    const Result<int> taken = os::take_descriptor(ticket.text, kHandOverMsMax);
+    const Result<int> taken =
+        without_lock([&]() noexcept { return os::take_descriptor(ticket.text, kHandOverMsMax); });
     error = taken.error();
     descriptor = taken ? taken.value() : -1;
   }
@@ -131,7 +142,7 @@ Err Segment::share(Comm& comm, int descriptor) noexcept {
     if (const Err e = coll::ibarrier_attended(comm, &all_have_it); e != Err::ok) return e;
     while (comm.rank == 0 && !all_have_it->is_complete) {
       offer->serve();
-      if (!comm.engine->poll()) sched_yield();
+      if (!comm.engine->poll()) without_lock(sched_yield);
     }
     comm.engine->wait(*all_have_it);
     if (!all_have_it->is_static) all_have_it->release();

@@ -1,13 +1,13 @@
 // What ranks of a node tell each other about exposures and accesses (MPI 5.0, 12.5.2): MPI_Win_post and
 // MPI_Win_complete count up a word, MPI_Win_start and MPI_Win_wait wait for it.  A message would be matched,
-// and would need a request, for nothing but the fact that it has come.
+// and would need a request, for nothing but the fact that it has come.  MPI_Win_fence of two ranks does both.
 //
 // Lies in the window's segment (rma/segment.hpp); used by rma/active.cpp (docs/windows.md, "Epochs").
-// Cost: a line written by one rank and read by another, for each of the four calls and each neighbour.
+// Cost: a line written by one rank and read by another, for each of these calls and each neighbour.
 //
 // Thread safety: one rank writes a line, under its base/big_lock.hpp; one other reads it.
-// Invariant: a count only goes up, and wraps; the reader is never more than one exposure behind for each that
-// the standard lets be open, so that differences are small.
+// Invariant: a count only goes up, and wraps; the reader is never more than one exposure or fence behind for
+// each that the standard lets be open, so that differences are small.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace dunlin::rma {
 /// From one rank to another.  As a segment begins: all zero.
 class alignas(64) Signals {
  public:
-  enum Kind : std::uint8_t { post, complete, kKinds };
+  enum Kind : std::uint8_t { post, complete, fence, kKinds };
 
   /// Writer.
   void give(Kind kind) noexcept {

@@ -2,6 +2,7 @@
  * accumulates that take different ways, displacements and counts that wrap, what is not attached, the ends of
  * windows, exposures in a row. */
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 
@@ -300,6 +301,150 @@ static void exposures_in_a_row(void) {
   MPI_Group_free(&higher);
 }
 
+enum { kNegative = 48 };
+static MPI_Datatype shifted, spread, early, backward;
+
+/* Types whose first byte is not where they begin, into the right neighbour; displacements in longs. */
+static void move_backwards(MPI_Win win, int target, MPI_Aint at, MPI_Aint unit) {
+  const long given[3] = {-1, -2, -3};
+  long got[8] = {0};
+  MPI_Put(given, 1, MPI_LONG, target, at + unit * 1, 1, shifted, win);                  /* [0] */
+  MPI_Put(given, 2, MPI_LONG, target, at + unit * 4, 1, spread, win);                   /* [2], [5] */
+  MPI_Put(given, 3, MPI_LONG, target, at + unit * 10, 3, early, win);                   /* [10] to [12] */
+  MPI_Put(given, 3, MPI_LONG, target, at + unit * 18, 3, backward, win);                /* [18] to [16] */
+  MPI_Accumulate(given, 3, MPI_LONG, target, at + unit * 22, 3, backward, MPI_REPLACE, win); /* to [20] */
+  MPI_Put(given + 1, 1, shifted, target, at + unit * 30, 1, MPI_LONG, win);
+  MPI_Put(given + 2, 3, backward, target, at + unit * 32, 3, MPI_LONG, win); /* [32] to [34] */
+  MPI_Get(got + 4, 2, MPI_LONG, target, at + unit * 44, 1, spread, win);     /* [42], [45] */
+  MPI_Get(got + 1, 1, shifted, target, at + unit * 46, 1, MPI_LONG, win);
+  MPI_Win_flush(target, win);
+  CHECK(got[4] == 1000 * target + 42 && got[5] == 1000 * target + 45 && got[0] == 1000 * target + 46,
+        "%ld %ld %ld", got[4], got[5], got[0]);
+  CHECK(class_at_end(MPI_Put(given, 1, MPI_LONG, target, at, 1, shifted, win), target, win) ==
+            MPI_ERR_RMA_RANGE,
+        "before the first byte");
+  CHECK(class_at_end(MPI_Put(given, 3, MPI_LONG, target, at + unit, 3, backward, win), target, win) ==
+            MPI_ERR_RMA_RANGE,
+        "before the first byte");
+  CHECK(class_at_end(MPI_Put(given, 3, MPI_LONG, target, at + unit * (kNegative - 2), 3, early, win), target,
+                     win) == MPI_ERR_RMA_RANGE,
+        "behind the last byte");
+}
+
+static void types_that_reach_back(int is_dynamic) {
+  const MPI_Aint before[1] = {-8}, unit = is_dynamic ? sizeof(long) : 1;
+  const int one[2] = {1, 1}, target = (check_rank + 1) % check_size;
+  MPI_Aint around[2] = {-16, 8}, mine = 0, *all = malloc((size_t)check_size * sizeof *all);
+  long* memory = malloc(sizeof(long) << 17);
+  MPI_Win win;
+  MPI_Type_create_hindexed(1, one, before, MPI_LONG, &shifted);
+  MPI_Type_create_hindexed(2, one, around, MPI_LONG, &spread);
+  MPI_Type_create_resized(MPI_LONG, -8, 8, &early);
+  MPI_Type_create_resized(MPI_LONG, 0, -8, &backward);
+  MPI_Datatype* const types[] = {&shifted, &spread, &early, &backward};
+  for (int i = 0; i < 4; ++i) MPI_Type_commit(types[i]);
+  if (is_dynamic) {
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_attach(win, memory, kNegative * sizeof(long));
+    MPI_Get_address(memory, &mine);
+  } else {
+    MPI_Win_create(memory, kNegative * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  }
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  for (int i = 0; i < kNegative; ++i) memory[i] = 1000 * check_rank + i;
+  MPI_Allgather(&mine, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD);
+  MPI_Win_lock_all(0, win);
+  for (int turn = 0; turn < 3; ++turn) move_backwards(win, target, all[target], unit);
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const char* const wanted = "1.1..2....123...321.321.......1.321"; /* of what was given, by place */
+  for (int i = 0; i < kNegative; ++i) {
+    const char which = i < 35 ? wanted[i] : '.';
+    const long value = which == '.' ? 1000 * check_rank + i : '0' - which;
+    CHECK(memory[i] == value, "[%d]: %ld, not %ld", i, memory[i], value);
+  }
+  if (is_dynamic) MPI_Win_detach(win, memory);
+  MPI_Win_free(&win);
+  for (int i = 0; i < 4; ++i) MPI_Type_free(types[i]);
+  free(memory);
+  free(all);
+}
+
+/* Every other rank has no memory. */
+static void ranks_without_memory(int is_created) {
+  const MPI_Aint bytes = check_rank % 2 ? 0 : sizeof(long);
+  const long seven = 7;
+  long own = 0, *memory = &own;
+  MPI_Win win;
+  if (is_created)
+    MPI_Win_create(bytes ? memory : NULL, bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  else
+    MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Win_fence(0, win);
+  for (int rank = 0; rank < check_size; ++rank) {
+    const int error = MPI_Put(&seven, 1, MPI_LONG, rank, 0, 1, MPI_LONG, win);
+    CHECK(class_of(error) == (rank % 2 ? MPI_ERR_RMA_RANGE : MPI_SUCCESS), "rank %d", rank);
+    CHECK(MPI_Put(NULL, 0, MPI_LONG, rank, 5, 0, MPI_LONG, win) == MPI_SUCCESS, "nothing");
+    CHECK(MPI_Accumulate(NULL, 0, MPI_LONG, rank, 5, 0, MPI_LONG, MPI_SUM, win) == MPI_SUCCESS, "nothing");
+  }
+  CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS && (check_rank % 2 || *memory == 7), "fence");
+  MPI_Win_free(&win);
+}
+
+/* What the program asks for is there when it waits, also behind MPI_Win_free; types may go before. */
+static void requests_that_outlive(void) {
+  long memory[4] = {1, 2, 3, 4}, got[4] = {0}, before = 0; /* the stack maps nowhere */
+  const long ten = 10;
+  const int target = (check_rank + 1) % check_size;
+  MPI_Datatype every_other;
+  MPI_Request requests[5];
+  MPI_Win win;
+  MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Type_create_resized(MPI_LONG, 0, 2 * sizeof(long), &every_other);
+  MPI_Type_commit(&every_other);
+  MPI_Win_lock_all(0, win);
+  MPI_Rget(got, 2, every_other, target, 2, 2, MPI_LONG, win, &requests[0]);
+  MPI_Type_free(&every_other);
+  MPI_Rput(&ten, 1, MPI_LONG, target, 0, 1, MPI_LONG, win, &requests[1]);
+  MPI_Rget_accumulate(&ten, 1, MPI_LONG, &before, 1, MPI_LONG, target, 1, 1, MPI_LONG, MPI_SUM, win,
+                      &requests[2]);
+  MPI_Raccumulate(&ten, 1, MPI_LONG, target, 1, 1, MPI_LONG, MPI_SUM, win, &requests[3]);
+  MPI_Rput(&ten, 1, MPI_LONG, target, 3, 1, MPI_LONG, win, &requests[4]);
+  MPI_Request_free(&requests[4]);
+  MPI_Win_unlock_all(win);
+  MPI_Win_free(&win);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  CHECK(got[0] == 3 && got[1] == 0 && (got[2] == 4 || got[2] == 10) && before == 2, "%ld %ld %ld", got[0],
+        got[2], before);
+  CHECK(memory[0] == 10 && memory[1] == 22 && memory[2] == 3 && memory[3] == 10, "%ld %ld", memory[0],
+        memory[1]);
+}
+
+/* What was put before a fence is there behind it, and nothing of the next row, by two ranks and by all; some
+ * come late. */
+static void fences_in_a_row(MPI_Comm comm) {
+  enum { kRows = 400 };
+  long* memory;
+  MPI_Win win;
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Win_allocate(2 * size * (MPI_Aint)sizeof(long), sizeof(long), MPI_INFO_NULL, comm, &memory, &win);
+  memset(memory, 0, 2 * (size_t)size * sizeof(long));
+  MPI_Win_fence(0, win);
+  for (long row = 1; row <= kRows; ++row) {
+    const int half = (int)(row % 2) * size;
+    const struct timespec late = {0, 100000};
+    if (row % 16 == rank) nanosleep(&late, NULL);
+    for (int to = 0; to < size; ++to) MPI_Put(&row, 1, MPI_LONG, to, half + rank, 1, MPI_LONG, win);
+    MPI_Win_fence(0, win);
+    for (int from = 0; from < size; ++from) /* the other half may be changed already */
+      CHECK(memory[half + from] == row, "row %ld: %ld from %d", row, memory[half + from], from);
+  }
+  MPI_Win_free(&win);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   freed_behind_an_answer();
@@ -315,5 +460,15 @@ int main(int argc, char** argv) {
   about_64_kib(0);
   about_64_kib(1);
   exposures_in_a_row();
+  for (int i = 0; i < 2; ++i) {
+    types_that_reach_back(i);
+    ranks_without_memory(i);
+  }
+  requests_that_outlive();
+  MPI_Comm two;
+  MPI_Comm_split(MPI_COMM_WORLD, check_rank / 2, -check_rank, &two);
+  fences_in_a_row(MPI_COMM_WORLD);
+  fences_in_a_row(two);
+  MPI_Comm_free(&two);
   return check_end();
 }

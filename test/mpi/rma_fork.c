@@ -1,6 +1,9 @@
 /* A target forks while all others change its memory: no addition is lost or done twice, whatever the window's
  * memory is, and whether the child lives on or ends at once; what it stores behind a fork others see. */
+#include <errno.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,6 +107,18 @@ static void look(MPI_Win win, long* memory, pid_t (*make)(void), const char* wha
   for (int i = 0; check_rank == 0 && i < kForks; ++i) waitpid(children[i], NULL, 0);
 }
 
+/* A child does not have the memory of MPI_Win_allocate and MPI_Win_allocate_shared. */
+static void test_absent(void* memory) {
+  void* const page = (char*)memory - (uintptr_t)memory % (uintptr_t)sysconf(_SC_PAGESIZE);
+  unsigned char is_there;
+  int status;
+  CHECK(mincore(page, 1, &is_there) == 0, "in the parent");
+  const pid_t child = fork();
+  if (child == 0) _exit(mincore(page, 1, &is_there) == -1 && errno == ENOMEM ? 7 : 8);
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7, "status %x",
+        (unsigned)status);
+}
+
 int main(int argc, char** argv) {
   enum { kBytes = 1 << 20 };
   MPI_Win win;
@@ -124,6 +139,13 @@ int main(int argc, char** argv) {
   MPI_Win_free(&win);
   MPI_Win_allocate(kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
   run(win, memory, "allocate");
+  test_absent(memory);
   MPI_Win_free(&win);
+  if (check_is_one_node()) {
+    MPI_Win_allocate_shared(kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    run(win, memory, "allocate_shared");
+    test_absent(memory);
+    MPI_Win_free(&win);
+  }
   return check_end();
 }

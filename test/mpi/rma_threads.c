@@ -1,5 +1,5 @@
-/* Several threads of each rank work on the windows of all ranks at once: counters, slots of their own, locks.
- */
+/* Several threads of each rank work on the windows of all ranks at once: counters, slots of their own, locks;
+ * and make windows at once, each of a communicator of its own. */
 #include <pthread.h>
 
 #include "check.h"
@@ -59,6 +59,28 @@ static long sum_of(long mine) {
   return sum;
 }
 
+/* Of every other communicator the last rank is the first. */
+static void* make_windows(void* argument) {
+  MPI_Comm* const comm = argument;
+  for (int i = 0; i < kTurns; ++i) {
+    long* memory;
+    MPI_Win win;
+    MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, *comm, &memory, &win);
+    MPI_Win_free(&win);
+  }
+  return NULL;
+}
+
+static void test_making(void) {
+  MPI_Comm comms[kThreads];
+  pthread_t threads[kThreads];
+  for (int i = 0; i < kThreads; ++i)
+    MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 ? -check_rank : check_rank, &comms[i]);
+  for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, make_windows, &comms[i]);
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+  for (int i = 0; i < kThreads; ++i) MPI_Comm_free(&comms[i]);
+}
+
 int main(int argc, char** argv) {
   struct work works[kThreads];
   pthread_t threads[kThreads];
@@ -84,5 +106,6 @@ int main(int argc, char** argv) {
   CHECK(sum_of(counter[0]) == turns, "%ld", counter[0]);
   MPI_Win_free(&locked);
   MPI_Win_free(&all);
+  test_making();
   return check_end();
 }

@@ -69,6 +69,17 @@ static void test_objects(void) {
   CHECK(flag && strcmp(name, "false") == 0, "presets are shown, too");
   MPI_Info_free(&info);
 
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "accumulate_ordering", "none");
+  MPI_Win_set_info(win, info);
+  MPI_Info_free(&info);
+  MPI_Win_get_info(win, &info);
+  MPI_Info_get(info, "accumulate_ordering", 10, name, &flag);
+  CHECK(flag && strcmp(name, "none") == 0, "%s", name);
+  MPI_Info_get(info, "no_locks", 10, name, &flag);
+  CHECK(flag && strcmp(name, "true") == 0, "what was not named is as before");
+  MPI_Info_free(&info);
+
   MPI_Win_get_name(win, name, &length);
   CHECK(length == 0, "%s", name);
   MPI_Win_set_name(win, "a window");
@@ -189,6 +200,38 @@ static void test_shared(void) {
   MPI_Win_free(&win);
 }
 
+/* Windows that MPI_Win_allocate_shared has not made: what lies in shared memory for good is given out, one's
+ * own memory always. */
+static void test_queries(void) {
+  const MPI_Aint bytes = 8 * (1 + check_rank);
+  char *memory, *there, own[64 * 8 + 8];
+  MPI_Aint size;
+  int unit, class;
+  MPI_Win win;
+  MPI_Win_allocate(bytes, 2, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  *memory = (char)(check_rank + 1);
+  MPI_Win_fence(0, win);
+  for (int rank = 0; rank < check_size && check_is_one_node(); ++rank) {
+    MPI_Win_shared_query(win, rank, &size, &unit, &there);
+    CHECK(size == 8 * (1 + rank) && unit == 2, "%ld bytes, unit %d", (long)size, unit);
+    CHECK(*there == rank + 1, "%d", *there);
+  }
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  MPI_Win_create(own, bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  for (int rank = 0; rank < check_size; ++rank) {
+    MPI_Win_shared_query(win, rank, &size, &unit, &there);
+    CHECK(rank == check_rank ? size == bytes && there == own : size == 0 && !there, "rank %d: %ld bytes",
+          rank, (long)size);
+  }
+  MPI_Win_free(&win);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Error_class(MPI_Win_shared_query(win, 0, &size, &unit, &there), &class);
+  CHECK(class == MPI_ERR_RMA_FLAVOR, "%d", class);
+  MPI_Win_free(&win);
+}
+
 static void test_empty_and_several(void) {
   MPI_Win none, wins[5];
   MPI_Comm half;
@@ -288,6 +331,7 @@ int main(int argc, char** argv) {
   test_objects();
   test_mistakes();
   if (check_is_one_node()) test_shared();
+  test_queries();
   test_empty_and_several();
   test_huge_pages();
   test_dynamic();
