@@ -57,7 +57,7 @@ std::size_t Storage::write_long(const Writing& writing, std::byte* at, std::size
 }
 
 bool Storage::make_large_page(std::int64_t at) const noexcept {
-  const bool is_made = try_make_large_page(descriptor_, at);
+  const bool is_made = is_readable_ && try_make_large_page(descriptor_, at);  // else it cannot be mapped
   // Relaxed: whoever has not heard of it writes slower.
   if (is_made) has_large_pages_.store(true, std::memory_order_relaxed);
   return is_made;
