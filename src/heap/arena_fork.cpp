@@ -197,7 +197,7 @@ void Arena::after_fork_in_parent() noexcept {
     ++counters_.waits;
   }
   if (is_frozen) has_left_ = !open_generation();
-  set_fork_advice(MADV_DONTFORK);
+  if (!has_left_) set_fork_advice(MADV_DONTFORK);  // else later children get it as it is
   pthread_mutex_unlock(&lock_);
   errno = saved_errno;
 }
@@ -335,8 +335,8 @@ bool Arena::open_generation() noexcept {
   const std::uint32_t top = extents_.top();
   const std::uint32_t rest = open_ ? top : 0;  // page 0 is nobody's, but the first huge page begins with it
   const std::size_t rest_bytes = bytes_ - std::size_t{rest} * kPageBytes;
-  bool is_mapped = map_run(rest, rest_bytes, PROT_NONE);
-  if (is_mapped) {
+  bool is_mapped = rest_bytes == 0 || map_run(rest, rest_bytes, PROT_NONE);
+  if (is_mapped && rest_bytes > 0) {
     madvise(address_of(rest), rest_bytes, MADV_DONTFORK);
     madvise(address_of(rest), rest_bytes, MADV_DONTDUMP);
     open_ = rest;
