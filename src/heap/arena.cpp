@@ -240,11 +240,14 @@ void* Arena::allocate(std::size_t bytes, std::size_t alignment, bool zeroed) noe
   return block;
 }
 
-/// Gives the whole 2 MiB pages of a free dirty run back to the system; parts of one would split it.
+/// Gives the whole 2 MiB pages of a free dirty run back to the system, with what is clean of those at its
+/// ends: it became part of them when they were made huge.  Parts of one would split it.
 void Arena::punch(std::uint32_t run) noexcept {
-  const std::uint32_t end = run + extents_.at(run).pages;
-  const auto from = std::uint32_t(round_up(run, kHugePagePages));
-  const auto to = std::uint32_t(end / kHugePagePages * kHugePagePages);
+  const Extents::Stretch free = extents_.free_around(run, kHugePagePages);
+  const std::uint32_t least = run / kHugePagePages * kHugePagePages;
+  const auto from = free.begin < least ? least : std::uint32_t(round_up(free.begin, kHugePagePages));
+  const auto most = std::uint32_t(round_up(run + extents_.at(run).pages, kHugePagePages));
+  const auto to = free.end > most ? most : std::uint32_t(free.end / kHugePagePages * kHugePagePages);
   if (from >= to) return;
   const std::size_t bytes = std::size_t{to - from} * kPageBytes;
   if (madvise(address_of(from), bytes, MADV_REMOVE) != 0) return;
@@ -253,7 +256,7 @@ void Arena::punch(std::uint32_t run) noexcept {
     huge_[each / 64] &= ~(std::uint64_t{1} << (each % 64));
   }
   counters_.punched_bytes += bytes;
-  extents_.clean(run, from, to - from);
+  extents_.clean(free.begin, from, to);
 }
 
 void Arena::release(void* block) noexcept {

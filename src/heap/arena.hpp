@@ -112,6 +112,8 @@ class Arena {
   bool is_huge(std::size_t each) const noexcept { return huge_[each / 64] >> (each % 64) & 1; }
   void punch(std::uint32_t run) noexcept;
   void refresh_frozen(std::uint32_t first) noexcept;
+  void forget_huge(std::size_t from, std::size_t to) noexcept;
+  void punch_free(const File& file) const noexcept;
   bool has_frozen_pages(std::size_t huge_page) const noexcept;
   void set_frozen_bits(std::uint32_t first, std::uint32_t pages, bool frozen) noexcept;
 
@@ -138,7 +140,7 @@ class Arena {
   File control_file_;
   Control* control_ = nullptr;
   Extents extents_;
-  std::uint64_t huge_[2048] = {};  // one bit per 2 MiB that was made a huge page and not punched since
+  std::uint64_t huge_[2048] = {};  // one bit per 2 MiB made a huge page that has not been given back since
   std::size_t huge_count_ = 0;     // of these bits
   std::size_t huge_bytes_max_ = 0;
   ArenaSettings settings_;

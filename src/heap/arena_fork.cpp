@@ -197,7 +197,7 @@ void Arena::after_fork_in_parent() noexcept {
     ++counters_.waits;
   }
   if (is_frozen) has_left_ = !open_generation();
-  set_fork_advice(MADV_DONTFORK);
+  if (!has_left_) set_fork_advice(MADV_DONTFORK);  // else later children get it as it is
   pthread_mutex_unlock(&lock_);
   errno = saved_errno;
 }
@@ -335,8 +335,8 @@ bool Arena::open_generation() noexcept {
   const std::uint32_t top = extents_.top();
   const std::uint32_t rest = open_ ? top : 0;  // page 0 is nobody's, but the first huge page begins with it
   const std::size_t rest_bytes = bytes_ - std::size_t{rest} * kPageBytes;
-  bool is_mapped = map_run(rest, rest_bytes, PROT_NONE);
-  if (is_mapped) {
+  bool is_mapped = rest_bytes == 0 || map_run(rest, rest_bytes, PROT_NONE);
+  if (is_mapped && rest_bytes > 0) {
     madvise(address_of(rest), rest_bytes, MADV_DONTFORK);
     madvise(address_of(rest), rest_bytes, MADV_DONTDUMP);
     open_ = rest;
@@ -356,13 +356,40 @@ bool Arena::open_generation() noexcept {
     }
     first += run.pages;
   }
-  memset(huge_, 0, sizeof huge_);
-  huge_count_ = 0;
+  forget_huge(0, bytes_ / kHugePageBytes);
+  punch_free(old);
   old.close();
   if (!is_mapped) heap.bytes = 0;
   // G2 (pairs with the checks in shared_heap_provider.cpp): even again; the regions above are complete.
   control_->generation.fetch_add(1, std::memory_order_seq_cst);
   return is_mapped;
+}
+
+/// Of these 2 MiB those that hold no frozen page are no huge pages any more.  The others count, as long as
+/// the program has them.
+void Arena::forget_huge(std::size_t from, std::size_t to) noexcept {
+  for (std::size_t each = from; each < to; ++each) {
+    if (!is_huge(each) || has_frozen_pages(each)) continue;
+    huge_[each / 64] &= ~(std::uint64_t{1} << (each % 64));
+    --huge_count_;
+  }
+}
+
+/// A file that holds frozen blocks lasts as long as they; nobody, no child either, looks at what is free
+/// in it.
+void Arena::punch_free(const File& file) const noexcept {
+  if (!file.is_ours()) return;
+  const std::uint32_t top = extents_.top();
+  for (std::uint32_t first = 1; first < top;) {
+    std::uint32_t end = first;
+    while (end < top && (extents_.at(end).flags & Extents::kFree)) end += extents_.at(end).pages;
+    const std::size_t from = (first + kHugePagePages - 1) / kHugePagePages;
+    const std::size_t to = (end < top ? end * kPageBytes : bytes_) / kHugePageBytes;
+    constexpr int kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    const auto at = off_t(from * kHugePageBytes), bytes = off_t(to * kHugePageBytes) - at;
+    if (bytes > 0) (void)fallocate(file.descriptor, kPunch, at, bytes);
+    first = end < top ? end + extents_.at(end).pages : top;
+  }
 }
 
 /// A frozen block was freed: new shared pages of the present generation take its place.
@@ -376,6 +403,7 @@ void Arena::refresh_frozen(std::uint32_t first) noexcept {
   madvise(address_of(first), std::size_t{pages} * kPageBytes, MADV_DONTFORK);
   set_frozen_bits(first, pages, false);
   frozen_pages_ -= pages;
+  forget_huge(first / kHugePagePages, (std::size_t{first} + pages - 1) / kHugePagePages + 1);
   extents_.set_flags(first, Extents::kUsed);
   extents_.give(first, false);
 }

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "base/assert.hpp"
@@ -169,11 +170,27 @@ std::uint32_t Extents::give(std::uint32_t first, bool dirty) noexcept {
   return join(first, table_[first].pages, kFree | (dirty ? std::uint32_t{kDirty} : 0u));
 }
 
-void Extents::clean(std::uint32_t run, std::uint32_t first, std::uint32_t pages) noexcept {
-  DUNLIN_ASSERT(table_[run].flags & kDirty);
-  DUNLIN_ASSERT(first >= run);
-  carve(run, first, pages);
-  give(first, false);
+Extents::Stretch Extents::free_around(std::uint32_t first, std::uint32_t alignment) const noexcept {
+  DUNLIN_ASSERT(table_[first].flags & kFree);
+  std::uint32_t begin = first, end = first + table_[first].pages;
+  const std::uint32_t least = begin / alignment * alignment, most = round_up(end, alignment);
+  while (begin > least && begin > 1 && (table_[begin - 1].flags & kFree)) begin -= table_[begin - 1].pages;
+  while (end < most && end < top_ && (table_[end].flags & kFree)) end += table_[end].pages;
+  return {begin, end == top_ ? std::max(end, most) : end};
+}
+
+void Extents::clean(std::uint32_t first, std::uint32_t from, std::uint32_t to) noexcept {
+  DUNLIN_ASSERT(first <= from);
+  to = std::min(to, top_);
+  for (Entry run = table_[first]; first < to;) {
+    DUNLIN_ASSERT(run.flags & kFree);
+    const std::uint32_t end = first + run.pages;
+    const Entry behind = end < to ? table_[end] : Entry{};  // may be joined with what becomes clean here
+    const std::uint32_t begin = std::max(first, from), most = std::min(end, to);
+    if ((run.flags & kDirty) && begin < most) give(carve(first, begin, most - begin), false);
+    first = end;
+    run = behind;
+  }
 }
 
 void Extents::renew(std::uint32_t first, bool keep) noexcept {

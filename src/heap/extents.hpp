@@ -41,8 +41,14 @@ class Extents {
   /// Gives a used run back, joined with free neighbours of the same cleanliness; returns the joined run's
   /// first page.
   std::uint32_t give(std::uint32_t first, bool dirty) noexcept;
-  /// Declares pages inside the free dirty run that starts at `run` clean; the run is split as needed.
-  void clean(std::uint32_t run, std::uint32_t first, std::uint32_t pages) noexcept;
+  struct Stretch {
+    std::uint32_t begin, end;
+  };
+  /// The free runs around this one that lie one behind the other, up to the first that reaches a multiple of
+  /// `alignment` on either side; behind `top` all is free.
+  Stretch free_around(std::uint32_t first, std::uint32_t alignment) const noexcept;
+  /// Declares [from, to) clean, which is free; a run begins at `first`, not behind `from`.
+  void clean(std::uint32_t first, std::uint32_t from, std::uint32_t to) noexcept;
   /// After a freeze: a free run has clean pages again, or (`keep` false) is nobody's for ever.
   void renew(std::uint32_t first, bool keep) noexcept;
   /// Lengthens a used run in place.  False when the pages behind it are not free.

@@ -27,11 +27,13 @@ bool parse_number(const char* text, std::uint64_t& value) noexcept {
   return true;
 }
 
+/// Beyond the bounds it keeps its default, too.
 template <class T>
-void read_number(char* const* environment, const char* name, T& value) noexcept {
+void read_number(char* const* environment, const char* name, T& value, std::uint64_t min,
+                 std::uint64_t max) noexcept {
   std::uint64_t parsed = 0;
   const char* text = find_setting(environment, name);
-  if (text && parse_number(text, parsed)) value = T(parsed);
+  if (text && parse_number(text, parsed) && parsed >= min && parsed <= max) value = T(parsed);
 }
 
 }  // namespace
@@ -48,12 +50,12 @@ Settings read_settings(char* const* environment) noexcept {
   Settings settings;
   if (const char* heap = find_setting(environment, "DUNLIN_HEAP"))
     settings.is_shared = strcmp(heap, "private") != 0;
-  read_number(environment, "DUNLIN_HEAP_BLOCK_BYTES_MIN", settings.block_bytes_min);
-  read_number(environment, "DUNLIN_HEAP_ADDRESS_BYTES", settings.arena.address_bytes);
-  read_number(environment, "DUNLIN_HEAP_CACHE_BYTES_MAX", settings.arena.cache_bytes_max);
-  read_number(environment, "DUNLIN_HEAP_HUGE_PERCENT", settings.arena.huge_percent);
-  read_number(environment, "DUNLIN_HEAP_FORK_WAIT_US", settings.arena.fork_wait_us);
-  read_number(environment, "DUNLIN_HEAP_STATIC", settings.moves_static_data);
+  read_number(environment, "DUNLIN_HEAP_BLOCK_BYTES_MIN", settings.block_bytes_min, 4096, INT64_MAX);
+  read_number(environment, "DUNLIN_HEAP_ADDRESS_BYTES", settings.arena.address_bytes, 64 << 20, INT64_MAX);
+  read_number(environment, "DUNLIN_HEAP_CACHE_BYTES_MAX", settings.arena.cache_bytes_max, 0, INT64_MAX);
+  read_number(environment, "DUNLIN_HEAP_HUGE_PERCENT", settings.arena.huge_percent, 0, 100);
+  read_number(environment, "DUNLIN_HEAP_FORK_WAIT_US", settings.arena.fork_wait_us, 0, 1000000);
+  read_number(environment, "DUNLIN_HEAP_STATIC", settings.moves_static_data, 0, 1);
   return settings;
 }
 

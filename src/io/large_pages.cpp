@@ -57,7 +57,7 @@ std::size_t Storage::write_long(const Writing& writing, std::byte* at, std::size
 }
 
 bool Storage::make_large_page(std::int64_t at) const noexcept {
-  const bool is_made = try_make_large_page(descriptor_, at);
+  const bool is_made = is_readable_ && try_make_large_page(descriptor_, at);  // else it cannot be mapped
   // Relaxed: whoever has not heard of it writes slower.
   if (is_made) has_large_pages_.store(true, std::memory_order_relaxed);
   return is_made;
@@ -75,15 +75,20 @@ void Storage::make_large_pages(std::int64_t low, std::int64_t high, int first, i
 }
 
 /// Of what begins in [low, high), or holds `low`, those that this access reaches the end of, and that become
-/// whole: by others, or as windows fill short gaps.
+/// whole: by others, if they come, so that it has a good part of them itself; or as windows fill short gaps.
 void Storage::make_large_pages_of(const Access& access, std::int64_t low, std::int64_t high,
                                   bool fills_gaps) const noexcept {
   if (!fills_gaps && access.filled_from == INT64_MAX) return;
+  constexpr std::int64_t kShares = 16;  // so many times what is written, a file takes at most
+  const auto bytes_of = [&](std::int64_t page) {
+    return access.file.position_at(page + kLarge) - std::max(access.file.position_at(page), access.position);
+  };
   const std::int64_t end = access.file.end_of(access.position, std::int64_t(access.memory.bytes()));
   const std::int64_t first = low / kLarge * kLarge;
   for (std::int64_t page = first >= access.filled_from ? first : round_up(low);
        page < high && page <= end - kLarge; page += kLarge)
-    if (page >= access.filled_from || (fills_gaps && lies_evenly(access.file, page, page + kLarge)))
+    if ((page >= access.filled_from && bytes_of(page) >= kLarge / kShares) ||
+        (fills_gaps && page >= low && lies_evenly(access.file, page, page + kLarge)))
       (void)make_large_page(page);
 }
 

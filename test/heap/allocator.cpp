@@ -193,6 +193,24 @@ TEST(Heap, HugeFreesGoBackToTheSystem) {
   EXPECT_LE(file_bytes(), before + 257 * kMiB) << "at most the cache of freed memory stays";
 }
 
+TEST(Heap, FreedBlocksOfAnyLengthGoBackAndAreTakenAgain) {
+  constexpr std::size_t kBlocks = 100, kBytes = 6 * kMiB + 4096;  // a page of the fourth 2 MiB
+  const std::size_t before = file_bytes();
+  char* highest[6] = {};
+  for (int time = 0; time < 6; ++time) {
+    std::vector<char*> blocks;
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      blocks.push_back(get(kBytes));
+      blocks[i][0] = blocks[i][kBytes - 1] = 1;
+      highest[time] = std::max(highest[time], blocks[i]);
+    }
+    for (std::size_t i = 0; i < kBlocks; ++i)  // one after the other, or every third
+      std::free(blocks[time < 3 ? i : i * 37 % kBlocks]);
+    EXPECT_LE(file_bytes(), before + 256 * kMiB / 6 * 8 + 8 * kMiB) << "after " << time << " times";
+  }
+  EXPECT_LE(highest[5], highest[0]) << "freed room was not taken again";
+}
+
 TEST(Heap, LargeCallocIsNotCommitted) {
   const std::size_t before = file_bytes();
   void* block = opaque(std::calloc(1, 8192 * kMiB));

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "test/heap/preloaded.hpp"
 
@@ -122,6 +123,54 @@ TEST(HeapFork, HugePagesGoOnAfterAFreeze) {
   for (int i = 1; i < 40; i += 2) std::free(small[i]);
   end.tell();
   waitpid(child, nullptr, 0);
+}
+
+/// Runs `body` in a child that lives on for longer than its parent waits.
+template <class F>
+int in_lasting_child(F body) {
+  return in_child([&] {
+    usleep(20000);
+    return body();
+  });
+}
+
+TEST(HeapFork, WhatWasFreedGoesBackAlsoWhereABlockIsLeft) {
+  char* blocks[16];
+  for (char*& each : blocks) each = get(8 * kMiB, 1);
+  char* const left = get(100000, 2);
+  for (char* each : blocks) std::free(each);
+  // The file as it is now lasts as long as the block.
+  const int file = dup(preloaded_heap()->control()->regions[dunlin::heap::Control::kHeap].descriptor);
+  EXPECT_EQ(in_lasting_child([&] { return !holds(left, 100000, 2); }), 0);
+  ASSERT_FALSE(preloaded_heap()->is_shared(left, 1)) << "the child lived, so the parent froze";
+  struct stat status = {};
+  EXPECT_EQ(fstat(file, &status), 0);
+  EXPECT_LT(std::size_t(status.st_blocks) * 512, 32 * kMiB);
+  EXPECT_TRUE(holds(left, 100000, 2));
+  close(file);
+  std::free(left);
+}
+
+TEST(HeapFork, TheLimitOfHugePagesCountsThoseBefore) {
+  const char* percent = std::getenv("DUNLIN_HEAP_HUGE_PERCENT");
+  if (!percent || std::strcmp(percent, "1") != 0) GTEST_SKIP() << "with 1 % it commits less";
+  if (!makes_huge_pages()) GTEST_SKIP() << "no huge pages here";
+  const std::size_t machine = std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGESIZE));
+  const std::size_t most = machine / 100 / std::size_t(sysconf(_SC_NPROCESSORS_ONLN));
+  const auto made = [] { return preloaded_heap()->counters().collapsed_bytes; };
+  std::vector<char*> blocks;
+  for (int again = 0; again < 3; ++again) {
+    const std::size_t begin = made();
+    for (int time = 0; time < 3; ++time) {
+      for (std::size_t bytes = 0; bytes < 2 * most; bytes += 8 * kMiB)
+        blocks.push_back(static_cast<char*>(opaque(std::malloc(8 * kMiB))));
+      EXPECT_EQ(in_lasting_child([] { return 0; }), 0);
+    }
+    EXPECT_LE(made() - begin, most);
+    EXPECT_GE(made() - begin, most / 2) << "what was freed counts for ever";
+    for (char* each : blocks) std::free(each);
+    blocks.clear();
+  }
 }
 
 TEST(HeapFork, ParentAndChildWriteApart) {
@@ -422,7 +471,32 @@ TEST(HeapForkLimited, DISABLED_KeepsItsBlocks) {
   EXPECT_TRUE(holds(block, kMiB, 2));
   char* fresh = get(kMiB, 3);
   EXPECT_FALSE(preloaded_heap()->is_shared(fresh, kMiB)) << "there is no file for it";
+  EXPECT_EQ(in_child([&] { return !holds(block, kMiB, 2); }), 0) << "a later child has them, too";
   std::free(block);
+  std::free(fresh);
+}
+
+TEST(HeapFork, SurvivesAFullHeap) {
+  EXPECT_EQ(in_child([] {
+              return setenv("DUNLIN_HEAP_ADDRESS_BYTES", "64m", 1) == 0
+                         ? run_alone("--gtest_filter=HeapForkFull.*")
+                         : 1;
+            }),
+            0);
+}
+
+TEST(HeapForkFull, DISABLED_StaysShared) {
+  std::vector<char*> blocks;
+  do blocks.push_back(get(64 << 10, 1));
+  while (preloaded_heap()->owns(blocks.back()));
+  char*& last = blocks[blocks.size() - 2];  // behind it some pages are free, which are too few
+  last = static_cast<char*>(opaque(std::realloc(last, 31 * 4096)));
+  ASSERT_TRUE(preloaded_heap()->owns(last));
+  for (int time = 0; time < 2; ++time)
+    EXPECT_EQ(in_lasting_child([&] { return !holds(blocks[0], 64 << 10, 1); }), 0);
+  for (char* each : blocks) std::free(each);
+  char* const fresh = get(kMiB, 3);
+  EXPECT_TRUE(preloaded_heap()->is_shared(fresh, kMiB));
   std::free(fresh);
 }
 

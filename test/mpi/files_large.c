@@ -1,8 +1,9 @@
 /* New files in memory, whose parts that are written whole become large pages: every byte arrives and the
  * file is no longer than what was written, for long and short pieces, alone and together, where memory lies
  * anywhere beside its place in the file, where parts are there before, and where the file is cut in between.
- * Groups of short pieces that lie far apart take no more memory than before. Pieces that each rank writes
- * alone make large pages where the views of all leave nothing out, and go straight to those.
+ * Groups of short pieces that lie far apart, and a small part of views that leave nothing out, take no more
+ * memory than before. Pieces that each rank writes alone make large pages where the views of all leave
+ * nothing out, and go straight to those.
  *
  * ranks: 1 2 3 5 variants: none */
 #define _GNU_SOURCE
@@ -111,6 +112,31 @@ static void check_groups(const char* path, MPI_Aint apart, int is_collective) {
   MPI_Type_free(&type);
 }
 
+/* Of views that leave nothing out, some tiles of the last rank: a piece at the end of each. */
+static void check_little(const char* path, int piece, MPI_Aint apart, int first, int tiles) {
+  const int is_first = check_rank == 0, is_last = check_rank == check_size - 1;
+  const MPI_Aint others = (MPI_Aint)piece * (check_size - 1);
+  MPI_Datatype block, type;
+  struct stat status;
+  if (check_size == 1) return;
+  OK(MPI_File_set_size(file, 0));
+  MPI_Type_contiguous(is_first ? (int)(apart - others) : piece, MPI_BYTE, &block);
+  MPI_Type_create_resized(block, 0, apart, &type);
+  MPI_Type_commit(&type);
+  OK(MPI_File_set_view(file, is_first ? 0 : apart - (MPI_Aint)piece * (check_size - check_rank), MPI_BYTE,
+                       type, "native", MPI_INFO_NULL));
+  if (is_last)
+    OK(MPI_File_write_at(file, (MPI_Offset)first * piece, memory, tiles * piece, MPI_BYTE,
+                         MPI_STATUS_IGNORE));
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(stat(path, &status) == 0, " ");
+  CHECK(status.st_blocks / 8 <= 4 * tiles, "%ld pages for %d pieces of %d bytes, %ld apart",
+        (long)status.st_blocks / 8, tiles, piece, (long)apart);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_free(&block);
+  MPI_Type_free(&type);
+}
+
 /* Pages that each rank writes alone, those of all ranks in turn, and room for `others` more. */
 static void check_views(int others) {
   enum { kPage = 4096, kPages = kBytes / kPage };
@@ -152,6 +178,9 @@ int main(int argc, char** argv) {
     check_groups(path, 4 << 20, is_collective);
     check_groups(path, 300000, is_collective);
   }
+  check_little(path, 8, 4 << 20, 0, 12);
+  check_little(path, 4096, 1 << 16, 31, 1); /* up to where a large page ends */
+  check_little(path, 64, 8192, 254, 2);     /* by a window */
   check_views(1);
   check_views(0);
   OK(MPI_File_close(&file));

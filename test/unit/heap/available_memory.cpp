@@ -59,6 +59,37 @@ TEST_F(AvailableMemory, ARootOfAContainerHasLimitsToo) {
   EXPECT_EQ(ask().free, 999u);
 }
 
+TEST_F(AvailableMemory, FirstVersionOfGroupsCountsToo) {
+  write("/proc/self/cgroup",
+        "9:name=systemd:/\n8:memory_other:/no\n7:cpu,cpuacct:/no\n4:blkio,memory:/job/step\n0::/\n");
+  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "7000\n");
+  EXPECT_EQ(ask().free, kFree);
+  write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1000\n");
+  write("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "300\n");
+  EXPECT_EQ(ask().total, 1000u);
+  EXPECT_EQ(ask().free, 700u);
+  write("/sys/fs/cgroup/memory/no/memory.limit_in_bytes", "10\n");
+  write("/sys/fs/cgroup/memory/no/memory.usage_in_bytes", "1\n");
+  EXPECT_EQ(ask().free, 700u);
+}
+
+/// Its groups have the names of the machine.
+TEST_F(AvailableMemory, AContainerSeesItsGroupAtTheRoot) {
+  write("/proc/self/cgroup", "4:memory:/docker/0815\n");
+  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "1000\n");
+  write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "300\n");
+  EXPECT_EQ(ask().free, 700u);
+}
+
+TEST_F(AvailableMemory, NoWordOfGroupsIsTrusted) {
+  for (const char* text :
+       {"", "\n", "memory", ":", "4:memory", "4:memory\n0::", "::::/\n", "4:memory:", "0:memory,\n"}) {
+    write("/proc/self/cgroup", text);
+    EXPECT_EQ(ask().free, kFree) << text;
+  }
+}
+
 TEST_F(AvailableMemory, ThisMachineHasSome) { EXPECT_GT(available_memory().free, 0u); }
 
 }  // namespace

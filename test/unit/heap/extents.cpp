@@ -58,7 +58,7 @@ TEST(Extents, RefusesWhatDoesNotFit) {
 TEST(Extents, CleansPartOfARun) {
   Books books(4096);
   const std::uint32_t run = books.extents.give(books.extents.take(2000, 1, false), true);
-  books.extents.clean(run, 512, 1024);
+  books.extents.clean(run, 512, 1536);
   EXPECT_EQ(books.extents.dirty_pages(), 2000u - 1024u);
   EXPECT_TRUE(books.extents.is_sound());
   const std::uint32_t inside = books.extents.take(1024, 512, true);
@@ -125,7 +125,15 @@ TEST(Extents, RandomHistoryKeepsTheBooks) {
         if (books.extents.try_grow(each->first, wanted)) each->second = wanted;
       } else {
         const std::uint32_t run = books.extents.give(each->first, true);
-        if (random() % 4 == 0) books.extents.clean(run, run, books.extents.at(run).pages);
+        if (random() % 2) {
+          const auto [from, to] = books.extents.free_around(run, random() % 2 ? 1 : 512);
+          ASSERT_LE(from, run);
+          ASSERT_GE(to, run + books.extents.at(run).pages);
+          for (const auto& [first, pages] : held)
+            ASSERT_TRUE(first == each->first || first + pages <= from || first >= to);
+          const std::uint32_t begin = std::min(run, from + std::uint32_t(random() % 600));
+          books.extents.clean(from, begin, begin + std::uint32_t(random() % (to - begin + 1)));
+        }
         held.erase(each);
       }
     }

@@ -36,20 +36,24 @@ TEST(Settings, BothReadersAgree) {
     EXPECT_EQ(variable_value("HEAP_STATIC"), std::int64_t(read.moves_static_data));
   };
   compare();  // the presets
-  const char* const names[] = {"DUNLIN_HEAP_BLOCK_BYTES_MIN", "DUNLIN_HEAP_ADDRESS_BYTES",
-                               "DUNLIN_HEAP_CACHE_BYTES_MAX", "DUNLIN_HEAP_HUGE_PERCENT"};
-  const char* const values[] = {"128k", "4G", "0", "34"};
-  for (int i = 0; i < 4; ++i) setenv(names[i], values[i], 1);
-  setenv("DUNLIN_HEAP_STATIC", "off", 1);
-  Variable::read_all_again();
-  compare();
-  for (const char* each : names) setenv(each, "nonsense", 1);  // both keep the preset
-  testing::internal::CaptureStderr();
-  Variable::read_all_again();
-  testing::internal::GetCapturedStderr();
-  compare();
+  constexpr int kNames = 6;
+  const char* const names[kNames] = {"DUNLIN_HEAP_BLOCK_BYTES_MIN", "DUNLIN_HEAP_ADDRESS_BYTES",
+                                     "DUNLIN_HEAP_CACHE_BYTES_MAX", "DUNLIN_HEAP_HUGE_PERCENT",
+                                     "DUNLIN_HEAP_FORK_WAIT_US",    "DUNLIN_HEAP_STATIC"};
+  // In the last three lines both keep the presets.
+  const char* const values[][kNames] = {{"128k", "4G", "0", "34", "0", "off"},
+                                        {"4096", "64m", "5", "100", "1000000", "yes"},
+                                        {"4095", "1m", "-1", "101", "1000001", "2"},
+                                        {"0", "-64m", "9999999999g", "1g", "-1", "-1"},
+                                        {"nonsense", "12%", "k", "", "1 k", "maybe"}};
+  for (const auto& line : values) {
+    for (int i = 0; i < kNames; ++i) setenv(names[i], line[i], 1);
+    testing::internal::CaptureStderr();
+    Variable::read_all_again();
+    testing::internal::GetCapturedStderr();
+    compare();
+  }
   for (const char* each : names) unsetenv(each);
-  unsetenv("DUNLIN_HEAP_STATIC");
   Variable::read_all_again();
 }
 

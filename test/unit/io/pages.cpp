@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -211,6 +213,28 @@ TEST_F(LargePagesTest, RunsMakeThemWhereNothingIsLeftOut) {
   write_every_other(1 << 20, 2);
   EXPECT_EQ(storage_.size(), (8 << 20) - std::int64_t(kPageBytes));
   EXPECT_EQ(large_bytes(storage_.descriptor(), 6 << 20), std::size_t{4} << 20);  // but for both ends
+}
+
+/// It cannot be mapped, and is no reason to give up making them for other files.
+TEST_F(LargePagesTest, AFileThatCannotBeReadIsWrittenWithoutThem) {
+  const std::string name = name_ + "-write-only";
+  const int made = open(name.c_str(), O_CREAT | O_WRONLY, 0222);
+  ASSERT_EQ(fchmod(made, 0222), 0);
+  Storage written;
+  setfsuid(65534);  // root may read everything
+  const int error = written.open(name.c_str(), O_WRONLY, 0);
+  setfsuid(geteuid());
+  unlink(name.c_str());
+  ASSERT_EQ(error, 0);
+  written.set_writers(&writers_);
+  std::vector<unsigned char> memory(40 << 20, 7);
+  const coll::Block block = coll::Block::of_bytes(memory.data(), memory.size());
+  const Tiling view(0, *from_handle<Datatype>(MPI_BYTE));
+  EXPECT_EQ(written.move({Direction::write, block, view, 0, false}).bytes, std::int64_t(memory.size()));
+  EXPECT_EQ(written.size(), std::int64_t(memory.size()));
+  close(made);
+  write(4 << 20, 0, 3);
+  EXPECT_EQ(large_bytes(storage_.descriptor(), 4 << 20), std::size_t{4} << 20);
 }
 
 TEST_F(LargePagesTest, RanksShareTheMaking) {
