@@ -51,8 +51,8 @@ class Flags {
 
   /// Goes on where it found a flag that was not up.
   bool are_up() noexcept {
-    // F1 (pairs with A1 and L1 below, and D1 in shared_work.cpp): what was written before a flag went up is
-    // there.
+    // F1 (pairs with A1, A2 and L1 below, and D1 in shared_work.cpp): what was written before a flag went up
+    // is there.
     for (; next_ != end_; next_ += kStride)
       if (next_ != own_ && next_->load(std::memory_order_acquire) < value_) return false;
     return true;
@@ -187,6 +187,15 @@ class Turn {
     return {&arrivals_->arrived, 0, members, number_, &arrivals_[region_->me_].arrived};
   }
   Flags is_there(int member) const noexcept { return {&arrivals_[member].arrived, member, 1, number_}; }
+  /// What this member adds to its data when all have arrived is there, too.
+  void finish() const noexcept {
+    // A2 (pairs with F1 in Flags): who sees it sees that.
+    share(region_->me_).finished.store(finished_number(), std::memory_order_release);
+    region_->wake_all();
+  }
+  Flags all_have_finished() const noexcept {
+    return {&share(0).finished, 0, region_->size(), finished_number(), &share(region_->me_).finished};
+  }
   std::uint64_t number() const noexcept { return number_; }
   transport::shm::ShareLine& share(int member) const noexcept {
     return region_->commons_.shares(track_, turn_)[member];
@@ -206,6 +215,9 @@ class Turn {
       return copy_short(to.at, from.at, bytes);
     copy(from, to);
   }
+
+  /// All words of a share line count from the number << 32 on.
+  std::uint64_t finished_number() const noexcept { return (number_ << 32) + 1; }
 
   Region* region_;
   int track_;

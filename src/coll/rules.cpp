@@ -50,7 +50,18 @@ IntVariable shared_bytes{
     0,
     transport::shm::Commons::kRoomBytes};
 
+IntVariable whole_bytes{"COLL_WHOLE_BYTES", 0, "bytes",
+                        "in shared memory: up to this size each rank combines an allreduce as a whole, longer "
+                        "ones are divided among the ranks; 0: 2048, where ranks share CPUs any",
+                        0};
+
 std::size_t leader_bytes_min() noexcept { return std::size_t(leader_bytes.get()); }
+// WHOLEFIGURES
+std::size_t whole_bytes_max(bool share_cpus) noexcept {
+  constexpr std::size_t kWhole = 2 << 10;
+  if (whole_bytes.get() > 0) return std::size_t(whole_bytes.get());
+  return share_cpus ? SIZE_MAX : kWhole;
+}
 
 int by_domains_rule(const Facts& facts) noexcept { return facts.has_domains ? kByDomains : 0; }
 

@@ -41,6 +41,9 @@ inline constexpr int kByDomains = -1;
 // and 2.8), 8 ranks 37 and 47 (32 and 34).
 inline constexpr int kShort = 2, kShortBcast = 4, kShortCombined = 1;
 
+/// An allreduce in shared memory up to this size is combined as a whole by every rank (combine_shared.cpp).
+std::size_t whole_bytes_max(bool share_cpus) noexcept;
+
 extern IntVariable shared_bytes;
 inline std::size_t shared_bytes_max() noexcept { return std::size_t(shared_bytes.get()); }
 

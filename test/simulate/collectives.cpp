@@ -50,6 +50,7 @@ class ForcedAlgorithms {
       {"DUNLIN_COLL_SCAN", {"auto", "auto", "recursive_doubling", "hierarchical", "shared", "direct"}},
       {"DUNLIN_COLL_LEADER_BYTES", {"16", "200", "16384"}},
       {"DUNLIN_COLL_SHARED_RANKS", {"32", "32", "5", "2", "0"}},
+      {"DUNLIN_COLL_WHOLE_BYTES", {"0", "1", "100"}},
       {"DUNLIN_COLL_REDUCE_SCATTER", {"auto", "by_reduce", "pairwise", "hierarchical", "shared", "direct"}},
   };
 };

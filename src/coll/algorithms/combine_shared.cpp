@@ -5,8 +5,10 @@
 // function, which writes its right operand: from the last to the first).
 // Cost: one wait, and n beta + (p-1) n gamma at each rank that gets a result: as each does the whole work,
 // none waits for another's.  A scan waits for the ranks before it only, a reduce elsewhere than at the root
-// for none.
+// for none.  An allreduce of more bytes by slices: a second wait, and 3 n beta + n gamma.
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/rules.hpp"
+#include "progress/engine.hpp"
 
 namespace dunlin::coll {
 namespace {
@@ -28,24 +30,27 @@ struct SharedOperands {
     return made;
   }
 
-  /// Combines elements [first, first + count) of members 0 to `members` - 1 into `result`.
-  void combine(const Cx& cx, const Turn& turn, const Reduction& r, int members, std::int64_t first,
-               std::int64_t count, std::byte* result) const noexcept {
+  /// Combines elements [first, first + count) of members 0 to `members` - 1 into `result`.  False: one of them
+  /// has brought another length.
+  bool try_combine(const Cx& cx, const Turn& turn, const Reduction& r, int members, std::int64_t first,
+                   std::int64_t count, std::byte* result) const noexcept {
     const std::size_t all_bytes = r.bytes();
     for (int member = 0; member < members; ++member)
-      if (member != cx.rank && !cx.agrees(turn, member, all_bytes)) return;
+      if (member != cx.rank && !cx.agrees(turn, member, all_bytes)) return false;
+    if (count == 0) return true;
     const auto position = std::size_t(first * r.type->size()), bytes = std::size_t(count * r.type->size());
     if (list) {
       for (int member = 0; member < members; ++member) list[member] = turn.data(member, all_bytes) + position;
       // Its own where it comes from: the copy may be in the cache of another that has read it.
-      if (cx.rank < members && r.op->is_predefined() && (first == 0 || r.mine != r.result))
+      const bool is_whole = r.mine != r.result || r.mine + position == result;  // as long as none is combined
+      if (cx.rank < members && r.op->is_predefined() && is_whole)
         list[cx.rank] = r.mine + position;
       if (members == 2)
         r.op->combine3(list[0], list[1], result, count, *r.type);
       else
         r.op->combine_k({list, std::size_t(members)}, result, count, *r.type);
       for (int member = 0; member < members; ++member) turn.take_over(member, bytes, position, all_bytes);
-      return;
+      return true;
     }
     Reduction part = r;
     part.count = count;
@@ -56,6 +61,7 @@ struct SharedOperands {
       part.fold(sum, left, true);
     }
     copy(part.block(sum), part.block(result));
+    return true;
   }
 };
 
@@ -67,14 +73,58 @@ Task combine_shared(Cx cx, Reduction r, std::int64_t first, std::int64_t count) 
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
   turn.arrive(r.bytes());
   co_await cx.until_last(turn.all_are_there());
-  if (count > 0) operands.combine(cx, turn, r, cx.size, first, count, r.result);
+  if (count > 0) operands.try_combine(cx, turn, r, cx.size, first, count, r.result);
+  turn.leave(true);
+  co_return Err::ok;
+}
+
+/// Where a member's slice begins: that of member i ends where that of i + 1 begins.
+std::int64_t first_of_slice(const Cx& cx, const Reduction& r, int member) noexcept {
+  return r.count * member / cx.size;
+}
+std::size_t room_for_operand(const Reduction& r) noexcept { return (r.bytes() + 63) & ~std::size_t{63}; }
+bool has_room_for_slice(const Cx& cx, const Reduction& r) noexcept {
+  const std::size_t slice_bytes = std::size_t((r.count / cx.size + 1) * r.type->size());
+  return room_for_operand(r) + slice_bytes <= transport::shm::Commons::kRoomBytes;
+}
+
+/// Each combines a slice and puts it behind its operand; all read them.
+Task allreduce_by_slices(Cx cx, Reduction r) {
+  const SharedOperands operands = SharedOperands::take(cx, r, cx.size);
+  const Turn turn = cx.turn();
+  co_await cx.until(turn.place_is_free());
+  turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
+  turn.arrive(r.bytes());
+  co_await cx.until(turn.all_are_there());
+  const std::int64_t first = first_of_slice(cx, r, cx.rank), end = first_of_slice(cx, r, cx.rank + 1);
+  std::byte* const result = r.part(r.result, first, end).at;
+  // Who has brought another length is seen by all alike, and waits for nobody.
+  if (operands.try_combine(cx, turn, r, cx.size, first, end - first, result)) {
+    const auto slice_of = [&](int member) noexcept {
+      const std::int64_t begin = first_of_slice(cx, r, member);
+      const auto bytes = std::size_t((first_of_slice(cx, r, member + 1) - begin) * r.type->size());
+      return Block::of_bytes(turn.room(member) + room_for_operand(r), bytes);
+    };
+    copy(r.part(r.result, first, end), slice_of(cx.rank));
+    turn.finish();
+    co_await cx.until_last(turn.all_have_finished());
+    for (int step = 1; step < cx.size; ++step) {
+      const int member = cx.wrapped(cx.rank + step);
+      copy(slice_of(member),
+           r.part(r.result, first_of_slice(cx, r, member), first_of_slice(cx, r, member + 1)));
+    }
+  }
   turn.leave(true);
   co_return Err::ok;
 }
 
 }  // namespace
 
-Task allreduce_shared(Cx cx, Reduction r) { return combine_shared(cx, r, 0, r.count); }
+Task allreduce_shared(Cx cx, Reduction r) {
+  const std::size_t whole_bytes = whole_bytes_max(cx.run->engine.does_job_share_cores());
+  const bool is_sliced = cx.size > 2 && r.bytes() > whole_bytes && has_room_for_slice(cx, r);
+  return is_sliced ? allreduce_by_slices(cx, r) : combine_shared(cx, r, 0, r.count);
+}
 
 Task reduce_scatter_shared(Cx cx, Reduction r, Blocks parts) {
   std::int64_t first = 0;
@@ -91,7 +141,7 @@ Task reduce_shared(Cx cx, Reduction r, int root) {
   turn.arrive(r.bytes());
   if (is_root) {
     co_await cx.until_last(turn.all_are_there());
-    operands.combine(cx, turn, r, cx.size, 0, r.count, r.result);
+    operands.try_combine(cx, turn, r, cx.size, 0, r.count, r.result);
   }
   turn.leave(is_root);
   co_return Err::ok;
@@ -105,7 +155,7 @@ Task scan_shared(Cx cx, Reduction r, bool is_exclusive) {
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
   turn.arrive(r.bytes());
   co_await cx.until_last(turn.are_there(members));
-  if (members > 0) operands.combine(cx, turn, r, members, 0, r.count, r.result);
+  if (members > 0) operands.try_combine(cx, turn, r, members, 0, r.count, r.result);
   turn.leave(false);
   co_return Err::ok;
 }
