@@ -164,9 +164,12 @@ std::optional<Awaited> first_missing(const Window& window) noexcept {
 Err meet(Window& window) noexcept {
   const int other = 1 - window.comm->rank;
   if (window.size != 2 || !window.signalled[std::size_t(other)].to) return coll::barrier(*window.comm);
-  if (const Err e = tell(window, {&other, 1}, Signals::fence); e != Err::ok) return e;
+  const Signalled& signalled = window.signalled[std::size_t(other)];
+  const Signals::Kind kind = signalled.next_fence();
+  if (const Err e = tell(window, {&other, 1}, kind); e != Err::ok) return e;
   os::pause();
-  await(window, other, Signals::fence);
+  await(window, other, kind);
+  signalled.to->prepare(signalled.next_fence());
   return Err::ok;
 }
 

@@ -1,10 +1,10 @@
-// What the ranks of a window share: a memfd with one block of words a rank (locks, gates), a line for each
+// What the ranks of a window share: a memfd with one block of words a rank (locks, gates), lines for each
 // two of them (signals) and the memory that MPI_Win_allocate and MPI_Win_allocate_shared hand out.
 //
 // Made by rma/create.cpp, one a window.  It is no part of the heap: a fork never freezes it, and a child does
 // not have it (docs/windows.md, "Fork").
 // Scale: the ranks of a window are those of one node; 2.5 KiB a rank, address space for all their memory in
-// each, and 64 bytes for each two of them, of which only pages in use cost memory.
+// each, and 128 bytes for each two of them, of which only pages in use cost memory.
 #pragma once
 
 #include <atomic>
