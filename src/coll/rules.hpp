@@ -22,6 +22,7 @@ struct Facts {
   bool share_memory = false;  // all ranks, in a region
   bool share_cpus = false;    // ranks of the job
   bool has_domains = false;   // several, of which some have several ranks; and the operator allows them
+  bool is_divided = false;    // in shared memory ranks combine a part each where they have their own CPUs
   bool is_regular = true;     // equal blocks; an operator that commutes, and an element for every rank
 };
 
@@ -32,13 +33,13 @@ std::size_t leader_bytes_min() noexcept;
 inline constexpr int kByDomains = -1;
 
 // What each rank copies once or twice is short up to twice the setting, what only a root puts in where ranks
-// share CPUs up to four times, what every rank combines as a whole up to once.  Shared and direct, us, 2 CPUs
-// of an AMD EPYC (Zen 3), data written before and read after; 2 ranks (near): bcast of 32 KiB 5.0 and 5.7, of
-// 64 KiB 9.3 and 9.0; reduce 4.7 and 5.1, 8.6 and 9.1; allgather 8.6 and 9.3, 16.9 and 17.7; allreduce of 16
-// KiB 4.5 and 4.9, of 32 KiB 8.6 and 6.6; scan 3.8 and 4.2, 7.1 and 6.8.  8 ranks: bcast of 64 KiB 56 and 74,
-// reduce of 32 KiB 47 and 53, allgather 169 and 186, allreduce of 8 KiB 41 and 47, of 16 KiB 57 and 55. Bcast
-// of 64 KiB on 2 CPUs of an Intel Emerald Rapids, unchanged data in brackets: 2 ranks 9.9 and 10.3 (8.7
-// and 2.8), 8 ranks 37 and 47 (32 and 34).
+// share CPUs up to four times, what every rank combines as a whole up to once (what they divide: twice).
+// Shared and direct, us, 2 CPUs of an AMD EPYC (Zen 3), data written before and read after; 2 ranks (near):
+// bcast of 32 KiB 5.0 and 5.7, of 64 KiB 9.3 and 9.0; reduce 4.7 and 5.1, 8.6 and 9.1; allgather 8.6 and
+// 9.3, 16.9 and 17.7; allreduce of 16 KiB 4.5 and 4.9, of 32 KiB 8.6 and 6.6; scan 3.8 and 4.2, 7.1 and 6.8.
+// 8 ranks: bcast of 64 KiB 56 and 74, reduce of 32 KiB 47 and 53, allgather 169 and 186, allreduce of 8 KiB
+// 41 and 47, of 16 KiB 57 and 55. Bcast of 64 KiB on 2 CPUs of an Intel Emerald Rapids, unchanged data in
+// brackets: 2 ranks 9.9 and 10.3 (8.7 and 2.8), 8 ranks 37 and 47 (32 and 34).
 inline constexpr int kShort = 2, kShortBcast = 4, kShortCombined = 1;
 
 /// An allreduce in shared memory up to this size is combined as a whole by every rank (combine_shared.cpp).
@@ -56,7 +57,7 @@ inline bool has_room(const Facts& facts) noexcept {
 /// Whether a block, up to `multiple` of the setting's size (kShort at most where ranks have CPUs of their
 /// own), is put into shared memory rather than moved from buffer to buffer.
 inline bool is_short(const Facts& facts, int multiple) noexcept {
-  const int most = facts.share_cpus ? multiple : std::min(multiple, kShort);
+  const int most = facts.share_cpus ? multiple : facts.is_divided ? kShort : std::min(multiple, kShort);
   return facts.bytes <= shared_bytes_max() * std::size_t(most) && has_room(facts);
 }
 

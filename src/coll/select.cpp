@@ -171,7 +171,9 @@ Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
 }
 
 Task start_allreduce(const Cx& cx, Reduction r) noexcept {
-  return allreduce.start(facts_of(cx, r, cx.size), cx, r);
+  Facts facts = facts_of(cx, r, cx.size);
+  facts.is_divided = cx.size > 2;
+  return allreduce.start(facts, cx, r);
 }
 
 Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept {
@@ -205,12 +207,14 @@ std::vector<Decision> decisions(const Facts& facts) {
   several.blocks = facts.ranks;
   Facts whole = facts;  // of a reduce-scatter all blocks are one operand
   whole.bytes *= std::size_t(facts.ranks);
+  Facts divided = facts;
+  divided.is_divided = facts.ranks > 2;
   Facts none = facts;
   none.bytes = 0;
   return {{"barrier", barrier.word(none)},      {"bcast", bcast.word(facts)},
           {"gather", gather.word(facts)},       {"scatter", scatter.word(several)},
           {"allgather", allgather.word(facts)}, {"alltoall", alltoall.word(several)},
-          {"reduce", reduce.word(facts)},       {"allreduce", allreduce.word(facts)},
+          {"reduce", reduce.word(facts)},       {"allreduce", allreduce.word(divided)},
           {"scan", scan.word(facts)},           {"reduce_scatter", reduce_scatter.word(whole)}};
 }
 
