@@ -139,7 +139,7 @@ bool try_mapped(Window& window, const Operation& operation) noexcept {
     part.mapped_bytes = part.bytes;
   std::byte* const first = part.mapping.at();
   if (!first) part.mapped_bytes = 0;
-  part.mapped_words = part.words_in(part.mapped_bytes);
+  part.words = part.words_in(part.mapped_bytes);
   part.era = inside.era();
   part.at = reinterpret_cast<std::uintptr_t>(first) - part.mapped_first;
   window.gather_facts(part);

@@ -95,7 +95,7 @@ template <class Use>
     use(Piece{part.here(end - bytes), bytes}, part);
     return true;
   }
-  const std::uint64_t mapped_end = end - part.mapped_first;
+  const std::uint64_t mapped_end = end - part.gated_first;
   if (mapped_end < bytes || mapped_end > part.gated_reach) return false;
   return try_inside(
       part, [&]() noexcept __attribute__((always_inline)) {
@@ -117,7 +117,7 @@ template <Access access, class Use>
     use_word();
     return true;
   }
-  if (displacement - part.mapped_first >= part.gated_words) return false;
+  if (displacement - part.gated_first >= part.gated_words) return false;
   if constexpr (access == Access::changes) {
     return try_inside(part, use_word);
   } else {

@@ -151,18 +151,22 @@ static int bytes_below(long end) {
   return bytes;
 }
 
-/* The class of errors of this reason (MPI 5.0, 14.8), and what the sentence must say. */
-static void check_error(int error, int reason, const char* way) {
+/* The class of errors of this reason (MPI 5.0, 14.8), and what the sentence must say: rank, file, byte and
+ * reason. */
+static void check_error(int error, int reason, long long first_bad, const char* way) {
   const int wanted = reason == ENOSPC   ? MPI_ERR_NO_SPACE
                      : reason == EDQUOT ? MPI_ERR_QUOTA
                      : reason == EROFS  ? MPI_ERR_READ_ONLY
                                         : MPI_ERR_IO;
-  char text[MPI_MAX_ERROR_STRING];
+  char text[MPI_MAX_ERROR_STRING], rank[32];
   int error_class = MPI_SUCCESS, length = 0;
   MPI_Error_class(error, &error_class);
   CHECK(error_class == wanted, "class %d, not %d; %s", error_class, wanted, way);
   MPI_Error_string(error, text, &length);
-  CHECK(strstr(text, path) && strstr(text, "at byte") && strstr(text, strerror(reason)), "%s", text);
+  snprintf(rank, sizeof rank, "rank %d ", check_rank);
+  CHECK(strstr(text, rank) && strstr(text, path) && strstr(text, strerror(reason)), "%s", text);
+  const char* const place = strstr(text, "at byte ");
+  CHECK(place && atoll(place + 8) >= first_bad, "before byte %lld: %s", first_bad, text);
 }
 
 static void refused(int is_write, int is_collective, const char* way, int reason) {
@@ -181,8 +185,8 @@ static void refused(int is_write, int is_collective, const char* way, int reason
     error = is_collective ? MPI_File_read_at_all(file, 0, data, kBytes, MPI_BYTE, &status)
                           : MPI_File_read_at(file, 0, data, kBytes, MPI_BYTE, &status);
   const int wanted = bytes_below((long)bad_from);
+  check_error(error, reason, bad_from, way);
   bad_from = 0;
-  check_error(error, reason, way);
   MPI_Get_count(&status, MPI_BYTE, &count);
   CHECK(count == wanted, "%d bytes, not %d; write %d, collective %d, %s", count, wanted, is_write,
         is_collective, way);

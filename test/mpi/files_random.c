@@ -1,7 +1,8 @@
 /* Random accesses against an array that holds what the file has to hold: views of random blocks, of which
  * every rank has some, memory with gaps, a file that grows and is cut, hints, modes of opening, every way to
- * name a place, to work together and to wait.  Prints its seed where it fails. files_random [seed [rounds
- * [folder]]] variants: none
+ * name a place, to work together and to wait.  "large": a file of several large pages, and often views that
+ * together leave nothing out, or little.  Prints its seed where it fails. files_random [seed [rounds [folder
+ * [large]]]] variants: none
  */
 #include <stdint.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 
 #include "check.h"
 
-enum { kBytes = 1 << 18, kBlocksMax = 600 };
+enum { kBytesMax = 9 << 20, kBlocksMax = 40000 };
+static int is_large, bytes_max = 1 << 18, blocks_max = 600; /* of the file */
 /* Of a place: kAt by an offset, kOwn by the rank's own pointer, kShared by that of all; kOrdered in order. */
 enum { kAt, kAtAll, kAtAllSplit, kOwn, kAll, kAllSplit, kOrdered, kOrderedSplit, kShared, kPlaces };
 
@@ -20,9 +22,9 @@ static unsigned random_below(unsigned n) {
   return (unsigned)(state >> 33) % n;
 }
 
-static unsigned char model[kBytes];
+static unsigned char model[kBytesMax];
 static int model_bytes; /* of the file; behind them the model is 0 */
-static unsigned char buffer[2 * kBytes], wanted[2 * kBytes];
+static unsigned char buffer[2 * kBytesMax], wanted[kBytesMax];
 static MPI_File file;
 static char path[256];
 static unsigned long seed;
@@ -30,36 +32,67 @@ static int round_number;
 
 /* The file cut into blocks, each of one rank, or of nobody. */
 typedef struct {
-  int count, disp;
+  int count, disp, end;
   int owner[kBlocksMax], start[kBlocksMax], length[kBlocksMax];
 } Cut;
 
-static Cut cut_file(void) {
-  static const int lengths[] = {1, 3, 8, 64, 500, 4096, 20000};
-  const int longest = lengths[random_below(7)];
-  Cut cut = {0};
-  int at = cut.disp = (int)random_below(100);
-  while (cut.count < kBlocksMax) {
-    const int n = 1 + (int)random_below((unsigned)longest);
-    if (at + n > kBytes) break;
-    cut.owner[cut.count] = (int)random_below((unsigned)check_size + 1);
-    cut.start[cut.count] = at;
-    cut.length[cut.count++] = n;
-    at += n;
-  }
-  return cut;
+static void add_block(Cut* cut, int owner, int length) {
+  cut->owner[cut->count] = owner;
+  cut->start[cut->count] = cut->end;
+  cut->length[cut->count++] = length;
+  cut->end += length;
 }
 
+/* Blocks of one length, of all ranks in turn; `with_holes`: half of the last rank's are nobody's. */
+static void cut_evenly(Cut* cut, int with_holes) {
+  static const int lengths[] = {60, 300, 4096, 4096, 8192, 700000};
+  const int length = lengths[random_below(6)];
+  cut->disp = cut->end = random_below(4) ? 0 : (int)random_below(3000000);
+  while (cut->count < blocks_max && cut->end + length <= bytes_max) {
+    const int rank = cut->count % check_size;
+    const int is_hole = with_holes && rank == check_size - 1 && random_below(2);
+    add_block(cut, is_hole ? check_size : rank, length);
+  }
+}
+
+static void cut_anyhow(Cut* cut) {
+  static const int lengths[] = {1, 3, 8, 64, 500, 4096, 20000, 400000, 3000000};
+  const unsigned longest = (unsigned)lengths[is_large ? 2 + random_below(7) : random_below(7)];
+  cut->disp = cut->end = (int)random_below(100);
+  while (cut->count < blocks_max) {
+    const int length = 1 + (int)random_below(longest);
+    if (cut->end + length > bytes_max) break;
+    add_block(cut, (int)random_below((unsigned)check_size + 1), length);
+  }
+}
+
+static const Cut* cut_file(void) {
+  static Cut cut;
+  cut.count = 0;
+  if (is_large && random_below(3))
+    cut_evenly(&cut, random_below(3) == 0);
+  else
+    cut_anyhow(&cut);
+  return &cut;
+}
+
+/* All views of a large file have one extent: they leave nothing out also from one tile to the next. */
 static MPI_Datatype filetype_of(const Cut* cut, int rank, int* bytes) {
-  int lengths[kBlocksMax], starts[kBlocksMax], n = 0, i;
-  MPI_Datatype type;
+  static int lengths[kBlocksMax], starts[kBlocksMax];
+  int n = 0, i;
+  MPI_Datatype blocks, type;
   for (*bytes = 0, i = 0; i < cut->count; ++i)
     if (cut->owner[i] == rank) {
       lengths[n] = cut->length[i];
       starts[n++] = cut->start[i] - cut->disp;
       *bytes += cut->length[i];
     }
-  MPI_Type_indexed(n, lengths, starts, MPI_BYTE, &type);
+  MPI_Type_indexed(n, lengths, starts, MPI_BYTE, &blocks);
+  if (is_large)
+    MPI_Type_create_resized(blocks, 0, cut->end - cut->disp, &type);
+  else
+    MPI_Type_dup(blocks, &type);
+  MPI_Type_free(&blocks);
   MPI_Type_commit(&type);
   return type;
 }
@@ -190,7 +223,7 @@ static MPI_Info random_hints(void) {
   for (int i = 0; i < 4; ++i) MPI_Info_set(hints, keys[i], choices[random_below(3)]);
   snprintf(number, sizeof number, "%u", 1 + random_below((unsigned)check_size));
   MPI_Info_set(hints, "cb_nodes", number);
-  snprintf(number, sizeof number, "%u", 1u << (12 + random_below(8)));
+  snprintf(number, sizeof number, "%u", 1u << (12 + random_below(is_large ? 12 : 8)));
   MPI_Info_set(hints, "cb_buffer_size", number);
   MPI_Info_set(hints, "striping_unit", units[random_below(3)]);
   return hints;
@@ -219,15 +252,21 @@ static void reopen(int is_write) {
 
 /* Some of each rank's view, in memory with gaps or without. */
 static void one_round(void) {
-  const int is_write = (int)random_below(2), place = (int)random_below(kPlaces), gap = (int)random_below(2);
+  /* What makes large pages: all of a new file is written, most often by each rank alone. */
+  const int is_new = is_large && random_below(2), is_whole = is_new && random_below(4);
+  const int is_write = is_new || random_below(2), gap = random_below(is_new ? 4 : 2) == 0;
+  const int place = is_new && random_below(3) ? kAt : (int)random_below(kPlaces);
   const int is_waited_for = (int)random_below(2);
   const int has_hints = random_below(3) == 0 && !getenv("DUNLIN_FILE_COLLECTIVE"); /* that is the way to go */
   const int is_shared = place >= kOrdered;
-  const Cut cut = cut_file();
+  const Cut* const cut = cut_file();
   MPI_Info hints = MPI_INFO_NULL;
   MPI_Datatype filetype, memory = MPI_BYTE;
   int bytes, rank, i, all[64], skip[64];
-  if (random_below(5) == 0) set_size(random_below(2) ? 0 : (int)random_below(kBytes));
+  if (is_new)
+    set_size(0);
+  else if (random_below(5) == 0)
+    set_size(random_below(2) ? 0 : (int)random_below((unsigned)bytes_max));
   MPI_Barrier(MPI_COMM_WORLD);
   const int is_reopened = random_below(6) == 0;
   if (is_reopened) reopen(is_write);
@@ -235,28 +274,29 @@ static void one_round(void) {
   for (rank = 0; rank < check_size; ++rank) {
     const int owner =
         is_shared ? 0 : rank; /* with the shared pointer all have one view, and lie behind each other in it */
-    const int owned = (filetype = filetype_of(&cut, owner, &bytes), MPI_Type_free(&filetype), bytes);
+    const int owned = (filetype = filetype_of(cut, owner, &bytes), MPI_Type_free(&filetype), bytes);
     const int from = is_shared && rank > 0 ? skip[rank - 1] + all[rank - 1] : 0;
     const unsigned left = (unsigned)(owned - from);
     skip[rank] = from + (left > 0 && !(is_shared && rank > 0) ? (int)random_below(left) : 0);
     all[rank] = (int)random_below((unsigned)(owned - skip[rank]) + 1);
+    if (is_whole && !is_shared) skip[rank] = 0, all[rank] = owned;
   }
-  filetype = filetype_of(&cut, is_shared ? 0 : check_rank, &bytes);
+  filetype = filetype_of(cut, is_shared ? 0 : check_rank, &bytes);
   if (has_hints) hints = random_hints();
   if (bytes > 0)
-    MPI_File_set_view(file, cut.disp, MPI_BYTE, filetype, "native", hints);
+    MPI_File_set_view(file, cut->disp, MPI_BYTE, filetype, "native", hints);
   else
-    MPI_File_set_view(file, cut.disp, MPI_BYTE, MPI_BYTE, "native", hints);
+    MPI_File_set_view(file, cut->disp, MPI_BYTE, MPI_BYTE, "native", hints);
   if (has_hints) MPI_Info_free(&hints);
   const int n = all[check_rank], step = gap ? 2 : 1;
   if (gap) {
     MPI_Type_vector(n, 1, 2, MPI_BYTE, &memory);
     MPI_Type_commit(&memory);
   }
-  memset(buffer, 0xcd, sizeof buffer);
+  memset(buffer, 0xcd, 2 * (size_t)bytes_max);
   for (i = 0; is_write && i < n; ++i) buffer[i * step] = byte_of(check_rank, i);
   const int view = is_shared ? 0 : check_rank;
-  const int there = is_write ? n : in_model(&cut, view, skip[check_rank], n, wanted, 0);
+  const int there = is_write ? n : in_model(cut, view, skip[check_rank], n, wanted, 0);
   if (is_shared) MPI_File_seek_shared(file, skip[0], MPI_SEEK_SET);
   for (rank = 0; rank < check_size; ++rank) { /* one after the other, where the order is that of coming */
     if (place != kShared ? rank == 0 : rank == check_rank)
@@ -266,7 +306,7 @@ static void one_round(void) {
   if (is_write) {
     for (rank = 0; rank < check_size; ++rank) {
       for (i = 0; i < all[rank]; ++i) wanted[i] = byte_of(rank, i);
-      in_model(&cut, is_shared ? 0 : rank, skip[rank], all[rank], wanted, 1);
+      in_model(cut, is_shared ? 0 : rank, skip[rank], all[rank], wanted, 1);
     }
   } else {
     for (i = 0; i < there; ++i)
@@ -277,6 +317,11 @@ static void one_round(void) {
   MPI_Type_free(&filetype);
   MPI_File_sync(file);
   MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Offset size = -1;
+  MPI_File_get_size(file, &size);
+  CHECK(size == model_bytes, "%lld bytes, not %d; seed %lu, round %d, place %d", (long long)size, model_bytes,
+        seed, round_number, place);
+  MPI_Barrier(MPI_COMM_WORLD);
   if (is_reopened) {
     MPI_File_close(&file);
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
@@ -285,6 +330,8 @@ static void one_round(void) {
 
 int main(int argc, char** argv) {
   int rounds = argc > 2 ? atoi(argv[2]) : 60;
+  is_large = argc > 4;
+  if (is_large) bytes_max = kBytesMax, blocks_max = kBlocksMax;
   check_start(&argc, &argv);
   seed = argc > 1 && atol(argv[1]) ? (unsigned long)atol(argv[1]) : (unsigned long)getpid();
   MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
@@ -292,11 +339,11 @@ int main(int argc, char** argv) {
   snprintf(path, sizeof path, "%s/dunlin-files-random-%lu", argc > 3 ? argv[3] : "/dev/shm", seed);
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
   set_size(0); /* a run that was killed leaves its file */
-  set_size(kBytes);
+  set_size(bytes_max);
   MPI_Barrier(MPI_COMM_WORLD);
   for (round_number = 0; round_number < rounds; ++round_number) one_round();
   MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
-  MPI_File_read_at_all(file, 0, buffer, kBytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_read_at_all(file, 0, buffer, bytes_max, MPI_BYTE, MPI_STATUS_IGNORE);
   CHECK(memcmp(buffer, model, (size_t)model_bytes) == 0, "seed %lu", seed);
   MPI_File_close(&file);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -1,8 +1,10 @@
 /* ranks: 1 3
    variants: none
    What works before MPI_Init and after MPI_Finalize; attributes of MPI_COMM_SELF at finalize; predefined
-   attributes; attributes of datatypes; names; error handlers and error codes through the calls of C. */
+   attributes; attributes of datatypes; names; error handlers and error codes through the calls of C; handles
+   as integers. */
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -118,15 +120,101 @@ static void predefined_attributes(void) {
   CHECK(strcmp(name, "MPI_COMM_SELF") == 0, "%s", name);
 }
 
+/* A handle becomes itself again by way of an integer of C, and of Fortran. */
+#define COMES_BACK(Kind, handle)                                                                             \
+  CHECK(MPI_##Kind##_fromint(MPI_##Kind##_toint(handle)) == (handle) &&                                      \
+            MPI_##Kind##_f2c(MPI_##Kind##_c2f(handle)) == (handle),                                          \
+        " ")
+
+static void predefined_integers(void) {
+  COMES_BACK(Comm, MPI_COMM_WORLD);
+  COMES_BACK(Comm, MPI_COMM_SELF);
+  COMES_BACK(Comm, MPI_COMM_NULL);
+  COMES_BACK(Type, MPI_DOUBLE);
+  COMES_BACK(Type, MPI_DATATYPE_NULL);
+  COMES_BACK(Errhandler, MPI_ERRORS_RETURN);
+  COMES_BACK(Errhandler, MPI_ERRHANDLER_NULL);
+  COMES_BACK(File, MPI_FILE_NULL);
+  COMES_BACK(Group, MPI_GROUP_EMPTY);
+  COMES_BACK(Group, MPI_GROUP_NULL);
+  COMES_BACK(Info, MPI_INFO_ENV);
+  COMES_BACK(Info, MPI_INFO_NULL);
+  COMES_BACK(Message, MPI_MESSAGE_NO_PROC);
+  COMES_BACK(Message, MPI_MESSAGE_NULL);
+  COMES_BACK(Op, MPI_SUM);
+  COMES_BACK(Op, MPI_OP_NULL);
+  COMES_BACK(Request, MPI_REQUEST_NULL);
+  COMES_BACK(Session, MPI_SESSION_NULL);
+  COMES_BACK(Win, MPI_WIN_NULL);
+}
+
+static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+
+/* One of each kind, all there at once; of files two, since their errors have a handler of their own. */
 static void integers(void) {
-  MPI_Comm dup;
-  CHECK(MPI_Comm_fromint(MPI_Comm_toint(MPI_COMM_WORLD)) == MPI_COMM_WORLD, "world");
-  CHECK(MPI_Comm_f2c(MPI_Comm_c2f(MPI_COMM_SELF)) == MPI_COMM_SELF, "self");
-  CHECK(MPI_Group_fromint(MPI_Group_toint(MPI_GROUP_EMPTY)) == MPI_GROUP_EMPTY, "empty group");
-  CHECK(MPI_Info_f2c(MPI_Info_c2f(MPI_INFO_NULL)) == MPI_INFO_NULL, "null info");
-  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
-  CHECK(MPI_Comm_fromint(MPI_Comm_toint(dup)) == dup, "duplicate");
-  MPI_Comm_free(&dup);
+  enum { kFiles = 2 };
+  static char byte;
+  const int modes = MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE;
+  MPI_Comm comm;
+  MPI_Datatype type;
+  MPI_Errhandler errhandler;
+  MPI_File files[kFiles];
+  MPI_Group group;
+  MPI_Info info;
+  MPI_Message message;
+  MPI_Op op;
+  MPI_Request request;
+  MPI_Session session;
+  MPI_Win win;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Type_contiguous(3, MPI_INT, &type);
+  MPI_Comm_create_errhandler(handler, &errhandler);
+  for (int i = 0; i < kFiles; ++i) {
+    char path[64];
+    snprintf(path, sizeof path, "/dev/shm/dunlin-integers-%d-%d", (int)getpid(), i);
+    CHECK(MPI_File_open(comm, path, modes, MPI_INFO_NULL, &files[i]) == MPI_SUCCESS, "%s", path);
+  }
+  MPI_Comm_group(comm, &group);
+  MPI_Info_create(&info);
+  MPI_Op_create(add, 1, &op);
+  MPI_Isend(&byte, 1, MPI_CHAR, 0, 1, comm, &request);
+  MPI_Mprobe(0, 1, comm, &message, MPI_STATUS_IGNORE);
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Win_create(&byte, 1, 1, MPI_INFO_NULL, comm, &win);
+
+  COMES_BACK(Comm, comm);
+  COMES_BACK(Type, type);
+  COMES_BACK(Errhandler, errhandler);
+  COMES_BACK(File, files[0]);
+  COMES_BACK(File, files[1]);
+  COMES_BACK(Group, group);
+  COMES_BACK(Info, info);
+  COMES_BACK(Message, message);
+  COMES_BACK(Op, op);
+  COMES_BACK(Request, request);
+  COMES_BACK(Session, session);
+  COMES_BACK(Win, win);
+  MPI_File same = MPI_File_fromint(MPI_File_toint(files[1]));
+  MPI_Offset bytes = -1;
+  CHECK(MPI_File_set_size(same, 5) == MPI_SUCCESS, " ");
+  CHECK(MPI_File_get_size(files[1], &bytes) == MPI_SUCCESS && bytes == 5, "%lld", (long long)bytes);
+  CHECK(MPI_File_close(&same) == MPI_SUCCESS && same == MPI_FILE_NULL, "close");
+  COMES_BACK(File, files[0]);
+
+  MPI_Mrecv(&byte, 1, MPI_CHAR, &message, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Win_free(&win);
+  MPI_Session_finalize(&session);
+  MPI_Op_free(&op);
+  MPI_Info_free(&info);
+  MPI_Group_free(&group);
+  MPI_File_close(&files[0]);
+  MPI_Errhandler_free(&errhandler);
+  MPI_Type_free(&type);
+  MPI_Comm_free(&comm);
 }
 
 int main(int argc, char** argv) {
@@ -138,6 +226,7 @@ int main(int argc, char** argv) {
   predefined_attributes();
   error_handlers();
   attributes_of_types();
+  predefined_integers();
   integers();
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note, &keys[0], NULL);
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note, &keys[1], NULL);

@@ -580,7 +580,8 @@ static void one_round(int round) {
 int main(int argc, char** argv) {
   threads = argc > 3 ? atoi(argv[3]) : 1;
   check_start_threads(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
-  unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 0) : (unsigned long)time(NULL);
+  unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 0;
+  if (seed == 0) seed = (unsigned long)time(NULL);
   const int rounds = argc > 2 ? atoi(argv[2]) : 6;
   CHECK(check_size <= kRanksMax && threads <= kThreadsMax, "too many ranks or threads");
   make_basics();
