@@ -3,8 +3,8 @@
 // and would need a request, for nothing but the fact that it has come.  MPI_Win_fence of two ranks does both.
 //
 // Lies in the window's segment (rma/segment.hpp); used by rma/active.cpp (docs/windows.md, "Epochs").
-// Cost: a line written by one rank and read by another, for each of these calls and each neighbour.  Fences in
-// turn use two, so that one is ready to be written while the other is perhaps still read.
+// Cost: a line written by one rank and read by another, for each of these calls and each neighbour.  Fences
+// use two in turn, so that one is ready to be written while the other is perhaps still read.
 //
 // Thread safety: one rank writes a line, under its base/big_lock.hpp; one other reads it.
 // Invariant: a count only goes up, and wraps; the reader is never more than one exposure or fence behind for

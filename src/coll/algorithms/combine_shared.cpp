@@ -30,8 +30,8 @@ struct SharedOperands {
     return made;
   }
 
-  /// Combines elements [first, first + count) of members 0 to `members` - 1 into `result`.  False: one of them
-  /// has brought another length.
+  /// Combines elements [first, first + count) of members 0 to `members` - 1 into `result`.  False: one of
+  /// them has brought another length.
   bool try_combine(const Cx& cx, const Turn& turn, const Reduction& r, int members, std::int64_t first,
                    std::int64_t count, std::byte* result) const noexcept {
     const std::size_t all_bytes = r.bytes();
