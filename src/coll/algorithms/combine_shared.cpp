@@ -66,7 +66,7 @@ Task combine_shared(Cx cx, Reduction r, std::int64_t first, std::int64_t count) 
   co_await cx.until(turn.place_is_free());
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
   turn.arrive(r.bytes());
-  co_await cx.until_last(turn.all_are_there());
+  co_await cx.until_last(turn, turn.all_are_there());
   if (count > 0) operands.combine(cx, turn, r, cx.size, first, count, r.result);
   turn.leave(true);
   co_return Err::ok;
@@ -90,7 +90,7 @@ Task reduce_shared(Cx cx, Reduction r, int root) {
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
   turn.arrive(r.bytes());
   if (is_root) {
-    co_await cx.until_last(turn.all_are_there());
+    co_await cx.until_last(turn, turn.all_are_there());
     operands.combine(cx, turn, r, cx.size, 0, r.count, r.result);
   }
   turn.leave(is_root);
@@ -104,7 +104,7 @@ Task scan_shared(Cx cx, Reduction r, bool is_exclusive) {
   co_await cx.until(turn.place_is_free());
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
   turn.arrive(r.bytes());
-  co_await cx.until_last(turn.are_there(members));
+  co_await cx.until_last(turn, turn.are_there(members));
   if (members > 0) operands.combine(cx, turn, r, members, 0, r.count, r.result);
   turn.leave(false);
   co_return Err::ok;
