@@ -1,7 +1,7 @@
 /* No helper thread is made for what needs none: with one every call takes a lock, no operation on a window is
  * a plain store any more, and to wake it takes longer than a short collective.  Where helpers are made where
- * they are of use (DUNLIN_HELPER=always, the argument `always`) windows in mapped memory and short nonblocking
- * collectives leave the process with its own thread only, and a long one does not.
+ * they are of use (DUNLIN_HELPER=always, the argument `always`) windows in mapped memory and short
+ * nonblocking collectives leave the process with its own thread only, and a long one does not.
  *
  * ranks: 2 3
  *
