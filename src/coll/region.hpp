@@ -145,6 +145,10 @@ class Turn {
 
   /// What has to be up before this member writes.
   Flags place_is_free() const noexcept { return region_->place_is_free(track_, number_); }
+  /// Whether this member itself has not left its place yet: it has begun that many operations before.
+  bool is_place_held() const noexcept {
+    return number_ > region_->tracks_[track_].left + Region::turns_of(track_);
+  }
   /// Where a member's data is, or for its owner is to be.
   std::byte* data(int member, std::size_t bytes) const noexcept {
     DUNLIN_ASSERT(bytes <= transport::shm::Commons::kRoomBytes);

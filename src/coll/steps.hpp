@@ -97,10 +97,10 @@ struct Cx {
     run->await(flags, *comm, members, tag);
     return {run};
   }
-  /// The same where the other members have all that they need of this one.  Of a group inside a communicator
-  /// others still may wait.
-  Step until_last(const Flags& flags) const noexcept {
-    run->await(flags, *comm, members, tag, members != nullptr);
+  /// The same where the other members have all that they need of this one in the turn.  Of a group inside a
+  /// communicator others still may wait, and those that come later for a place.
+  Step until_last(const Turn& turn, const Flags& flags) const noexcept {
+    run->await(flags, *comm, members, tag, members != nullptr || turn.is_place_held());
     return {run};
   }
   /// The process of a member of the group.

@@ -160,7 +160,10 @@ void Arena::prepare_fork() noexcept {
 }
 
 void Arena::after_fork_in_child() noexcept {
-  if (!base_ || has_left_) return;
+  if (!base_) return;
+  // What lies behind was not inherited: the C library may map blocks of this child there.
+  bytes_ = std::size_t{extents_.top()} * kPageBytes;
+  if (has_left_) return;
   if (fork_page_) {
     pthread_mutex_lock(&fork_page_->child_lives);
     close(fork_page_->ends[0]);  // the other end stays open: it tells that this process lives
@@ -174,8 +177,6 @@ void Arena::after_fork_in_child() noexcept {
     syscall(SYS_futex, &fork_page_->is_private, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
   has_left_ = true;
-  // What lies behind was not inherited: the C library may map blocks of this child there.
-  bytes_ = std::size_t{extents_.top()} * kPageBytes;
   file_.close();
   control_file_.close();
   pthread_mutex_unlock(&lock_);

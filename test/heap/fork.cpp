@@ -472,6 +472,14 @@ TEST(HeapForkLimited, DISABLED_KeepsItsBlocks) {
   char* fresh = get(kMiB, 3);
   EXPECT_FALSE(preloaded_heap()->is_shared(fresh, kMiB)) << "there is no file for it";
   EXPECT_EQ(in_child([&] { return !holds(block, kMiB, 2); }), 0) << "a later child has them, too";
+  EXPECT_EQ(in_child([&] {
+              char* const own = get(16 * kMiB, 4);  // where what was not inherited of the heap has lain
+              const bool is_ours = preloaded_heap()->owns(own);
+              std::free(own);
+              return is_ours || !holds(block, kMiB, 2);
+            }),
+            0)
+      << "a later child has blocks of its own";
   std::free(block);
   std::free(fresh);
 }

@@ -11,7 +11,7 @@ Task allgather_shared(Cx cx, Blocks all) {
   const Block mine = all[cx.rank];
   turn.put(mine, mine.bytes(), 0, mine.bytes());
   turn.arrive(mine.bytes());
-  co_await cx.until_last(turn.all_are_there());
+  co_await cx.until_last(turn, turn.all_are_there());
   for (int step = 1; step < cx.size; ++step) {
     const int from = cx.wrapped(cx.rank + step);
     const Block block = all[from];

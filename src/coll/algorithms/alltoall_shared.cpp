@@ -15,7 +15,7 @@ Task alltoall_shared(Cx cx, Blocks send, Blocks recv, bool in_place) {
     if (to != cx.rank) turn.put(send[to], bytes, std::size_t(to) * bytes, size * bytes);
   turn.arrive(bytes);
   if (!in_place) copy(send[cx.rank], recv[cx.rank]);
-  co_await cx.until_last(turn.all_are_there());
+  co_await cx.until_last(turn, turn.all_are_there());
   for (int step = 1; step < cx.size; ++step) {
     const int from = cx.wrapped(cx.rank + step);
     if (cx.agrees(turn, from, bytes))

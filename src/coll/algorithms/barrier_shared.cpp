@@ -9,7 +9,7 @@ Task barrier_shared(Cx cx) {
   const Turn turn = cx.turn();
   co_await cx.until(turn.place_is_free());
   turn.arrive(0);
-  co_await cx.until_last(turn.all_are_there());
+  co_await cx.until_last(turn, turn.all_are_there());
   turn.leave(true);
   co_return Err::ok;
 }

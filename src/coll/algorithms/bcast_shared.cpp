@@ -13,7 +13,7 @@ Task bcast_shared(Cx cx, Block block, int root) {
     turn.put(block, bytes, 0, bytes);
     turn.arrive(bytes);
   } else {
-    co_await cx.until_last(turn.is_there(root));
+    co_await cx.until_last(turn, turn.is_there(root));
     if (cx.agrees(turn, root, bytes)) turn.get(root, block, bytes, 0, bytes);
   }
   turn.leave(false);

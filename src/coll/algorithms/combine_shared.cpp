@@ -72,7 +72,7 @@ Task combine_shared(Cx cx, Reduction r, std::int64_t first, std::int64_t count) 
   co_await cx.until(turn.place_is_free());
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
   turn.arrive(r.bytes());
-  co_await cx.until_last(turn.all_are_there());
+  co_await cx.until_last(turn, turn.all_are_there());
   if (count > 0) operands.try_combine(cx, turn, r, cx.size, first, count, r.result);
   turn.leave(true);
   co_return Err::ok;
@@ -107,7 +107,7 @@ Task allreduce_by_slices(Cx cx, Reduction r) {
     };
     copy(r.part(r.result, first, end), slice_of(cx.rank));
     turn.finish();
-    co_await cx.until_last(turn.all_have_finished());
+    co_await cx.until_last(turn, turn.all_have_finished());
     for (int step = 1; step < cx.size; ++step) {
       const int member = cx.wrapped(cx.rank + step);
       copy(slice_of(member),
@@ -140,7 +140,7 @@ Task reduce_shared(Cx cx, Reduction r, int root) {
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
   turn.arrive(r.bytes());
   if (is_root) {
-    co_await cx.until_last(turn.all_are_there());
+    co_await cx.until_last(turn, turn.all_are_there());
     operands.try_combine(cx, turn, r, cx.size, 0, r.count, r.result);
   }
   turn.leave(is_root);
@@ -154,7 +154,7 @@ Task scan_shared(Cx cx, Reduction r, bool is_exclusive) {
   co_await cx.until(turn.place_is_free());
   turn.put(r.block(r.mine), r.bytes(), 0, r.bytes());
   turn.arrive(r.bytes());
-  co_await cx.until_last(turn.are_there(members));
+  co_await cx.until_last(turn, turn.are_there(members));
   if (members > 0) operands.try_combine(cx, turn, r, members, 0, r.count, r.result);
   turn.leave(false);
   co_return Err::ok;

@@ -26,7 +26,7 @@ Task gather_shared(Cx cx, Block mine, Blocks all, int root, bool in_place, std::
       const Block block = all[from];
       const std::size_t bytes = block.bytes();
       if (bytes == 0 && is_varied) continue;
-      co_await (is_varied ? cx.until(turn.is_there(from)) : cx.until_last(turn.is_there(from)));
+      co_await (is_varied ? cx.until(turn.is_there(from)) : cx.until_last(turn, turn.is_there(from)));
       has_met_any = true;
       if (turn.bytes_of(from) > short_bytes_max)
         are_all_short = false;

@@ -17,7 +17,7 @@ Task scatter_shared(Cx cx, Blocks all, Block mine, int root, bool in_place) {
     if (!in_place) copy(all[root], mine);
   } else {
     const std::size_t bytes = mine.bytes();
-    co_await cx.until_last(turn.is_there(root));
+    co_await cx.until_last(turn, turn.is_there(root));
     if (cx.agrees(turn, root, bytes)) turn.get(root, mine, bytes, std::size_t(cx.rank) * bytes, size * bytes);
   }
   turn.leave(false);
