@@ -63,8 +63,8 @@ std::size_t leader_bytes_min() noexcept { return std::size_t(leader_bytes.get())
 // of all: 2 KiB 28 and 39, 16 KiB 59 and 59.
 std::size_t whole_bytes_max(bool share_cpus) noexcept {
   constexpr std::size_t kWhole = 2 << 10;
-  if (whole_bytes.get() > 0) return std::size_t(whole_bytes.get());
-  return share_cpus ? SIZE_MAX : kWhole;
+  const auto set = std::size_t(whole_bytes.get());
+  return set > 0 ? set : share_cpus ? SIZE_MAX : kWhole;
 }
 
 int by_domains_rule(const Facts& facts) noexcept { return facts.has_domains ? kByDomains : 0; }
