@@ -84,8 +84,9 @@ int main(int argc, char** argv) {
   MPI_Request request;
   if (check_rank == check_size - 1) usleep(20000);
   begin(kKinds, in, out, &request);
-  if (check_rank == 0)
-    CHECK(threads() == before + is_made, "%d threads with a long one, %d before", threads(), before);
+  if (check_rank == 0) /* where a CPU is free one is made unasked */
+    CHECK(is_made ? threads() == before + 1 : threads() <= before + 1, "%d threads with a long one, %d before",
+          threads(), before);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   free(in);
   free(out);
