@@ -56,6 +56,7 @@ IntVariable whole_bytes{"COLL_WHOLE_BYTES", 0, "bytes",
                         0};
 
 std::size_t leader_bytes_min() noexcept { return std::size_t(leader_bytes.get()); }
+
 // As a whole, by slices and straight from the buffers, us, fresh data, ranks with CPUs of their own (16 of
 // an Intel Emerald Rapids); 8 ranks: 1 KiB 2.2, 2.5 and 5.4, 2 KiB 3.4, 3.1 and 5.8, 8 KiB 11.3, 6.1 and
 // 9.3, 32 KiB -, 14.6 and 21.4; 16 ranks: 1 KiB 4.5, 4.8 and 11.2, 2 KiB 7.2, 4.9 and 12.4, 8 KiB 20.9, 11.6
