@@ -281,6 +281,9 @@ static void check_result(struct operation* o) {
 }
 
 static void fork_once(void) {
+#ifdef __SANITIZE_THREAD__
+  return;  // it takes what a child writes for its parent's writes, and the parent's threads for the child's
+#endif
   int status;
   const pid_t child = fork();
   if (child == 0) _exit(7);
