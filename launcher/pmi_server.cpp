@@ -95,7 +95,7 @@ std::string PmiServer::answer(int rank, std::string_view command, std::string_vi
            " keylen_max=" + std::to_string(boot::kStoreKeyBytesMax) +
            " vallen_max=" + std::to_string(boot::kStoreValueBytesMax);
   if (command == "get_appnum") return "cmd=appnum appnum=" + std::to_string(app_of_rank_[std::size_t(rank)]);
-  if (command == "get_my_kvsname") return std::string("cmd=my_kvsname kvsname=") + boot::kStoreName;
+  if (command == "get_my_kvsname") return "cmd=my_kvsname kvsname=" + std::string(boot::kStoreName);
   if (command == "get_universe_size") return "cmd=universe_size size=" + size;
   if (command == "put") {
     values_[std::string(wire_field(line, "key"))] = wire_field(line, "value");
