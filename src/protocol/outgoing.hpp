@@ -26,6 +26,7 @@ class Outgoing {
 class OutgoingQueue {
  public:
   bool is_empty() const noexcept { return !first_; }
+  bool has_several() const noexcept { return first_ != last_; }
   void push(Outgoing& message) noexcept {
     message.next_ = nullptr;
     (last_ ? last_->next_ : first_) = &message;

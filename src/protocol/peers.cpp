@@ -2,6 +2,7 @@
 #include "protocol/peers.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
@@ -157,6 +158,7 @@ bool Peers::flush(Peer& peer) noexcept {
     send_flow_control(peer);
     moved = !peer.owes_flow_control;
   }
+  if (peer.outgoing.has_several()) peer.channel->begin_batch();
   while (Outgoing* const first = peer.outgoing.pop()) {
     const transport::Sent sent = first->try_go();
     if (sent == transport::Sent::full) {
@@ -166,6 +168,8 @@ bool Peers::flush(Peer& peer) noexcept {
     if (sent == transport::Sent::failed) first->go_nowhere();
     moved = true;
   }
+  const bool had_batch = std::exchange(peer.has_batch, !peer.channel->try_end_batch());
+  moved |= had_batch && !peer.has_batch;
   peer.update_eager_bytes_max_now();
   moved |= flush_streams(peer);
   return moved;

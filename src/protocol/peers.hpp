@@ -54,6 +54,7 @@ struct Peer {
   // received: MPI_Bsend relies on it).  Two things are apart: data that the peer asked for, which names its
   // receive, and flow control, which has to be heard while this rank's own messages fill the channel.
   OutgoingQueue outgoing;
+  bool has_batch = false;               // the channel still has some that waited and were told to have left
   SendRequest* first_stream = nullptr;  // data asked for through the channel
   SendRequest* last_stream = nullptr;
   Peer* next_busy = nullptr;
@@ -71,7 +72,9 @@ struct Peer {
     return remote && data.is_contiguous() && bytes >= remote->bytes_min();
   }
   bool must_wait() const noexcept { return !outgoing.is_empty() || is_held_back; }
-  bool has_pending() const noexcept { return !outgoing.is_empty() || first_stream || owes_flow_control; }
+  bool has_pending() const noexcept {
+    return !outgoing.is_empty() || first_stream || owes_flow_control || has_batch;
+  }
   void update_eager_bytes_max_now() noexcept;
   transport::Sent try_send(const transport::Envelope& envelope, std::span<const std::byte> head,
                            const Source& data) noexcept {

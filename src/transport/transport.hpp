@@ -140,6 +140,11 @@ class Channel {
                         const Source& data) noexcept = 0;
   /// Largest payload try_send accepts (head and data together).  Constant over the channel's life.
   virtual std::size_t bytes_max() const noexcept = 0;
+  /// Until `try_end_batch` messages that are sent may wait for each other, to leave together.
+  virtual void begin_batch() noexcept {}
+  /// False: some of them are still here, copied; nothing is sent before they have left, which needs this call
+  /// again after a poll.
+  virtual bool try_end_batch() noexcept { return true; }
   /// The network's access to the peer's memory, or nullptr.  Constant over the channel's life.
   virtual RemoteAccess* remote_access() noexcept { return nullptr; }
 

@@ -241,6 +241,32 @@ TEST_P(Transports, LargestMessagesAlwaysFitAgain) {
   }
 }
 
+TEST_P(Transports, BatchesKeepEveryMessageAndItsPlace) {
+  const std::size_t bytes_max = node().channel(0, other()).bytes_max();
+  const std::size_t sizes[] = {0, 8, 1, 64, 200, 4000, bytes_max - 24, bytes_max, 7};
+  std::mt19937 random(5);
+  std::vector<std::size_t> sent;
+  const auto send_one = [&] {
+    const std::size_t bytes = std::min(sizes[random() % std::size(sizes)], bytes_max);
+    send(0, other(), sent.size(), bytes, random() % 2 ? std::min<std::size_t>(bytes, 8) : 0);
+    sent.push_back(bytes);
+  };
+  transport::Channel& channel = node().channel(0, other());
+  for (int batch = 0; batch < 100; ++batch) {
+    channel.begin_batch();
+    for (int left = int(random() % 20); left > 0; --left) send_one();
+    const bool is_gone = channel.try_end_batch();
+    if (random() % 2) send_one();  // behind them, even where they are still here
+    for (int tries = 0; !is_gone && !channel.try_end_batch(); ++tries) {
+      ASSERT_LT(tries, 1'000'000);
+      node().poll(other());
+    }
+  }
+  receive(other(), sent.size());
+  for (std::size_t number = 0; number < sent.size(); ++number)
+    expect(node().inbox(other()).messages[number], node().peer(0), number, sent[number]);
+}
+
 TEST_P(Transports, PollPeerFindsThePeersMessages) {
   const std::size_t bytes_max = node().channel(0, other()).bytes_max();
   for (std::uint64_t number = 0; number < 200; ++number) {

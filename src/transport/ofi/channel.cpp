@@ -30,7 +30,11 @@ constexpr std::size_t kHeardMost = 4096;
 
 /// Of what the connection itself is made there are few, and a peer may be waiting for them.
 bool needs_credit(FrameKind kind) noexcept {
-  return kind == FrameKind::message || kind == FrameKind::message_of_buffers;
+  return kind == FrameKind::message || kind == FrameKind::message_of_buffers || kind == FrameKind::batch;
+}
+
+std::size_t bytes_in_batch(const Envelope& envelope) noexcept {
+  return sizeof envelope + (envelope.bytes + std::size_t{7}) / 8 * 8;
 }
 
 /// What is sent without a frame: copied to the stack, and by the provider from there.
@@ -71,11 +75,7 @@ Channel::Channel(Sender& sender, int peer, std::uint32_t number, Address address
 }
 
 FrameHeader Channel::header_of(FrameKind kind) noexcept {
-  return {.secret = sender_.secret,
-          .frame = kind,
-          .sequence = std::uint16_t(sent_),
-          .sender = sender_.me,
-          .released = std::uint32_t(taken_ + reader_.read())};
+  return {.secret = sender_.secret, .frame = kind, .sender = sender_.me};
 }
 
 Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head,
@@ -84,6 +84,8 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
   DUNLIN_ASSERT(envelope.bytes <= bytes_max());
   if (is_broken()) return Sent::failed;
   if (sender_.stage.has_ring && !is_promoted_ && !try_promote()) return Sent::full;
+  if (is_batching_ && untold_.empty() && bytes_in_batch(envelope) <= bytes_max())
+    return try_batch(envelope, head, data);
   FrameHeader header = header_of(FrameKind::message);
   header.context = envelope.context;
   header.source = envelope.source;
@@ -95,8 +97,7 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
 
 Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
                              const Source& data) noexcept {
-  if (is_promoted_ ? !writer_.has_room() : needs_credit(header.frame) && is_out_of_credit())
-    return Sent::full;
+  if (!try_send_batch() || !has_room(header.frame)) return Sent::full;
   const std::size_t told = told_with(header), told_bytes = bytes_of_told(told);
   const std::size_t bytes = sizeof header + told_bytes + header.bytes;
   alignas(8) std::byte copy[kInjectBytesMax];
@@ -111,14 +112,65 @@ Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byt
   if (told > 0) [[unlikely]]
     write_told(at, told);
   pack(at + sizeof header + told_bytes, head, data);
-  const Sent sent = is_promoted_ ? try_write(frame, at, bytes) : try_send_by_message(frame, at, bytes);
+  const Sent sent = try_leave(frame, at, bytes);
   if (sent == Sent::yes) {
-    reader_.report();  // the header has told both
-    reported_ = taken_;
     untold_.erase(untold_.begin(), untold_.begin() + std::ptrdiff_t(told));
     sender_.fabric.counters.copied_bytes += header.bytes;
+  } else if (frame) {
+    sender_.frames.give_back(*frame);
   }
   return sent;
+}
+
+/// Sends a frame, in whose header its place and our news are still missing.
+Sent Channel::try_leave(Frame* frame, std::byte* bytes, std::size_t count) noexcept {
+  const auto sequence = std::uint16_t(sent_);
+  const auto released = std::uint32_t(taken_ + reader_.read());
+  std::memcpy(bytes + offsetof(FrameHeader, sequence), &sequence, sizeof sequence);
+  std::memcpy(bytes + offsetof(FrameHeader, released), &released, sizeof released);
+  const Sent sent = is_promoted_ ? try_write(frame, bytes, count) : try_send_by_message(frame, bytes, count);
+  if (sent == Sent::yes) {
+    reader_.report();
+    reported_ = taken_;
+  }
+  return sent;
+}
+
+/// Puts a message to those that leave together; what there was may have to leave first.
+Sent Channel::try_batch(const Envelope& envelope, std::span<const std::byte> head,
+                        const Source& data) noexcept {
+  const std::size_t bytes = bytes_in_batch(envelope);
+  if (batch_ && batch_bytes_ + bytes > bytes_max() && !try_send_batch()) return Sent::full;
+  if (!batch_) {
+    if (is_broken()) return Sent::failed;
+    if (!has_room(FrameKind::batch)) return Sent::full;
+    batch_ = sender_.frames.try_take();
+    if (!batch_) return Sent::full;
+    batch_->channel = this;
+    batch_bytes_ = 0;
+  }
+  std::byte* const at = batch_->bytes + sizeof(FrameHeader) + batch_bytes_;
+  std::memcpy(at, &envelope, sizeof envelope);
+  pack(at + sizeof envelope, head, data);
+  batch_bytes_ += bytes;
+  sender_.fabric.counters.copied_bytes += envelope.bytes;
+  return Sent::yes;
+}
+
+/// False: what has come together is still here.
+bool Channel::try_send_batch() noexcept {
+  if (!batch_) [[likely]]
+    return true;
+  DUNLIN_ASSERT(has_room(FrameKind::batch));
+  FrameHeader header = header_of(FrameKind::batch);
+  header.bytes = std::uint32_t(batch_bytes_);
+  std::memcpy(batch_->bytes, &header, sizeof header);
+  const Sent sent =
+      is_broken() ? Sent::failed : try_leave(batch_, batch_->bytes, sizeof header + batch_bytes_);
+  if (sent == Sent::full) return false;
+  if (sent == Sent::failed) sender_.frames.give_back(*batch_);
+  batch_ = nullptr;
+  return true;
 }
 
 /// How many buffers travel with this frame.
@@ -212,7 +264,7 @@ Sent Channel::try_send_by_message(Frame* frame, const std::byte* bytes, std::siz
   fid_ep* const endpoint = sender_.fabric.endpoint();
   const ssize_t code = frame ? ::fi_send(endpoint, bytes, count, sender_.frames.descriptor(), target(), frame)
                              : ::fi_inject(endpoint, bytes, count, target());
-  const Sent sent = result_of(code, frame);
+  const Sent sent = result_of(code);
   if (sent == Sent::yes) {
     ++sent_;
     ++sender_.fabric.counters.messages;
@@ -234,7 +286,7 @@ Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count)
   else
     code = frame ? ::fi_write(endpoint, bytes, count, memory, target(), to, theirs_.key, frame)
                  : ::fi_inject_write(endpoint, bytes, count, target(), to, theirs_.key);
-  const Sent sent = result_of(code, frame);
+  const Sent sent = result_of(code);
   if (sent != Sent::yes) return sent;
   writer_.wrote();
   ++sender_.fabric.counters.writes;
@@ -249,14 +301,13 @@ Sent Channel::try_write(Frame* frame, const std::byte* bytes, std::size_t count)
 bool Channel::try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept {
   const ssize_t code = ::fi_inject_writedata(sender_.fabric.endpoint(), &word, sizeof word, notice.word(),
                                              target(), theirs_.address + at, theirs_.key);
-  const Sent sent = result_of(code, nullptr);
+  const Sent sent = result_of(code);
   if (sent == Sent::yes) ++sender_.fabric.counters.words;
   return sent != Sent::full;
 }
 
-Sent Channel::result_of(std::int64_t code, Frame* frame) noexcept {
+Sent Channel::result_of(std::int64_t code) noexcept {
   if (code == 0) return tried(0, true), Sent::yes;
-  if (frame) sender_.frames.give_back(*frame);
   if (code == -FI_EAGAIN) return tried(0, false), Sent::full;
   broke(sender_.fabric.text_of(int(code)));
   return Sent::failed;
@@ -350,6 +401,8 @@ void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload,
       return inbox.arrived(peer_, {header.context, header.source, header.tag, bytes, header.kind},
                            FramePayload(message, bytes));
     }
+    case FrameKind::batch:
+      return messages_arrived({payload, header.bytes}, inbox);
     case FrameKind::ring_offer:
       DUNLIN_ASSERT(header.bytes == sizeof theirs_);
       std::memcpy(&theirs_, payload, sizeof theirs_);
@@ -366,7 +419,23 @@ void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload,
   }
 }
 
-bool Channel::is_out_of_credit() const noexcept { return sent_ - taken_there_ >= kMessagesMost; }
+bool Channel::has_room(FrameKind kind) const noexcept {
+  return is_promoted_ ? writer_.has_room() : !needs_credit(kind) || sent_ - taken_there_ < kMessagesMost;
+}
+
+/// Of a batch.
+void Channel::messages_arrived(std::span<const std::byte> batch, Inbox& inbox) noexcept {
+  while (!batch.empty()) {
+    Envelope envelope;
+    DUNLIN_ASSERT(batch.size() >= sizeof envelope);
+    std::memcpy(&envelope, batch.data(), sizeof envelope);
+    const std::size_t bytes = bytes_in_batch(envelope);
+    DUNLIN_ASSERT(batch.size() >= bytes);
+    sender_.fabric.counters.copied_bytes += envelope.bytes;
+    inbox.arrived(peer_, envelope, FramePayload(batch.data() + sizeof envelope, envelope.bytes));
+    batch = batch.subspan(bytes);
+  }
+}
 
 /// Old news are none.
 void Channel::heard_released(std::uint32_t released) noexcept {

@@ -17,6 +17,8 @@
 // keep the rest (rxm over TCP: 18 KiB for each, however short it is).  They are counted in the same place;
 // half of them gone unreported make a frame of their own (FrameKind::credit).  Only messages need credit.
 //
+// Messages that have waited for room leave together, as many as a frame holds (begin_batch).
+//
 // Where both have several devices, messages go by the first of them and all move long data: a buffer that is
 // open for the peer has a name on each, and the names on the others travel with the next frame that has room,
 // at the latest the one that names it (FrameKind::message_of_buffers).
@@ -63,6 +65,11 @@ class Channel final : public transport::Channel, public RemoteAccess {
   Sent try_send(const Envelope& envelope, std::span<const std::byte> head,
                 const Source& data) noexcept override;
   std::size_t bytes_max() const noexcept override { return sender_.stage.frame_bytes - sizeof(FrameHeader); }
+  void begin_batch() noexcept override { is_batching_ = true; }
+  bool try_end_batch() noexcept override {
+    is_batching_ = false;
+    return try_send_batch();
+  }
   RemoteAccess* remote_access() noexcept override { return sender_.stage.moves ? this : nullptr; }
 
   std::size_t bytes_min() const noexcept override { return sender_.stage.long_bytes; }
@@ -114,8 +121,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::int64_t broken_since_ns() const noexcept { return broken_since_ns_; }
   int peer() const noexcept { return peer_; }
   const Address& address() const noexcept { return address_; }
-  /// What libfabric has answered to a send; `frame` is given back where that has not begun.
-  Sent result_of(std::int64_t code, Frame* frame = nullptr) noexcept;
+  /// What libfabric has answered to a send.
+  Sent result_of(std::int64_t code) noexcept;
   /// Something has left on that device, or was tried and could not.
   void tried(std::size_t device, bool has_left) noexcept;
   /// Whether it has been tried for so long, and nothing has ever left.
@@ -145,15 +152,19 @@ class Channel final : public transport::Channel, public RemoteAccess {
   FrameHeader header_of(FrameKind kind) noexcept;
   Sent try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
                       const Source& data) noexcept;
+  Sent try_batch(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept;
+  bool try_send_batch() noexcept;
+  bool has_room(FrameKind kind) const noexcept;
+  Sent try_leave(Frame* frame, std::byte* bytes, std::size_t count) noexcept;
   Sent try_send_by_message(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
   Sent try_write(Frame* frame, const std::byte* bytes, std::size_t count) noexcept;
   bool try_write_word(const std::uint64_t& word, std::size_t at, const Notice& notice) noexcept;
+  void messages_arrived(std::span<const std::byte> batch, Inbox& inbox) noexcept;
   bool try_promote() noexcept;
   bool try_pay_debts() noexcept;
   void pay_debts() noexcept;
   bool try_make_ring() noexcept;
   void owe() noexcept;
-  bool is_out_of_credit() const noexcept;
   void heard_released(std::uint32_t released) noexcept;
   std::uint32_t unreported() const noexcept { return taken_ - reported_; }
 
@@ -187,6 +198,11 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::uint32_t taken_there_ = 0;  // of ours, as far as we have heard
   std::uint32_t reported_ = 0;     // of those taken here
   std::vector<Frame*> kept_;
+
+  // Messages that leave together.  The place of their frame is free: whatever else leaves, leaves after them.
+  bool is_batching_ = false;
+  Frame* batch_ = nullptr;       // those that have come together
+  std::size_t batch_bytes_ = 0;  // of its payload
 
   // With several devices: buffers that the peer is still to hear of, and those of the peer that are open and
   // not used yet.

@@ -16,6 +16,7 @@ namespace dunlin::transport::ofi {
 enum class FrameKind : std::uint8_t {
   message,             // an envelope and its payload
   message_of_buffers,  // the same behind a count (u64) and so many `OpenedBuffer`, each named by what follows
+  batch,               // several messages that waited together, each an envelope and its payload, to 8 bytes
   ring_offer,          // payload is RingOffer: where the sender of this takes frames of ours by RDMA write
   promotion,           // the next frame of this sender lies in its ring
   credit,              // nothing: the header tells how many frames the sender of this has taken
