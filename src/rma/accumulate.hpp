@@ -23,23 +23,20 @@
 
 namespace dunlin::rma {
 
-/// Bytes of the word by which the processor changes an element of this kind at this address; 0: it does not.
+/// Bytes of the word by which the processor changes elements of this kind where they are aligned; 0: it does
+/// not.
+[[gnu::always_inline]] constexpr std::size_t word_bytes_of(Basic basic) noexcept {
+  constexpr auto set = [](auto... kinds) noexcept { return (... | (std::uint64_t{1} << unsigned(kinds))); };
+  constexpr std::uint64_t k32 = set(Basic::i32, Basic::u32);
+  constexpr std::uint64_t k64 = set(Basic::i64, Basic::u64, Basic::long_int, Basic::unsigned_long_int);
+  static_assert(kBasicKinds <= 64);
+  const auto is_one_of = [=](std::uint64_t kinds) noexcept { return kinds >> unsigned(basic) & 1; };
+  return is_one_of(k64) ? 8 : is_one_of(k32) ? 4 : 0;
+}
+/// The same of an element at this address.
 [[gnu::always_inline]] inline std::size_t word_bytes_at(const std::byte* at, Basic basic) noexcept {
-  const auto aligned = [at](std::size_t bytes) noexcept {
-    return reinterpret_cast<std::uintptr_t>(at) % bytes == 0 ? bytes : 0;
-  };
-  switch (basic) {
-    case Basic::i32:
-    case Basic::u32:
-      return aligned(4);
-    case Basic::i64:
-    case Basic::u64:
-    case Basic::long_int:
-    case Basic::unsigned_long_int:
-      return aligned(8);
-    default:
-      return 0;
-  }
+  const std::size_t bytes = word_bytes_of(basic);
+  return bytes && reinterpret_cast<std::uintptr_t>(at) % bytes == 0 ? bytes : 0;
 }
 
 /// One element becomes what one instruction of the processor can make of it; what it was goes to `before`,
@@ -98,6 +95,11 @@ struct Elements {
   [[gnu::always_inline]] void combine_under_lock(const Op& op, const Piece& part, const std::byte* operand,
                                                  std::byte* before) const noexcept {
     const std::lock_guard hold(lock_of(part.address));
+    combine_locked(op, part, operand, before);
+  }
+  /// While its lock is held.
+  [[gnu::always_inline]] void combine_locked(const Op& op, const Piece& part, const std::byte* operand,
+                                             std::byte* before) const noexcept {
     if (before) std::memcpy(before, part.address, part.bytes);
     if (op.operation() == op::Operator::replace)
       std::memcpy(part.address, operand, part.bytes);

@@ -156,11 +156,13 @@ void tell_each_other(Window& window) noexcept {
     part.bytes = told.exposure.bytes;
     part.unit = told.unit;
     part.cookie = told.cookie;
-    part.is_inside = &window.own_block().is_inside;
     part.is_here = part.fixed && (may_use_mappings() || rank == window.comm->rank);
     if (part.is_here) {
       part.at = reinterpret_cast<std::uintptr_t>(part.fixed);
+      part.mapped_bytes = part.bytes;
       part.words = part.words_in(part.bytes);
+    } else {
+      part.is_inside = &window.own_block().is_inside;
     }
     if (!part.block) {
       if (!told.is_open_to_network) continue;

@@ -44,6 +44,14 @@ void close_gate(Window& window) noexcept {
     // G3 (pairs with G4 in gate.hpp).
     while (each.block && each.block->is_inside.load(std::memory_order_acquire) && os::now_ns() < end_ns)
       sched_yield();
+  for (ShortLock& each : mine.elements.locks) {
+    bool is_mine = each.try_lock();
+    while (!is_mine && os::now_ns() < end_ns) {
+      sched_yield();
+      is_mine = each.try_lock();
+    }
+    if (is_mine) each.unlock();  // G10: whoever takes it from now on finds the gate closed
+  }
 }
 
 void before_fork() noexcept {

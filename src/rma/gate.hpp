@@ -61,13 +61,14 @@ class Inside {
   bool is_entered_ = false;
 };
 
-/// For who only loads, and may do it again: it need not be inside, nor does the owner wait for it.  Whether
-/// nothing has changed since the memory was looked up, to be asked after the loads.
-[[gnu::always_inline]] inline bool has_stayed_open(const Part& target) noexcept {
+/// For who only loads, and may do it again, and for who holds a lock of the target's elements: they need not
+/// be inside.  Whether nothing has changed since the memory was looked up, to be asked after the loads, or
+/// before anything is done under the lock.
+[[gnu::always_inline]] inline bool is_unchanged(const Part& target) noexcept {
   // G9 (pairs with G6 in fork.cpp): the loads come before, so that who has met memory that the owner had left
   // sees another era.
   std::atomic_thread_fence(std::memory_order_acquire);
-  return target.block->era.load(std::memory_order_relaxed) == target.era;
+  return target.block->era.load(std::memory_order_relaxed) == target.era && target.mapping.is_unchanged();
 }
 
 /// The owner's side: its gates close around every fork while `window` is watched (fork.cpp).

@@ -79,28 +79,36 @@ template <class Use>
 /// What an operation does to the target's memory.
 enum class Access : std::uint8_t { loads, changes };
 
-/// Does `use(place, part)` where these bytes of the target's memory are.  False: declined.
+/// Bytes of a target's memory.
+struct Found {
+  const Part* part = nullptr;  // the target's; nullptr: declined
+  Piece place = {};
+};
+[[gnu::always_inline]] inline Found find_bytes(const void* buffer, std::uint64_t bytes, int target_rank,
+                                               MPI_Aint target_disp, MPI_Win win) noexcept {
+  const Window* const window = window_behind(win);
+  if (!has_rank(window, target_rank) || !is_buffer(buffer)) return {};
+  const Part& part = window->part(target_rank);
+  // What is before the first is too much here, and so is what is negative.
+  const auto from_first = std::int64_t(std::uint64_t(target_disp) - part.first);
+  std::int64_t offset;
+  std::uint64_t end;
+  if (__builtin_mul_overflow(from_first, std::int64_t(part.unit), &offset) ||
+      __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach)
+    return {};
+  return {&part, {part.here(end - bytes), bytes}};
+}
+/// Does `use(place)` where these bytes are.  False: declined.
 template <class Use>
 [[gnu::always_inline]] inline bool try_bytes(const void* buffer, std::uint64_t bytes, int target_rank,
                                              MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
-  const Window* const window = window_behind(win);
-  if (!has_rank(window, target_rank) || !is_buffer(buffer)) return false;
-  const Part& part = window->part(target_rank);
-  std::int64_t displacement;
-  if (__builtin_mul_overflow(target_disp, std::int64_t(part.unit), &displacement)) return false;
-  // What is negative is too much here.
-  std::uint64_t end;
-  if (__builtin_add_overflow(std::uint64_t(displacement), bytes, &end)) return false;
-  if (end <= part.reach) [[likely]] {
-    use(Piece{part.here(end - bytes), bytes}, part);
-    return true;
-  }
-  const std::uint64_t mapped_end = end - part.gated_first;
-  if (mapped_end < bytes || mapped_end > part.gated_reach) return false;
-  return try_inside(
-      part, [&]() noexcept __attribute__((always_inline)) {
-        use(Piece{part.here(end - bytes), bytes}, part);
-      });
+  const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
+  if (!found.part) return false;
+  const auto use_bytes = [&]() noexcept __attribute__((always_inline)) { use(found.place); };
+  if (found.part->is_inside) [[unlikely]]
+    return try_inside(*found.part, use_bytes);
+  use_bytes();
+  return true;
 }
 /// The same of a word.  Where one may begin is known as a displacement: nothing overflows on the way there.
 template <Access access, class Use>
@@ -109,21 +117,21 @@ template <Access access, class Use>
   const Window* const window = window_behind(win);
   if (!has_rank(window, target_rank) || !is_buffer(buffer)) return false;
   const Part& part = window->part(target_rank);
-  const auto displacement = std::uint64_t(target_disp);
+  const std::uint64_t from_first = std::uint64_t(target_disp) - part.first;
+  if (from_first >= part.words_reach) return false;
   const auto use_word = [&]() noexcept __attribute__((always_inline)) {
-    use(Piece{part.here(displacement * part.unit), sizeof(std::uint64_t)}, part);
+    use(Piece{part.here(from_first * part.unit), sizeof(std::uint64_t)});
   };
-  if (displacement < part.words_reach) [[likely]] {
+  if constexpr (access == Access::changes) {
+    if (part.is_inside) [[unlikely]]
+      return try_inside(part, use_word);
     use_word();
     return true;
   }
-  if (displacement - part.gated_first >= part.gated_words) return false;
-  if constexpr (access == Access::changes) {
-    return try_inside(part, use_word);
-  } else {
-    use_word();
-    return has_stayed_open(part) && part.mapping.is_unchanged();  // what was loaded else is void
-  }
+  use_word();
+  if (part.is_inside) [[unlikely]]
+    return is_unchanged(part);  // else what was loaded is void
+  return true;
 }
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,
@@ -155,7 +163,7 @@ template <Access access, class Use>
   if (type != target_type || count != target_count) return false;
   return try_move<Access::changes>(
       origin, {type, count}, target_rank, target_disp,
-      win, [origin](const Piece& place, const Part&) noexcept __attribute__((always_inline)) {
+      win, [origin](const Piece& place) noexcept __attribute__((always_inline)) {
         stores_are_pending = true;
         move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
       });
@@ -168,7 +176,7 @@ template <Access access, class Use>
   if (type != target_type || count != target_count) return false;
   return try_move<Access::loads>(
       origin, {type, count}, target_rank, target_disp,
-      win, [origin](const Piece& place, const Part&) noexcept __attribute__((always_inline)) {
+      win, [origin](const Piece& place) noexcept __attribute__((always_inline)) {
         move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
       });
 }
@@ -181,8 +189,12 @@ template <Access access, class Use>
 
 /// Where these elements lie; the locks that they may need are those of the target.
 inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& part) noexcept {
-  return {{&place, 1}, *from_handle<Datatype>(type), part.block->elements, part.at};
+  return {{&place, 1}, *from_handle<Datatype>(type), part.block->elements, part.begin()};
 }
+[[gnu::always_inline]] inline std::uintptr_t number_of(MPI_Op op) noexcept {
+  return reinterpret_cast<std::uintptr_t>(op) - reinterpret_cast<std::uintptr_t>(MPI_OP_NULL);
+}
+
 /// An operator that is defined for the type; with MPI_NO_OP the origin's buffer means nothing.
 [[gnu::always_inline]] inline bool try_combine_short(const void* origin, void* result, std::int64_t count,
                                                      MPI_Datatype type, int target_rank, MPI_Aint target_disp,
@@ -195,19 +207,31 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
   const Basic kind = kind_of(type);
   const bool is_no_op = operation == op::Operator::no_op;
   if (!op::kernels.at(operation, kind).two && operation != op::Operator::replace && !is_no_op) return false;
-  return try_bytes(
-      is_no_op ? result : origin, std::uint64_t(bytes), target_rank, target_disp,
-      win, [&](const Piece& place, const Part& part) noexcept __attribute__((always_inline)) {
-        if (count == 1 && try_combine_word(operation, kind, place.address, origin, result)) return;
-        const Elements elements = elements_at(place, type, part);
-        const Op& op = *from_handle<Op>(op_handle);
-        const auto* const operand = static_cast<const std::byte*>(origin);
-        auto* const before = static_cast<std::byte*>(result);
-        if (count == 1 && word_bytes_at(place.address, kind) == 0)
-          return elements.combine_under_lock(op, place, operand, before);  // the lock orders what is stored
-        stores_are_pending = true;
-        elements.combine(op, operand, before);
-      });
+  const Found found =
+      find_bytes(is_no_op ? result : origin, std::uint64_t(bytes), target_rank, target_disp, win);
+  if (!found.part) return false;
+  const Part& part = *found.part;
+  const Piece& place = found.place;
+  const Elements elements = elements_at(place, type, part);
+  const auto* const operand = static_cast<const std::byte*>(origin);
+  auto* const before = static_cast<std::byte*>(result);
+  if (count == 1 && word_bytes_at(place.address, kind) == 0) {
+    // The lock orders what is stored, and is a gate as well: before its owner forks it waits for all of them.
+    const std::lock_guard hold(elements.lock_of(place.address));
+    if (part.is_inside && !is_unchanged(part)) [[unlikely]]
+      return false;
+    elements.combine_locked(*from_handle<Op>(op_handle), place, operand, before);
+    return true;
+  }
+  const auto combine = [&]() noexcept __attribute__((always_inline)) {
+    if (count == 1 && try_combine_word(operation, kind, place.address, origin, result)) return;
+    stores_are_pending = true;
+    elements.combine(*from_handle<Op>(op_handle), operand, before);
+  };
+  if (part.is_inside) [[unlikely]]
+    return try_inside(part, combine);
+  combine();
+  return true;
 }
 
 [[gnu::always_inline]] inline bool try_accumulate_short(const void* origin, std::int64_t count,
@@ -233,14 +257,18 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
   if (!try_count_bytes({type, 1}, bytes) || !is_short(bytes) || !can_compare_and_swap(kind_of(type)) ||
       !is_buffer(compare) || !is_buffer(result))
     return false;
-  return try_bytes(
-      origin, std::uint64_t(bytes), target_rank, target_disp,
-      win, [&](const Piece& place, const Part& part) noexcept __attribute__((always_inline)) {
-        if (!try_swap_word(kind_of(type), place.address, compare, origin, result))
-          elements_at(place, type, part)
-              .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
-                                static_cast<std::byte*>(result));
-      });
+  const Found found = find_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win);
+  if (!found.part) return false;
+  const auto swap = [&]() noexcept __attribute__((always_inline)) {
+    if (!try_swap_word(kind_of(type), found.place.address, compare, origin, result))
+      elements_at(found.place, type, *found.part)
+          .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
+                            static_cast<std::byte*>(result));
+  };
+  if (found.part->is_inside) [[unlikely]]
+    return try_inside(*found.part, swap);
+  swap();
+  return true;
 }
 
 /// Nothing by message is under way, and all targets are locked: only the order is left, of what was stored
