@@ -212,10 +212,10 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
   if (!found.part) return false;
   const Part& part = *found.part;
   const Piece& place = found.place;
-  const Elements elements = elements_at(place, type, part);
   const auto* const operand = static_cast<const std::byte*>(origin);
   auto* const before = static_cast<std::byte*>(result);
   if (count == 1 && word_bytes_at(place.address, kind) == 0) {
+    const Elements elements = elements_at(place, type, part);
     // The lock orders what is stored, and is a gate as well: before its owner forks it waits for all of them.
     const std::lock_guard hold(elements.lock_of(place.address));
     if (part.is_inside && !is_unchanged(part)) [[unlikely]]
@@ -226,7 +226,7 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
   const auto combine = [&]() noexcept __attribute__((always_inline)) {
     if (count == 1 && try_combine_word(operation, kind, place.address, origin, result)) return;
     stores_are_pending = true;
-    elements.combine(*from_handle<Op>(op_handle), operand, before);
+    elements_at(place, type, part).combine(*from_handle<Op>(op_handle), operand, before);
   };
   if (part.is_inside) [[unlikely]]
     return try_inside(part, combine);
