@@ -70,10 +70,11 @@ struct ShortData {
 /// some.
 template <class Use>
 [[gnu::always_inline]] inline bool try_inside(const Part& part, const Use& use) noexcept {
-  const Inside inside(part);
-  const bool is_still_there = inside.is_entered() && part.mapping.is_unchanged();
-  if (is_still_there) use();
-  return is_still_there;
+  if (!Inside::try_enter(part)) [[unlikely]]
+    return false;
+  use();
+  Inside::leave(part);
+  return true;
 }
 
 /// What an operation does to the target's memory.
@@ -117,21 +118,20 @@ template <Access access, class Use>
   const Window* const window = window_behind(win);
   if (!has_rank(window, target_rank) || !is_buffer(buffer)) return false;
   const Part& part = window->part(target_rank);
-  const std::uint64_t from_first = std::uint64_t(target_disp) - part.first;
-  if (from_first >= part.words_reach) return false;
-  const auto use_word = [&]() noexcept __attribute__((always_inline)) {
+  const auto displacement = std::uint64_t(target_disp);
+  const auto use_word = [&](std::uint64_t from_first) noexcept __attribute__((always_inline)) {
     use(Piece{part.here(from_first * part.unit), sizeof(std::uint64_t)});
   };
-  if constexpr (access == Access::changes) {
-    if (part.is_inside) [[unlikely]]
-      return try_inside(part, use_word);
-    use_word();
+  if (displacement < part.words_reach) [[likely]] {
+    use_word(displacement);
     return true;
   }
-  use_word();
-  if (part.is_inside) [[unlikely]]
-    return is_unchanged(part);  // else what was loaded is void
-  return true;
+  const std::uint64_t from_first = displacement - part.first;
+  if (from_first >= part.gated_words) return false;
+  if constexpr (access == Access::changes)
+    return try_inside(part, [&]() noexcept __attribute__((always_inline)) { use_word(from_first); });
+  use_word(from_first);
+  return is_unchanged(part);  // else what was loaded is void
 }
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,

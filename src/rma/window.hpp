@@ -35,9 +35,10 @@ struct alignas(256) Part {
   std::uint64_t first = 0;         // ... at this displacement; the unit is 1 where it is not 0
   std::uint64_t unit = 1;          // of displacements, bytes
   std::uint64_t reach = 0;         // bytes from there that a shortcut may use; 0: none now
-  std::uint64_t words_reach = 0;   // displacements from there at which 8 bytes may begin
+  std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin, where no gate is asked
+  std::uint64_t gated_words = 0;   // the same from `first` on, behind the target's gate (gate.hpp)
   RankBlock* block = nullptr;      // its locks and its gate; nullptr: it is on another node
-  // Says that this process is behind the target's gate (gate.hpp); nullptr: the memory needs none.
+  // Says that this process is behind the gate; nullptr: the memory needs none.
   std::atomic<std::uint32_t>* is_inside = nullptr;
   std::uint32_t era = 0;           // the target's, when `mapping` was looked up
   int under_way = 0;               // operations by message that have not come back
@@ -139,7 +140,8 @@ class Window final : public Win {
     // Behind an operation by message accumulates go the same way: they stay in order.
     const bool is_allowed_now = is_allowed && part.under_way == 0;
     part.reach = is_allowed_now ? part.mapped_bytes : 0;
-    part.words_reach = is_allowed_now ? part.words : 0;
+    part.words_reach = is_allowed_now && !part.is_inside ? part.words : 0;
+    part.gated_words = is_allowed_now && part.is_inside ? part.words : 0;
   }
   /// Whether flushes of any target have nothing to do.
   void gather_facts() noexcept {
