@@ -120,7 +120,7 @@ template <Access access, class Use>
   const Part& part = window->part(target_rank);
   const auto displacement = std::uint64_t(target_disp);
   const auto use_word = [&](std::uint64_t from_first) noexcept __attribute__((always_inline)) {
-    use(Piece{part.here(from_first * part.unit), sizeof(std::uint64_t)});
+    use(part.here(from_first * part.unit));
   };
   if (displacement < part.words_reach) [[likely]] {
     use_word(displacement);
@@ -136,49 +136,72 @@ template <Access access, class Use>
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,
                                               std::size_t bytes) noexcept {
-  if (bytes == sizeof(std::uint64_t)) [[likely]]
-    std::memcpy(to, from, sizeof(std::uint64_t));
-  else if (bytes <= 64)
+  if (bytes <= 64)
     copy_short(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
 }
 
-/// The same for puts and gets.
-template <Access access, class Use>
-[[gnu::always_inline]] inline bool try_move(const void* buffer, const ShortData& data, int target_rank,
-                                            MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
+/// Elements of 8 bytes together, the same at both sides.
+[[gnu::always_inline]] inline bool is_word(const ShortData& data, const ShortData& target) noexcept {
   std::int64_t bytes;
-  if (!try_count_bytes(data, bytes)) return false;
-  if (bytes == sizeof(std::uint64_t)) [[likely]]
-    return try_word<access>(buffer, target_rank, target_disp, win, use);
-  return is_short(bytes) && try_bytes(buffer, std::uint64_t(bytes), target_rank, target_disp, win, use);
+  return data.type == target.type && data.count == target.count && try_count_bytes(data, bytes) &&
+         bytes == sizeof(std::uint64_t);
+}
+/// How many bytes of elements that are the same at both sides are moved in short; 0: declined.
+[[gnu::always_inline]] inline std::uint64_t short_bytes(const ShortData& data, const ShortData& target) noexcept {
+  std::int64_t bytes;
+  const bool is_same = data.type == target.type && data.count == target.count;
+  return is_same && try_count_bytes(data, bytes) && is_short(bytes) ? std::uint64_t(bytes) : 0;
 }
 
-/// True: it is done.
+/// True: it is done.  Each has two steps: for a word, then, one call further, for the rest.
+[[gnu::always_inline]] inline bool try_put_word(const void* origin, std::int64_t count, MPI_Datatype type,
+                                                int target_rank, MPI_Aint target_disp,
+                                                std::int64_t target_count, MPI_Datatype target_type,
+                                                MPI_Win win) noexcept {
+  return is_word({type, count}, {target_type, target_count}) &&
+         try_word<Access::changes>(
+             origin, target_rank, target_disp, win,
+             [origin](std::byte* place) noexcept __attribute__((always_inline)) {
+               stores_are_pending = true;
+               std::memcpy(place, origin, sizeof(std::uint64_t));
+             });
+}
 [[gnu::always_inline]] inline bool try_put_short(const void* origin, std::int64_t count, MPI_Datatype type,
                                                  int target_rank, MPI_Aint target_disp,
                                                  std::int64_t target_count, MPI_Datatype target_type,
                                                  MPI_Win win) noexcept {
-  if (type != target_type || count != target_count) return false;
-  return try_move<Access::changes>(
-      origin, {type, count}, target_rank, target_disp,
-      win, [origin](const Piece& place) noexcept __attribute__((always_inline)) {
-        stores_are_pending = true;
-        move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
-      });
+  const std::uint64_t bytes = short_bytes({type, count}, {target_type, target_count});
+  return bytes > 0 && try_bytes(
+                          origin, bytes, target_rank, target_disp, win,
+                          [origin](const Piece& place) noexcept __attribute__((always_inline)) {
+                            stores_are_pending = true;
+                            move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
+                          });
 }
 
+[[gnu::always_inline]] inline bool try_get_word(void* origin, std::int64_t count, MPI_Datatype type,
+                                                int target_rank, MPI_Aint target_disp,
+                                                std::int64_t target_count, MPI_Datatype target_type,
+                                                MPI_Win win) noexcept {
+  return is_word({type, count}, {target_type, target_count}) &&
+         try_word<Access::loads>(
+             origin, target_rank, target_disp, win,
+             [origin](const std::byte* place) noexcept __attribute__((always_inline)) {
+               std::memcpy(origin, place, sizeof(std::uint64_t));
+             });
+}
 [[gnu::always_inline]] inline bool try_get_short(void* origin, std::int64_t count, MPI_Datatype type,
                                                  int target_rank, MPI_Aint target_disp,
                                                  std::int64_t target_count, MPI_Datatype target_type,
                                                  MPI_Win win) noexcept {
-  if (type != target_type || count != target_count) return false;
-  return try_move<Access::loads>(
-      origin, {type, count}, target_rank, target_disp,
-      win, [origin](const Piece& place) noexcept __attribute__((always_inline)) {
-        move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
-      });
+  const std::uint64_t bytes = short_bytes({type, count}, {target_type, target_count});
+  return bytes > 0 && try_bytes(
+                          origin, bytes, target_rank, target_disp, win,
+                          [origin](const Piece& place) noexcept __attribute__((always_inline)) {
+                            move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
+                          });
 }
 
 /// The kind of a type that has bytes (try_count_bytes).
@@ -243,12 +266,46 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
          try_combine_short(origin, nullptr, count, type, target_rank, target_disp, op, win);
 }
 
+/// One aligned element that the processor changes, `change(place)` with one instruction.
+template <class Change>
+[[gnu::always_inline]] inline bool try_change_word(const void* buffer, MPI_Datatype type, int target_rank,
+                                                   MPI_Aint target_disp, MPI_Win win,
+                                                   const Change& change) noexcept {
+  std::int64_t bytes;
+  if (!try_count_bytes({type, 1}, bytes) || bytes == 0 || word_bytes_of(kind_of(type)) == 0) return false;
+  const Found found = find_bytes(buffer, std::uint64_t(bytes), target_rank, target_disp, win);
+  if (!found.part || word_bytes_at(found.place.address, kind_of(type)) == 0) return false;
+  const auto change_it = [&]() noexcept __attribute__((always_inline)) { change(found.place.address); };
+  if (found.part->is_inside) [[unlikely]]
+    return try_inside(*found.part, change_it);
+  change_it();
+  return true;
+}
+
+[[gnu::always_inline]] inline bool try_fetch_and_op_word(const void* origin, void* result, MPI_Datatype type,
+                                                         int target_rank, MPI_Aint target_disp, MPI_Op op,
+                                                         MPI_Win win) noexcept {
+  if (op != MPI_SUM || !is_buffer(result)) return false;
+  return try_change_word(origin, type, target_rank, target_disp, win,
+                         [&](std::byte* place) noexcept __attribute__((always_inline)) {
+                           try_combine_word(op::Operator::sum, kind_of(type), place, origin, result);
+                         });
+}
 [[gnu::always_inline]] inline bool try_fetch_and_op_short(const void* origin, void* result, MPI_Datatype type,
                                                           int target_rank, MPI_Aint target_disp, MPI_Op op,
                                                           MPI_Win win) noexcept {
   return is_buffer(result) && try_combine_short(origin, result, 1, type, target_rank, target_disp, op, win);
 }
 
+[[gnu::always_inline]] inline bool try_compare_and_swap_word(const void* origin, const void* compare,
+                                                             void* result, MPI_Datatype type, int target_rank,
+                                                             MPI_Aint target_disp, MPI_Win win) noexcept {
+  return is_buffer(compare) && is_buffer(result) &&
+         try_change_word(origin, type, target_rank, target_disp, win,
+                         [&](std::byte* place) noexcept __attribute__((always_inline)) {
+                           try_swap_word(kind_of(type), place, compare, origin, result);
+                         });
+}
 [[gnu::always_inline]] inline bool try_compare_and_swap_short(const void* origin, const void* compare,
                                                               void* result, MPI_Datatype type,
                                                               int target_rank, MPI_Aint target_disp,

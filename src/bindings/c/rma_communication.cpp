@@ -117,6 +117,8 @@ extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, ali
 [[gnu::noinline]] static int compare_and_swap_general(const void* origin_addr, const void* compare_addr,
     void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
     MPI_Win const& win) noexcept {
+  if (rma::try_compare_and_swap_short(origin_addr, compare_addr, result_addr, datatype, target_rank,
+      target_disp, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return compare_and_swap_locked("MPI_Compare_and_swap", origin_addr, compare_addr, result_addr, datatype,
         target_rank, target_disp, win);
@@ -125,7 +127,7 @@ extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, ali
 }
 extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
     MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
-  if (rma::try_compare_and_swap_short(origin_addr, compare_addr, result_addr, datatype, target_rank,
+  if (rma::try_compare_and_swap_word(origin_addr, compare_addr, result_addr, datatype, target_rank,
       target_disp, win)) [[likely]] return MPI_SUCCESS;
   return compare_and_swap_general(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp,
       win);
@@ -164,6 +166,8 @@ extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap
 }
 [[gnu::noinline]] static int fetch_and_op_general(const void* origin_addr, void* result_addr,
     MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win const& win) noexcept {
+  if (rma::try_fetch_and_op_short(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+      win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return fetch_and_op_locked("MPI_Fetch_and_op", origin_addr, result_addr, datatype, target_rank,
         target_disp, op, win);
@@ -172,7 +176,7 @@ extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap
 }
 extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
     int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  if (rma::try_fetch_and_op_short(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+  if (rma::try_fetch_and_op_word(origin_addr, result_addr, datatype, target_rank, target_disp, op,
       win)) [[likely]] return MPI_SUCCESS;
   return fetch_and_op_general(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
 }
@@ -217,6 +221,8 @@ extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, ali
 [[gnu::noinline]] static int get_general(void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype const& target_datatype,
     MPI_Win const& win) noexcept {
+  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return get_locked("MPI_Get", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -225,7 +231,7 @@ extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, ali
 }
 extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (rma::try_get_word(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return get_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
@@ -233,6 +239,8 @@ extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin
 [[gnu::noinline]] static int get_c_general(void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
+  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return get_locked("MPI_Get_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -242,7 +250,7 @@ extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin
 extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (rma::try_get_word(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return get_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
@@ -351,6 +359,8 @@ extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c
 [[gnu::noinline]] static int put_general(const void* origin_addr, int origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
+  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return put_locked("MPI_Put", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -359,7 +369,7 @@ extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c
 }
 extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (rma::try_put_word(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return put_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
@@ -367,6 +377,8 @@ extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype 
 [[gnu::noinline]] static int put_c_general(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
+  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return put_locked("MPI_Put_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -376,7 +388,7 @@ extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype 
 extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (rma::try_put_word(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return put_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
