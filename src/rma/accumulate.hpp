@@ -39,10 +39,10 @@ namespace dunlin::rma {
   return bytes && reinterpret_cast<std::uintptr_t>(at) % bytes == 0 ? bytes : 0;
 }
 
-/// One element becomes what one instruction of the processor can make of it; what it was goes to `before`,
-/// where that is not null.  False: it takes more, and Elements has it.
-[[gnu::always_inline]] inline bool try_combine_word(op::Operator operation, Basic basic, std::byte* at,
-                                                    const void* operand, void* before) noexcept {
+/// One element, a word of so many bytes, becomes what one instruction of the processor can make of it; what it
+/// was goes to `before`, where that is not null.  False: it takes more, and Elements has it.
+[[gnu::always_inline]] inline bool combine_word(op::Operator operation, std::size_t bytes, std::byte* at,
+                                                const void* operand, void* before) noexcept {
   const auto combine = [=]<class Word>(Word old) noexcept __attribute__((always_inline)) {
     auto* const word = reinterpret_cast<Word*>(at);
     if (operation == op::Operator::no_op) {
@@ -57,13 +57,12 @@ namespace dunlin::rma {
     if (before) std::memcpy(before, &old, sizeof old);
     return true;
   };
-  const std::size_t bytes = word_bytes_at(at, basic);
-  return bytes == 8 ? combine(std::uint64_t{}) : bytes == 4 && combine(std::uint32_t{});
+  return bytes == 8 ? combine(std::uint64_t{}) : combine(std::uint32_t{});
 }
 
-/// The same for compare-and-swap.
-[[gnu::always_inline]] inline bool try_swap_word(Basic basic, std::byte* at, const void* expected,
-                                                 const void* value, void* before) noexcept {
+/// The same for compare-and-swap, which the processor always can.
+[[gnu::always_inline]] inline void swap_word(std::size_t bytes, std::byte* at, const void* expected,
+                                             const void* value, void* before) noexcept {
   const auto swap = [=]<class Word>(Word made) noexcept __attribute__((always_inline)) {
     Word old;
     std::memcpy(&old, expected, sizeof old);
@@ -71,10 +70,8 @@ namespace dunlin::rma {
     __atomic_compare_exchange_n(reinterpret_cast<Word*>(at), &old, made, false, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
     std::memcpy(before, &old, sizeof old);
-    return true;
   };
-  const std::size_t bytes = word_bytes_at(at, basic);
-  return bytes == 8 ? swap(std::uint64_t{}) : bytes == 4 && swap(std::uint32_t{});
+  return bytes == 8 ? swap(std::uint64_t{}) : swap(std::uint32_t{});
 }
 
 /// Elements of one predefined type at `runs`, which together hold them packed (a pair with a gap is two

@@ -37,7 +37,8 @@ void prepare_shortcuts() noexcept {
   [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, close_shortcuts_in_child);
   for (std::size_t handle = 1; handle < kTypeHandlesEnd; ++handle)
     if (const auto* type = from_handle<Datatype>(reinterpret_cast<MPI_Datatype>(handle)))
-      bytes_of_handle[handle] = type->is_plain() ? std::uint8_t(type->size()) : 0;
+      bytes_of_handle[handle] = type->is_plain() ? std::uint8_t(type->size()) : 0,
+      word_of_handle[handle] = std::uint8_t(word_bytes_of(type->basic()));
   BigLock::set_when_needed(&close_shortcuts);
 }
 
@@ -220,6 +221,7 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
 }  // namespace
 
 std::uint8_t bytes_of_handle[kTypeHandlesEnd] = {};
+std::uint8_t word_of_handle[kTypeHandlesEnd] = {};
 
 std::vector<Window*>& all_windows() noexcept {
   static std::vector<Window*> all;

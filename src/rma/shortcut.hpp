@@ -29,6 +29,8 @@ namespace dunlin::rma {
 /// Bytes of the predefined types by handle, 0 for all others; filled in by create.cpp.
 inline constexpr std::size_t kTypeHandlesEnd = 1024;
 [[gnu::visibility("hidden")]] extern std::uint8_t bytes_of_handle[kTypeHandlesEnd];
+/// The same of those that the processor changes where they are aligned (word_bytes_of).
+[[gnu::visibility("hidden")]] extern std::uint8_t word_of_handle[kTypeHandlesEnd];
 
 /// Operations of so many bytes take the shortcut; longer ones are copied with more care (operation.cpp).
 inline constexpr std::uint64_t kShortBytesMax = 64 << 10;
@@ -145,8 +147,8 @@ template <Access access, class Use>
 /// Elements of 8 bytes together, the same at both sides.
 [[gnu::always_inline]] inline bool is_word(const ShortData& data, const ShortData& target) noexcept {
   std::int64_t bytes;
-  return data.type == target.type && data.count == target.count && try_count_bytes(data, bytes) &&
-         bytes == sizeof(std::uint64_t);
+  if (data.type != target.type || data.count != target.count || !try_count_bytes(data, bytes)) return false;
+  return bytes == sizeof(std::uint64_t);
 }
 /// How many bytes of elements that are the same at both sides are moved in short; 0: declined.
 [[gnu::always_inline]] inline std::uint64_t short_bytes(const ShortData& data, const ShortData& target) noexcept {
@@ -160,13 +162,14 @@ template <Access access, class Use>
                                                 int target_rank, MPI_Aint target_disp,
                                                 std::int64_t target_count, MPI_Datatype target_type,
                                                 MPI_Win win) noexcept {
-  return is_word({type, count}, {target_type, target_count}) &&
-         try_word<Access::changes>(
-             origin, target_rank, target_disp, win,
-             [origin](std::byte* place) noexcept __attribute__((always_inline)) {
-               stores_are_pending = true;
-               std::memcpy(place, origin, sizeof(std::uint64_t));
-             });
+  if (!is_word({type, count}, {target_type, target_count})) [[unlikely]]
+    return false;
+  return try_word<Access::changes>(
+      origin, target_rank, target_disp,
+      win, [origin](std::byte* place) noexcept __attribute__((always_inline)) {
+        stores_are_pending = true;
+        std::memcpy(place, origin, sizeof(std::uint64_t));
+      });
 }
 [[gnu::always_inline]] inline bool try_put_short(const void* origin, std::int64_t count, MPI_Datatype type,
                                                  int target_rank, MPI_Aint target_disp,
@@ -185,12 +188,13 @@ template <Access access, class Use>
                                                 int target_rank, MPI_Aint target_disp,
                                                 std::int64_t target_count, MPI_Datatype target_type,
                                                 MPI_Win win) noexcept {
-  return is_word({type, count}, {target_type, target_count}) &&
-         try_word<Access::loads>(
-             origin, target_rank, target_disp, win,
-             [origin](const std::byte* place) noexcept __attribute__((always_inline)) {
-               std::memcpy(origin, place, sizeof(std::uint64_t));
-             });
+  if (!is_word({type, count}, {target_type, target_count})) [[unlikely]]
+    return false;
+  return try_word<Access::loads>(
+      origin, target_rank, target_disp,
+      win, [origin](const std::byte* place) noexcept __attribute__((always_inline)) {
+        std::memcpy(origin, place, sizeof(std::uint64_t));
+      });
 }
 [[gnu::always_inline]] inline bool try_get_short(void* origin, std::int64_t count, MPI_Datatype type,
                                                  int target_rank, MPI_Aint target_disp,
@@ -247,7 +251,7 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
     return true;
   }
   const auto combine = [&]() noexcept __attribute__((always_inline)) {
-    if (count == 1 && try_combine_word(operation, kind, place.address, origin, result)) return;
+    if (count == 1 && combine_word(operation, word_bytes_of(kind), place.address, origin, result)) return;
     stores_are_pending = true;
     elements_at(place, type, part).combine(*from_handle<Op>(op_handle), operand, before);
   };
@@ -266,16 +270,17 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
          try_combine_short(origin, nullptr, count, type, target_rank, target_disp, op, win);
 }
 
-/// One aligned element that the processor changes, `change(place)` with one instruction.
+/// One aligned element that the processor changes, `change(place, bytes)` with one instruction.
 template <class Change>
 [[gnu::always_inline]] inline bool try_change_word(const void* buffer, MPI_Datatype type, int target_rank,
                                                    MPI_Aint target_disp, MPI_Win win,
                                                    const Change& change) noexcept {
-  std::int64_t bytes;
-  if (!try_count_bytes({type, 1}, bytes) || bytes == 0 || word_bytes_of(kind_of(type)) == 0) return false;
-  const Found found = find_bytes(buffer, std::uint64_t(bytes), target_rank, target_disp, win);
-  if (!found.part || word_bytes_at(found.place.address, kind_of(type)) == 0) return false;
-  const auto change_it = [&]() noexcept __attribute__((always_inline)) { change(found.place.address); };
+  const auto handle = reinterpret_cast<std::uintptr_t>(type);
+  const std::uint64_t bytes = handle < kTypeHandlesEnd ? word_of_handle[handle] : 0;
+  if (bytes == 0) return false;
+  const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
+  if (!found.part || (reinterpret_cast<std::uintptr_t>(found.place.address) & (bytes - 1)) != 0) return false;
+  const auto change_it = [&]() noexcept __attribute__((always_inline)) { change(found.place.address, bytes); };
   if (found.part->is_inside) [[unlikely]]
     return try_inside(*found.part, change_it);
   change_it();
@@ -287,8 +292,8 @@ template <class Change>
                                                          MPI_Win win) noexcept {
   if (op != MPI_SUM || !is_buffer(result)) return false;
   return try_change_word(origin, type, target_rank, target_disp, win,
-                         [&](std::byte* place) noexcept __attribute__((always_inline)) {
-                           try_combine_word(op::Operator::sum, kind_of(type), place, origin, result);
+                         [&](std::byte* place, std::size_t bytes) noexcept __attribute__((always_inline)) {
+                           combine_word(op::Operator::sum, bytes, place, origin, result);
                          });
 }
 [[gnu::always_inline]] inline bool try_fetch_and_op_short(const void* origin, void* result, MPI_Datatype type,
@@ -302,8 +307,8 @@ template <class Change>
                                                              MPI_Aint target_disp, MPI_Win win) noexcept {
   return is_buffer(compare) && is_buffer(result) &&
          try_change_word(origin, type, target_rank, target_disp, win,
-                         [&](std::byte* place) noexcept __attribute__((always_inline)) {
-                           try_swap_word(kind_of(type), place, compare, origin, result);
+                         [&](std::byte* place, std::size_t bytes) noexcept __attribute__((always_inline)) {
+                           swap_word(bytes, place, compare, origin, result);
                          });
 }
 [[gnu::always_inline]] inline bool try_compare_and_swap_short(const void* origin, const void* compare,
@@ -317,10 +322,9 @@ template <class Change>
   const Found found = find_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win);
   if (!found.part) return false;
   const auto swap = [&]() noexcept __attribute__((always_inline)) {
-    if (!try_swap_word(kind_of(type), found.place.address, compare, origin, result))
-      elements_at(found.place, type, *found.part)
-          .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
-                            static_cast<std::byte*>(result));
+    elements_at(found.place, type, *found.part)
+        .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
+                          static_cast<std::byte*>(result));
   };
   if (found.part->is_inside) [[unlikely]]
     return try_inside(*found.part, swap);
