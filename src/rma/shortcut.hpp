@@ -90,14 +90,15 @@ struct Found {
 [[gnu::always_inline]] inline Found find_bytes(const void* buffer, std::uint64_t bytes, int target_rank,
                                                MPI_Aint target_disp, MPI_Win win) noexcept {
   const Window* const window = window_behind(win);
-  if (!has_rank(window, target_rank) || !is_buffer(buffer)) return {};
+  if (!has_rank(window, target_rank) || !is_buffer(buffer)) [[unlikely]]
+    return {};
   const Part& part = window->part(target_rank);
   // What is before the first is too much here, and so is what is negative.
   const auto from_first = std::int64_t(std::uint64_t(target_disp) - part.first);
   std::int64_t offset;
   std::uint64_t end;
   if (__builtin_mul_overflow(from_first, std::int64_t(part.unit), &offset) ||
-      __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach)
+      __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach) [[unlikely]]
     return {};
   return {&part, {part.here(end - bytes), bytes}};
 }
@@ -118,7 +119,8 @@ template <Access access, class Use>
 [[gnu::always_inline]] inline bool try_word(const void* buffer, int target_rank, MPI_Aint target_disp,
                                             MPI_Win win, const Use& use) noexcept {
   const Window* const window = window_behind(win);
-  if (!has_rank(window, target_rank) || !is_buffer(buffer)) return false;
+  if (!has_rank(window, target_rank) || !is_buffer(buffer)) [[unlikely]]
+    return false;
   const Part& part = window->part(target_rank);
   const auto displacement = std::uint64_t(target_disp);
   const auto use_word = [&](std::uint64_t from_first) noexcept __attribute__((always_inline)) {
@@ -129,7 +131,8 @@ template <Access access, class Use>
     return true;
   }
   const std::uint64_t from_first = displacement - part.first;
-  if (from_first >= part.gated_words) return false;
+  if (from_first >= part.gated_words) [[unlikely]]
+    return false;
   if constexpr (access == Access::changes)
     return try_inside(part, [&]() noexcept __attribute__((always_inline)) { use_word(from_first); });
   use_word(from_first);
@@ -147,7 +150,8 @@ template <Access access, class Use>
 /// Elements of 8 bytes together, the same at both sides.
 [[gnu::always_inline]] inline bool is_word(const ShortData& data, const ShortData& target) noexcept {
   std::int64_t bytes;
-  if (data.type != target.type || data.count != target.count || !try_count_bytes(data, bytes)) return false;
+  if (data.type != target.type || data.count != target.count || !try_count_bytes(data, bytes)) [[unlikely]]
+    return false;
   return bytes == sizeof(std::uint64_t);
 }
 /// How many bytes of elements that are the same at both sides are moved in short; 0: declined.
@@ -277,9 +281,11 @@ template <class Change>
                                                    const Change& change) noexcept {
   const auto handle = reinterpret_cast<std::uintptr_t>(type);
   const std::uint64_t bytes = handle < kTypeHandlesEnd ? word_of_handle[handle] : 0;
-  if (bytes == 0) return false;
+  if (bytes == 0) [[unlikely]]
+    return false;
   const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
-  if (!found.part || (reinterpret_cast<std::uintptr_t>(found.place.address) & (bytes - 1)) != 0) return false;
+  if (!found.part || (reinterpret_cast<std::uintptr_t>(found.place.address) & (bytes - 1)) != 0) [[unlikely]]
+    return false;
   const auto change_it = [&]() noexcept __attribute__((always_inline)) { change(found.place.address, bytes); };
   if (found.part->is_inside) [[unlikely]]
     return try_inside(*found.part, change_it);
@@ -290,7 +296,8 @@ template <class Change>
 [[gnu::always_inline]] inline bool try_fetch_and_op_word(const void* origin, void* result, MPI_Datatype type,
                                                          int target_rank, MPI_Aint target_disp, MPI_Op op,
                                                          MPI_Win win) noexcept {
-  if (op != MPI_SUM || !is_buffer(result)) return false;
+  if (op != MPI_SUM || !is_buffer(result)) [[unlikely]]
+    return false;
   return try_change_word(origin, type, target_rank, target_disp, win,
                          [&](std::byte* place, std::size_t bytes) noexcept __attribute__((always_inline)) {
                            combine_word(op::Operator::sum, bytes, place, origin, result);
