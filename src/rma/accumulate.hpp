@@ -39,8 +39,8 @@ namespace dunlin::rma {
   return bytes && reinterpret_cast<std::uintptr_t>(at) % bytes == 0 ? bytes : 0;
 }
 
-/// One element, a word of so many bytes, becomes what one instruction of the processor can make of it; what it
-/// was goes to `before`, where that is not null.  False: it takes more, and Elements has it.
+/// One element, a word of so many bytes, becomes what one instruction of the processor can make of it; what
+/// it was goes to `before`, where that is not null.  False: it takes more, and Elements has it.
 [[gnu::always_inline]] inline bool combine_word(op::Operator operation, std::size_t bytes, std::byte* at,
                                                 const void* operand, void* before) noexcept {
   const auto combine = [=]<class Word>(Word old) noexcept __attribute__((always_inline)) {

@@ -155,7 +155,8 @@ template <Access access, class Use>
   return bytes == sizeof(std::uint64_t);
 }
 /// How many bytes of elements that are the same at both sides are moved in short; 0: declined.
-[[gnu::always_inline]] inline std::uint64_t short_bytes(const ShortData& data, const ShortData& target) noexcept {
+[[gnu::always_inline]] inline std::uint64_t short_bytes(const ShortData& data,
+                                                        const ShortData& target) noexcept {
   std::int64_t bytes;
   const bool is_same = data.type == target.type && data.count == target.count;
   return is_same && try_count_bytes(data, bytes) && is_short(bytes) ? std::uint64_t(bytes) : 0;
@@ -286,7 +287,9 @@ template <class Change>
   const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
   if (!found.part || (reinterpret_cast<std::uintptr_t>(found.place.address) & (bytes - 1)) != 0) [[unlikely]]
     return false;
-  const auto change_it = [&]() noexcept __attribute__((always_inline)) { change(found.place.address, bytes); };
+  const auto change_it = [&]() noexcept __attribute__((always_inline)) {
+    change(found.place.address, bytes);
+  };
   if (found.part->is_inside) [[unlikely]]
     return try_inside(*found.part, change_it);
   change_it();
