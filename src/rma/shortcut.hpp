@@ -124,7 +124,7 @@ template <Access access, class Use>
   const Part& part = window->part(target_rank);
   const auto displacement = std::uint64_t(target_disp);
   const auto use_word = [&](std::uint64_t from_first) noexcept __attribute__((always_inline)) {
-    use(part.here(from_first * part.unit));
+    use(Piece{part.here(from_first * part.unit), sizeof(std::uint64_t)});
   };
   if (displacement < part.words_reach) [[likely]] {
     use_word(displacement);
@@ -141,76 +141,44 @@ template <Access access, class Use>
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,
                                               std::size_t bytes) noexcept {
-  if (bytes <= 64)
+  if (bytes == sizeof(std::uint64_t)) [[likely]]
+    std::memcpy(to, from, sizeof(std::uint64_t));
+  else if (bytes <= 64)
     copy_short(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
 }
 
-/// Elements of 8 bytes together, the same at both sides.
-[[gnu::always_inline]] inline bool is_word(const ShortData& data, const ShortData& target) noexcept {
-  std::int64_t bytes;
-  if (data.type != target.type || data.count != target.count || !try_count_bytes(data, bytes)) [[unlikely]]
-    return false;
-  return bytes == sizeof(std::uint64_t);
-}
-/// How many bytes of elements that are the same at both sides are moved in short; 0: declined.
-[[gnu::always_inline]] inline std::uint64_t short_bytes(const ShortData& data,
-                                                        const ShortData& target) noexcept {
-  std::int64_t bytes;
-  const bool is_same = data.type == target.type && data.count == target.count;
-  return is_same && try_count_bytes(data, bytes) && is_short(bytes) ? std::uint64_t(bytes) : 0;
-}
-
-/// True: it is done.  Each has two steps: for a word, then, one call further, for the rest.
-[[gnu::always_inline]] inline bool try_put_word(const void* origin, std::int64_t count, MPI_Datatype type,
-                                                int target_rank, MPI_Aint target_disp,
-                                                std::int64_t target_count, MPI_Datatype target_type,
-                                                MPI_Win win) noexcept {
-  if (!is_word({type, count}, {target_type, target_count})) [[unlikely]]
-    return false;
-  return try_word<Access::changes>(
-      origin, target_rank, target_disp,
-      win, [origin](std::byte* place) noexcept __attribute__((always_inline)) {
-        stores_are_pending = true;
-        std::memcpy(place, origin, sizeof(std::uint64_t));
-      });
-}
+/// True: it is done.
 [[gnu::always_inline]] inline bool try_put_short(const void* origin, std::int64_t count, MPI_Datatype type,
                                                  int target_rank, MPI_Aint target_disp,
                                                  std::int64_t target_count, MPI_Datatype target_type,
                                                  MPI_Win win) noexcept {
-  const std::uint64_t bytes = short_bytes({type, count}, {target_type, target_count});
-  return bytes > 0 && try_bytes(
-                          origin, bytes, target_rank, target_disp, win,
-                          [origin](const Piece& place) noexcept __attribute__((always_inline)) {
-                            stores_are_pending = true;
-                            move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
-                          });
+  std::int64_t bytes;
+  if (type != target_type || count != target_count || !try_count_bytes({type, count}, bytes)) [[unlikely]]
+    return false;
+  const auto move = [origin](const Piece& place) noexcept __attribute__((always_inline)) {
+    stores_are_pending = true;
+    move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
+  };
+  if (bytes == sizeof(std::uint64_t)) [[likely]]
+    return try_word<Access::changes>(origin, target_rank, target_disp, win, move);
+  return is_short(bytes) && try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win, move);
 }
 
-[[gnu::always_inline]] inline bool try_get_word(void* origin, std::int64_t count, MPI_Datatype type,
-                                                int target_rank, MPI_Aint target_disp,
-                                                std::int64_t target_count, MPI_Datatype target_type,
-                                                MPI_Win win) noexcept {
-  if (!is_word({type, count}, {target_type, target_count})) [[unlikely]]
-    return false;
-  return try_word<Access::loads>(
-      origin, target_rank, target_disp,
-      win, [origin](const std::byte* place) noexcept __attribute__((always_inline)) {
-        std::memcpy(origin, place, sizeof(std::uint64_t));
-      });
-}
 [[gnu::always_inline]] inline bool try_get_short(void* origin, std::int64_t count, MPI_Datatype type,
                                                  int target_rank, MPI_Aint target_disp,
                                                  std::int64_t target_count, MPI_Datatype target_type,
                                                  MPI_Win win) noexcept {
-  const std::uint64_t bytes = short_bytes({type, count}, {target_type, target_count});
-  return bytes > 0 && try_bytes(
-                          origin, bytes, target_rank, target_disp, win,
-                          [origin](const Piece& place) noexcept __attribute__((always_inline)) {
-                            move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
-                          });
+  std::int64_t bytes;
+  if (type != target_type || count != target_count || !try_count_bytes({type, count}, bytes)) [[unlikely]]
+    return false;
+  const auto move = [origin](const Piece& place) noexcept __attribute__((always_inline)) {
+    move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
+  };
+  if (bytes == sizeof(std::uint64_t)) [[likely]]
+    return try_word<Access::loads>(origin, target_rank, target_disp, win, move);
+  return is_short(bytes) && try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win, move);
 }
 
 /// The kind of a type that has bytes (try_count_bytes).

@@ -221,8 +221,6 @@ extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, ali
 [[gnu::noinline]] static int get_general(void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype const& target_datatype,
     MPI_Win const& win) noexcept {
-  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return get_locked("MPI_Get", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -231,7 +229,7 @@ extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, ali
 }
 extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  if (rma::try_get_word(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return get_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
@@ -239,8 +237,6 @@ extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin
 [[gnu::noinline]] static int get_c_general(void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
-  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return get_locked("MPI_Get_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -250,7 +246,7 @@ extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin
 extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  if (rma::try_get_word(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (rma::try_get_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return get_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
@@ -359,8 +355,6 @@ extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c
 [[gnu::noinline]] static int put_general(const void* origin_addr, int origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
-  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return put_locked("MPI_Put", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -369,7 +363,7 @@ extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c
 }
 extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  if (rma::try_put_word(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return put_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
@@ -377,8 +371,6 @@ extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype 
 [[gnu::noinline]] static int put_c_general(const void* origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype const& target_datatype, MPI_Win const& win) noexcept {
-  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-      target_datatype, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return put_locked("MPI_Put_c", origin_addr, origin_count, origin_datatype, target_rank, target_disp,
         target_count, target_datatype, win);
@@ -388,7 +380,7 @@ extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype 
 extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  if (rma::try_put_word(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (rma::try_put_short(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win)) [[likely]] return MPI_SUCCESS;
   return put_c_general(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
       target_datatype, win);
