@@ -6,6 +6,7 @@
 // barrier on all CPUs (os/membarrier.hpp), or where that is refused the entering side with a fence.
 // The word that is loaded, the owner's era, also tells whether anything has changed since it was looked up: a
 // fork or a detachment (inquiry.cpp).  Loads alone can be done again: they look at it afterwards instead.
+// The locks of elements are gates as well (is_unchanged below).
 //
 // Used by rma/operation.cpp and rma/shortcut.hpp (who enters) and rma/fork.cpp (the owner).
 // Thread safety: between processes; in this one under base/big_lock.hpp.
@@ -21,7 +22,7 @@ namespace dunlin::rma {
 
 /// For who only loads, and may do it again, and for who holds a lock of the target's elements: they need not
 /// be inside.  Whether nothing has changed since the memory was looked up, to be asked after the loads, or
-/// before anything is done under the lock.
+/// before anything is done under the lock (G10 in fork.cpp: the owner has held it since its gate closed).
 [[gnu::always_inline]] inline bool is_unchanged(const Part& target) noexcept {
   // G9 (pairs with G6 in fork.cpp): the loads come before, so that who has met memory that the owner had left
   // sees another era.
