@@ -36,9 +36,10 @@ void close_shortcuts_in_child() noexcept {
 void prepare_shortcuts() noexcept {
   [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, close_shortcuts_in_child);
   for (std::size_t handle = 1; handle < kTypeHandlesEnd; ++handle)
-    if (const auto* type = from_handle<Datatype>(reinterpret_cast<MPI_Datatype>(handle)))
-      bytes_of_handle[handle] = type->is_plain() ? std::uint8_t(type->size()) : 0,
+    if (const auto* type = from_handle<Datatype>(reinterpret_cast<MPI_Datatype>(handle))) {
+      bytes_of_handle[handle] = type->is_plain() ? std::uint8_t(type->size()) : 0;
       word_of_handle[handle] = std::uint8_t(word_bytes_of(type->basic()));
+    }
   BigLock::set_when_needed(&close_shortcuts);
 }
 
