@@ -121,11 +121,19 @@ void Arena::before_fork() noexcept {
   prepare_fork();
 }
 
+bool Arena::try_before_direct_fork(const AroundFork* around) noexcept {
+  if (around && !around->try_before()) return false;
+  if (has_left_ || pthread_mutex_trylock(&lock_) == 0) return true;
+  if (around) around->after_in_parent();
+  return false;
+}
+
 pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
   if (!base_) return fork();
   constexpr int kTries = 1000;
+  const AroundFork* const around = around_direct_fork_.load(std::memory_order_acquire);
   // The caller may be a signal handler that has interrupted its own thread inside the allocator.
-  for (int tries = 0; !has_left_ && pthread_mutex_trylock(&lock_) != 0; ++tries) {
+  for (int tries = 0; !try_before_direct_fork(around); ++tries) {
     if (tries == kTries) {
       errno = EAGAIN;
       return -1;
@@ -138,6 +146,7 @@ pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
     after_fork_in_child();
   else
     after_fork_in_parent();
+  if (around) child == 0 ? around->after_in_child() : around->after_in_parent();
   return child;
 }
 

@@ -202,7 +202,8 @@ void Elements::compare_and_swap(const std::byte* expected, const std::byte* valu
                                 std::byte* before) const noexcept {
   DUNLIN_ASSERT(runs.size() == 1);
   const Piece& run = runs.front();
-  if (try_swap_word(type.basic(), run.address, expected, value, before)) return;
+  if (const std::size_t bytes = word_bytes_at(run.address, type.basic()); bytes > 0)
+    return swap_word(bytes, run.address, expected, value, before);
   const std::lock_guard hold(lock_of(run.address));
   const bool is_equal = std::memcmp(run.address, expected, run.bytes) == 0;
   std::memcpy(before, run.address, run.bytes);

@@ -23,29 +23,26 @@
 
 namespace dunlin::rma {
 
-/// Bytes of the word by which the processor changes an element of this kind at this address; 0: it does not.
+/// Bytes of the word by which the processor changes elements of this kind where they are aligned; 0: it does
+/// not.
+[[gnu::always_inline]] constexpr std::size_t word_bytes_of(Basic basic) noexcept {
+  constexpr auto set = [](auto... kinds) noexcept { return (... | (std::uint64_t{1} << unsigned(kinds))); };
+  constexpr std::uint64_t k32 = set(Basic::i32, Basic::u32);
+  constexpr std::uint64_t k64 = set(Basic::i64, Basic::u64, Basic::long_int, Basic::unsigned_long_int);
+  static_assert(kBasicKinds <= 64);
+  const auto is_one_of = [=](std::uint64_t kinds) noexcept { return kinds >> unsigned(basic) & 1; };
+  return is_one_of(k64) ? 8 : is_one_of(k32) ? 4 : 0;
+}
+/// The same of an element at this address.
 [[gnu::always_inline]] inline std::size_t word_bytes_at(const std::byte* at, Basic basic) noexcept {
-  const auto aligned = [at](std::size_t bytes) noexcept {
-    return reinterpret_cast<std::uintptr_t>(at) % bytes == 0 ? bytes : 0;
-  };
-  switch (basic) {
-    case Basic::i32:
-    case Basic::u32:
-      return aligned(4);
-    case Basic::i64:
-    case Basic::u64:
-    case Basic::long_int:
-    case Basic::unsigned_long_int:
-      return aligned(8);
-    default:
-      return 0;
-  }
+  const std::size_t bytes = word_bytes_of(basic);
+  return bytes && reinterpret_cast<std::uintptr_t>(at) % bytes == 0 ? bytes : 0;
 }
 
-/// One element becomes what one instruction of the processor can make of it; what it was goes to `before`,
-/// where that is not null.  False: it takes more, and Elements has it.
-[[gnu::always_inline]] inline bool try_combine_word(op::Operator operation, Basic basic, std::byte* at,
-                                                    const void* operand, void* before) noexcept {
+/// One element, a word of so many bytes, becomes what one instruction of the processor can make of it; what
+/// it was goes to `before`, where that is not null.  False: it takes more, and Elements has it.
+[[gnu::always_inline]] inline bool combine_word(op::Operator operation, std::size_t bytes, std::byte* at,
+                                                const void* operand, void* before) noexcept {
   const auto combine = [=]<class Word>(Word old) noexcept __attribute__((always_inline)) {
     auto* const word = reinterpret_cast<Word*>(at);
     if (operation == op::Operator::no_op) {
@@ -60,13 +57,12 @@ namespace dunlin::rma {
     if (before) std::memcpy(before, &old, sizeof old);
     return true;
   };
-  const std::size_t bytes = word_bytes_at(at, basic);
-  return bytes == 8 ? combine(std::uint64_t{}) : bytes == 4 && combine(std::uint32_t{});
+  return bytes == 8 ? combine(std::uint64_t{}) : combine(std::uint32_t{});
 }
 
-/// The same for compare-and-swap.
-[[gnu::always_inline]] inline bool try_swap_word(Basic basic, std::byte* at, const void* expected,
-                                                 const void* value, void* before) noexcept {
+/// The same for compare-and-swap, which the processor always can.
+[[gnu::always_inline]] inline void swap_word(std::size_t bytes, std::byte* at, const void* expected,
+                                             const void* value, void* before) noexcept {
   const auto swap = [=]<class Word>(Word made) noexcept __attribute__((always_inline)) {
     Word old;
     std::memcpy(&old, expected, sizeof old);
@@ -74,10 +70,8 @@ namespace dunlin::rma {
     __atomic_compare_exchange_n(reinterpret_cast<Word*>(at), &old, made, false, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
     std::memcpy(before, &old, sizeof old);
-    return true;
   };
-  const std::size_t bytes = word_bytes_at(at, basic);
-  return bytes == 8 ? swap(std::uint64_t{}) : bytes == 4 && swap(std::uint32_t{});
+  return bytes == 8 ? swap(std::uint64_t{}) : swap(std::uint32_t{});
 }
 
 /// Elements of one predefined type at `runs`, which together hold them packed (a pair with a gap is two
@@ -98,6 +92,11 @@ struct Elements {
   [[gnu::always_inline]] void combine_under_lock(const Op& op, const Piece& part, const std::byte* operand,
                                                  std::byte* before) const noexcept {
     const std::lock_guard hold(lock_of(part.address));
+    combine_locked(op, part, operand, before);
+  }
+  /// While its lock is held.
+  [[gnu::always_inline]] void combine_locked(const Op& op, const Piece& part, const std::byte* operand,
+                                             std::byte* before) const noexcept {
     if (before) std::memcpy(before, part.address, part.bytes);
     if (op.operation() == op::Operator::replace)
       std::memcpy(part.address, operand, part.bytes);

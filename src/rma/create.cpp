@@ -36,8 +36,10 @@ void close_shortcuts_in_child() noexcept {
 void prepare_shortcuts() noexcept {
   [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, close_shortcuts_in_child);
   for (std::size_t handle = 1; handle < kTypeHandlesEnd; ++handle)
-    if (const auto* type = from_handle<Datatype>(reinterpret_cast<MPI_Datatype>(handle)))
+    if (const auto* type = from_handle<Datatype>(reinterpret_cast<MPI_Datatype>(handle))) {
       bytes_of_handle[handle] = type->is_plain() ? std::uint8_t(type->size()) : 0;
+      word_of_handle[handle] = std::uint8_t(word_bytes_of(type->basic()));
+    }
   BigLock::set_when_needed(&close_shortcuts);
 }
 
@@ -156,11 +158,13 @@ void tell_each_other(Window& window) noexcept {
     part.bytes = told.exposure.bytes;
     part.unit = told.unit;
     part.cookie = told.cookie;
-    part.is_inside = &window.own_block().is_inside;
     part.is_here = part.fixed && (may_use_mappings() || rank == window.comm->rank);
     if (part.is_here) {
       part.at = reinterpret_cast<std::uintptr_t>(part.fixed);
+      part.mapped_bytes = part.bytes;
       part.words = part.words_in(part.bytes);
+    } else {
+      part.is_inside = &window.own_block().is_inside;
     }
     if (!part.block) {
       if (!told.is_open_to_network) continue;
@@ -218,6 +222,7 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
 }  // namespace
 
 std::uint8_t bytes_of_handle[kTypeHandlesEnd] = {};
+std::uint8_t word_of_handle[kTypeHandlesEnd] = {};
 
 std::vector<Window*>& all_windows() noexcept {
   static std::vector<Window*> all;

@@ -3,7 +3,7 @@
 //
 // The handlers run outside the heap's own (heap/arena_fork.cpp), because they are registered later: first the
 // gates close, then the heap prepares; the parent's heap is whole again before they open.  `_Fork` runs no
-// handlers.
+// handlers; where a heap is preloaded it does the same (heap/arena.hpp).
 #include <pthread.h>
 #include <sched.h>
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/big_lock.hpp"
+#include "heap/heap.hpp"
 #include "os/clock.hpp"
 #include "os/membarrier.hpp"
 #include "rma/gate.hpp"
@@ -44,11 +45,36 @@ void close_gate(Window& window) noexcept {
     // G3 (pairs with G4 in gate.hpp).
     while (each.block && each.block->is_inside.load(std::memory_order_acquire) && os::now_ns() < end_ns)
       sched_yield();
+  for (ShortLock& each : mine.elements.locks) {
+    bool is_mine = each.try_lock();
+    while (!is_mine && os::now_ns() < end_ns) {
+      sched_yield();
+      is_mine = each.try_lock();
+    }
+    if (is_mine) each.unlock();  // G10: whoever takes it from now on finds the gate closed
+  }
+}
+
+void close_gates() noexcept {
+  for (Window* each : watched().windows) close_gate(*each);
+}
+
+void open_gates() noexcept {
+  for (Window* each : watched().windows)
+    // G8 (pairs with G7 in gate.hpp): the heap's new generation comes before.
+    each->own_block().era.fetch_add(1, std::memory_order_release);
+  watched().mutex.unlock();
 }
 
 void before_fork() noexcept {
   watched().mutex.lock();
-  for (Window* each : watched().windows) close_gate(*each);
+  close_gates();
+}
+
+bool try_before_direct_fork() noexcept {
+  if (!watched().mutex.try_lock()) return false;
+  close_gates();
+  return true;
 }
 
 /// Others reach frozen memory by messages, which are not to wait while this process computes.
@@ -63,10 +89,7 @@ void want_help_for_frozen() noexcept {
 }
 
 void after_fork_in_parent() noexcept {
-  for (Window* each : watched().windows)
-    // G8 (pairs with G7 in gate.hpp): the heap's new generation comes before.
-    each->own_block().era.fetch_add(1, std::memory_order_release);
-  watched().mutex.unlock();
+  open_gates();
   want_help_for_frozen();
 }
 
@@ -81,6 +104,9 @@ void after_fork_in_child() noexcept {
 void watch_forks(Window& window) noexcept {
   static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   (void)registered;  // fails only where memory is short: then a fork during an operation may spoil it
+  // A signal handler may make such a fork: no thread is made behind it.
+  static constexpr heap::AroundFork kDirect{&try_before_direct_fork, &open_gates, &after_fork_in_child};
+  heap::face().watch_direct_forks(kDirect);
   const std::lock_guard hold(watched().mutex);
   watched().windows.push_back(&window);
   watched().maker = pthread_self();

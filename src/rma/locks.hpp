@@ -180,11 +180,14 @@ struct alignas(64) ShortLock {
   enum : std::uint32_t { kFree, kHeld, kAwaited };
   std::atomic<std::uint32_t> word = kFree;
 
-  void lock() noexcept {
+  bool try_lock() noexcept {
     std::uint32_t expected = kFree;
     // M1 (pairs with M2): the memory behind it is as the last holder left it.
-    if (!word.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed))
-        [[unlikely]]
+    return word.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
+                                        std::memory_order_relaxed);
+  }
+  void lock() noexcept {
+    if (!try_lock()) [[unlikely]]
       wait();
   }
   void unlock() noexcept {

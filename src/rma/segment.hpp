@@ -20,9 +20,9 @@
 namespace dunlin::rma {
 
 /// Locks for the elements of a rank's memory, one for all that begin in one of these stripes of the window.
-/// In stripes of 4 KiB a long accumulate of doubles spent 6 % of its time on their locks.
+/// In stripes of 4 KiB a long accumulate of doubles spent 6 % of its time on their locks, of 16 KiB 3 %.
 struct ElementLocks {
-  static constexpr std::uint64_t kStripeBytes = 16384;
+  static constexpr std::uint64_t kStripeBytes = 65536;
   static constexpr std::size_t kLocks = 32;
   ShortLock locks[kLocks];
 

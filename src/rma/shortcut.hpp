@@ -5,8 +5,8 @@
 // (Part in window.hpp) that say how many bytes may be done here, the displacement lies within reach; then it
 // is done.  A shortcut has no opinion on errors, layouts or threads: whatever it does not recognise at once
 // it declines, and the call goes the general way (operation.cpp).
-// hot path: MPI_Put of 8 bytes takes 36 instructions, MPI_Get 35, behind a gate 54 and 48, MPI_Win_flush 13
-// after a put, else 11 (GCC 12).
+// hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, behind a gate 48 and 42, MPI_Win_flush 13
+// after a put, else 11; a sum by MPI_Fetch_and_op 48 and 56 (GCC 12).
 // Thread safety: the facts allow nothing where base/big_lock.hpp is needed.
 #pragma once
 
@@ -29,6 +29,8 @@ namespace dunlin::rma {
 /// Bytes of the predefined types by handle, 0 for all others; filled in by create.cpp.
 inline constexpr std::size_t kTypeHandlesEnd = 1024;
 [[gnu::visibility("hidden")]] extern std::uint8_t bytes_of_handle[kTypeHandlesEnd];
+/// The same of those that the processor changes where they are aligned (word_bytes_of).
+[[gnu::visibility("hidden")]] extern std::uint8_t word_of_handle[kTypeHandlesEnd];
 
 /// Operations of so many bytes take the shortcut; longer ones are copied with more care (operation.cpp).
 inline constexpr std::uint64_t kShortBytesMax = 64 << 10;
@@ -70,60 +72,71 @@ struct ShortData {
 /// some.
 template <class Use>
 [[gnu::always_inline]] inline bool try_inside(const Part& part, const Use& use) noexcept {
-  const Inside inside(part);
-  const bool is_still_there = inside.is_entered() && part.mapping.is_unchanged();
-  if (is_still_there) use();
-  return is_still_there;
+  if (!Inside::try_enter(part)) [[unlikely]]
+    return false;
+  use();
+  Inside::leave(part);
+  return true;
 }
 
 /// What an operation does to the target's memory.
 enum class Access : std::uint8_t { loads, changes };
 
-/// Does `use(place, part)` where these bytes of the target's memory are.  False: declined.
+/// Bytes of a target's memory.
+struct Found {
+  const Part* part = nullptr;  // the target's; nullptr: declined
+  Piece place = {};
+};
+[[gnu::always_inline]] inline Found find_bytes(const void* buffer, std::uint64_t bytes, int target_rank,
+                                               MPI_Aint target_disp, MPI_Win win) noexcept {
+  const Window* const window = window_behind(win);
+  if (!has_rank(window, target_rank) || !is_buffer(buffer)) [[unlikely]]
+    return {};
+  const Part& part = window->part(target_rank);
+  // What is before the first is too much here, and so is what is negative.
+  const auto from_first = std::int64_t(std::uint64_t(target_disp) - part.first);
+  std::int64_t offset;
+  std::uint64_t end;
+  if (__builtin_mul_overflow(from_first, std::int64_t(part.unit), &offset) ||
+      __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach) [[unlikely]]
+    return {};
+  return {&part, {part.here(end - bytes), bytes}};
+}
+/// Does `use(place)` where these bytes are.  False: declined.
 template <class Use>
 [[gnu::always_inline]] inline bool try_bytes(const void* buffer, std::uint64_t bytes, int target_rank,
                                              MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
-  const Window* const window = window_behind(win);
-  if (!has_rank(window, target_rank) || !is_buffer(buffer)) return false;
-  const Part& part = window->part(target_rank);
-  std::int64_t displacement;
-  if (__builtin_mul_overflow(target_disp, std::int64_t(part.unit), &displacement)) return false;
-  // What is negative is too much here.
-  std::uint64_t end;
-  if (__builtin_add_overflow(std::uint64_t(displacement), bytes, &end)) return false;
-  if (end <= part.reach) [[likely]] {
-    use(Piece{part.here(end - bytes), bytes}, part);
-    return true;
-  }
-  const std::uint64_t mapped_end = end - part.gated_first;
-  if (mapped_end < bytes || mapped_end > part.gated_reach) return false;
-  return try_inside(
-      part, [&]() noexcept __attribute__((always_inline)) {
-        use(Piece{part.here(end - bytes), bytes}, part);
-      });
+  const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
+  if (!found.part) return false;
+  const auto use_bytes = [&]() noexcept __attribute__((always_inline)) { use(found.place); };
+  if (found.part->is_inside) [[unlikely]]
+    return try_inside(*found.part, use_bytes);
+  use_bytes();
+  return true;
 }
 /// The same of a word.  Where one may begin is known as a displacement: nothing overflows on the way there.
 template <Access access, class Use>
 [[gnu::always_inline]] inline bool try_word(const void* buffer, int target_rank, MPI_Aint target_disp,
                                             MPI_Win win, const Use& use) noexcept {
   const Window* const window = window_behind(win);
-  if (!has_rank(window, target_rank) || !is_buffer(buffer)) return false;
+  if (!has_rank(window, target_rank) || !is_buffer(buffer)) [[unlikely]]
+    return false;
   const Part& part = window->part(target_rank);
   const auto displacement = std::uint64_t(target_disp);
-  const auto use_word = [&]() noexcept __attribute__((always_inline)) {
-    use(Piece{part.here(displacement * part.unit), sizeof(std::uint64_t)}, part);
+  const auto use_word = [&](std::uint64_t from_first) noexcept __attribute__((always_inline)) {
+    use(Piece{part.here(from_first * part.unit), sizeof(std::uint64_t)});
   };
   if (displacement < part.words_reach) [[likely]] {
-    use_word();
+    use_word(displacement);
     return true;
   }
-  if (displacement - part.gated_first >= part.gated_words) return false;
-  if constexpr (access == Access::changes) {
-    return try_inside(part, use_word);
-  } else {
-    use_word();
-    return has_stayed_open(part) && part.mapping.is_unchanged();  // what was loaded else is void
-  }
+  const std::uint64_t from_first = displacement - part.first;
+  if (from_first >= part.gated_words) [[unlikely]]
+    return false;
+  if constexpr (access == Access::changes)
+    return try_inside(part, [&]() noexcept __attribute__((always_inline)) { use_word(from_first); });
+  use_word(from_first);
+  return is_unchanged(part);  // else what was loaded is void
 }
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,
@@ -136,41 +149,36 @@ template <Access access, class Use>
     std::memcpy(to, from, bytes);
 }
 
-/// The same for puts and gets.
-template <Access access, class Use>
-[[gnu::always_inline]] inline bool try_move(const void* buffer, const ShortData& data, int target_rank,
-                                            MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
-  std::int64_t bytes;
-  if (!try_count_bytes(data, bytes)) return false;
-  if (bytes == sizeof(std::uint64_t)) [[likely]]
-    return try_word<access>(buffer, target_rank, target_disp, win, use);
-  return is_short(bytes) && try_bytes(buffer, std::uint64_t(bytes), target_rank, target_disp, win, use);
-}
-
 /// True: it is done.
 [[gnu::always_inline]] inline bool try_put_short(const void* origin, std::int64_t count, MPI_Datatype type,
                                                  int target_rank, MPI_Aint target_disp,
                                                  std::int64_t target_count, MPI_Datatype target_type,
                                                  MPI_Win win) noexcept {
-  if (type != target_type || count != target_count) return false;
-  return try_move<Access::changes>(
-      origin, {type, count}, target_rank, target_disp,
-      win, [origin](const Piece& place, const Part&) noexcept __attribute__((always_inline)) {
-        stores_are_pending = true;
-        move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
-      });
+  std::int64_t bytes;
+  if (type != target_type || count != target_count || !try_count_bytes({type, count}, bytes)) [[unlikely]]
+    return false;
+  const auto move = [origin](const Piece& place) noexcept __attribute__((always_inline)) {
+    stores_are_pending = true;
+    move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
+  };
+  if (bytes == sizeof(std::uint64_t)) [[likely]]
+    return try_word<Access::changes>(origin, target_rank, target_disp, win, move);
+  return is_short(bytes) && try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win, move);
 }
 
 [[gnu::always_inline]] inline bool try_get_short(void* origin, std::int64_t count, MPI_Datatype type,
                                                  int target_rank, MPI_Aint target_disp,
                                                  std::int64_t target_count, MPI_Datatype target_type,
                                                  MPI_Win win) noexcept {
-  if (type != target_type || count != target_count) return false;
-  return try_move<Access::loads>(
-      origin, {type, count}, target_rank, target_disp,
-      win, [origin](const Piece& place, const Part&) noexcept __attribute__((always_inline)) {
-        move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
-      });
+  std::int64_t bytes;
+  if (type != target_type || count != target_count || !try_count_bytes({type, count}, bytes)) [[unlikely]]
+    return false;
+  const auto move = [origin](const Piece& place) noexcept __attribute__((always_inline)) {
+    move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
+  };
+  if (bytes == sizeof(std::uint64_t)) [[likely]]
+    return try_word<Access::loads>(origin, target_rank, target_disp, win, move);
+  return is_short(bytes) && try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win, move);
 }
 
 /// The kind of a type that has bytes (try_count_bytes).
@@ -181,8 +189,12 @@ template <Access access, class Use>
 
 /// Where these elements lie; the locks that they may need are those of the target.
 inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& part) noexcept {
-  return {{&place, 1}, *from_handle<Datatype>(type), part.block->elements, part.at};
+  return {{&place, 1}, *from_handle<Datatype>(type), part.block->elements, part.begin()};
 }
+[[gnu::always_inline]] inline std::uintptr_t number_of(MPI_Op op) noexcept {
+  return reinterpret_cast<std::uintptr_t>(op) - reinterpret_cast<std::uintptr_t>(MPI_OP_NULL);
+}
+
 /// An operator that is defined for the type; with MPI_NO_OP the origin's buffer means nothing.
 [[gnu::always_inline]] inline bool try_combine_short(const void* origin, void* result, std::int64_t count,
                                                      MPI_Datatype type, int target_rank, MPI_Aint target_disp,
@@ -195,19 +207,31 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
   const Basic kind = kind_of(type);
   const bool is_no_op = operation == op::Operator::no_op;
   if (!op::kernels.at(operation, kind).two && operation != op::Operator::replace && !is_no_op) return false;
-  return try_bytes(
-      is_no_op ? result : origin, std::uint64_t(bytes), target_rank, target_disp,
-      win, [&](const Piece& place, const Part& part) noexcept __attribute__((always_inline)) {
-        if (count == 1 && try_combine_word(operation, kind, place.address, origin, result)) return;
-        const Elements elements = elements_at(place, type, part);
-        const Op& op = *from_handle<Op>(op_handle);
-        const auto* const operand = static_cast<const std::byte*>(origin);
-        auto* const before = static_cast<std::byte*>(result);
-        if (count == 1 && word_bytes_at(place.address, kind) == 0)
-          return elements.combine_under_lock(op, place, operand, before);  // the lock orders what is stored
-        stores_are_pending = true;
-        elements.combine(op, operand, before);
-      });
+  const Found found =
+      find_bytes(is_no_op ? result : origin, std::uint64_t(bytes), target_rank, target_disp, win);
+  if (!found.part) return false;
+  const Part& part = *found.part;
+  const Piece& place = found.place;
+  const auto* const operand = static_cast<const std::byte*>(origin);
+  auto* const before = static_cast<std::byte*>(result);
+  if (count == 1 && word_bytes_at(place.address, kind) == 0) {
+    const Elements elements = elements_at(place, type, part);
+    // The lock orders what is stored, and is a gate as well: before its owner forks it waits for all of them.
+    const std::lock_guard hold(elements.lock_of(place.address));
+    if (part.is_inside && !is_unchanged(part)) [[unlikely]]
+      return false;
+    elements.combine_locked(*from_handle<Op>(op_handle), place, operand, before);
+    return true;
+  }
+  const auto combine = [&]() noexcept __attribute__((always_inline)) {
+    if (count == 1 && combine_word(operation, word_bytes_of(kind), place.address, origin, result)) return;
+    stores_are_pending = true;
+    elements_at(place, type, part).combine(*from_handle<Op>(op_handle), operand, before);
+  };
+  if (part.is_inside) [[unlikely]]
+    return try_inside(part, combine);
+  combine();
+  return true;
 }
 
 [[gnu::always_inline]] inline bool try_accumulate_short(const void* origin, std::int64_t count,
@@ -219,12 +243,52 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
          try_combine_short(origin, nullptr, count, type, target_rank, target_disp, op, win);
 }
 
+/// One aligned element that the processor changes, `change(place, bytes)` with one instruction.
+template <class Change>
+[[gnu::always_inline]] inline bool try_change_word(const void* buffer, MPI_Datatype type, int target_rank,
+                                                   MPI_Aint target_disp, MPI_Win win,
+                                                   const Change& change) noexcept {
+  const auto handle = reinterpret_cast<std::uintptr_t>(type);
+  const std::uint64_t bytes = handle < kTypeHandlesEnd ? word_of_handle[handle] : 0;
+  if (bytes == 0) [[unlikely]]
+    return false;
+  const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
+  if (!found.part || (reinterpret_cast<std::uintptr_t>(found.place.address) & (bytes - 1)) != 0) [[unlikely]]
+    return false;
+  const auto change_it = [&]() noexcept __attribute__((always_inline)) {
+    change(found.place.address, bytes);
+  };
+  if (found.part->is_inside) [[unlikely]]
+    return try_inside(*found.part, change_it);
+  change_it();
+  return true;
+}
+
+[[gnu::always_inline]] inline bool try_fetch_and_op_word(const void* origin, void* result, MPI_Datatype type,
+                                                         int target_rank, MPI_Aint target_disp, MPI_Op op,
+                                                         MPI_Win win) noexcept {
+  if (op != MPI_SUM || !is_buffer(result)) [[unlikely]]
+    return false;
+  return try_change_word(origin, type, target_rank, target_disp, win,
+                         [&](std::byte* place, std::size_t bytes) noexcept __attribute__((always_inline)) {
+                           combine_word(op::Operator::sum, bytes, place, origin, result);
+                         });
+}
 [[gnu::always_inline]] inline bool try_fetch_and_op_short(const void* origin, void* result, MPI_Datatype type,
                                                           int target_rank, MPI_Aint target_disp, MPI_Op op,
                                                           MPI_Win win) noexcept {
   return is_buffer(result) && try_combine_short(origin, result, 1, type, target_rank, target_disp, op, win);
 }
 
+[[gnu::always_inline]] inline bool try_compare_and_swap_word(const void* origin, const void* compare,
+                                                             void* result, MPI_Datatype type, int target_rank,
+                                                             MPI_Aint target_disp, MPI_Win win) noexcept {
+  return is_buffer(compare) && is_buffer(result) &&
+         try_change_word(origin, type, target_rank, target_disp, win,
+                         [&](std::byte* place, std::size_t bytes) noexcept __attribute__((always_inline)) {
+                           swap_word(bytes, place, compare, origin, result);
+                         });
+}
 [[gnu::always_inline]] inline bool try_compare_and_swap_short(const void* origin, const void* compare,
                                                               void* result, MPI_Datatype type,
                                                               int target_rank, MPI_Aint target_disp,
@@ -233,14 +297,17 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
   if (!try_count_bytes({type, 1}, bytes) || !is_short(bytes) || !can_compare_and_swap(kind_of(type)) ||
       !is_buffer(compare) || !is_buffer(result))
     return false;
-  return try_bytes(
-      origin, std::uint64_t(bytes), target_rank, target_disp,
-      win, [&](const Piece& place, const Part& part) noexcept __attribute__((always_inline)) {
-        if (!try_swap_word(kind_of(type), place.address, compare, origin, result))
-          elements_at(place, type, part)
-              .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
-                                static_cast<std::byte*>(result));
-      });
+  const Found found = find_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win);
+  if (!found.part) return false;
+  const auto swap = [&]() noexcept __attribute__((always_inline)) {
+    elements_at(found.place, type, *found.part)
+        .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
+                          static_cast<std::byte*>(result));
+  };
+  if (found.part->is_inside) [[unlikely]]
+    return try_inside(*found.part, swap);
+  swap();
+  return true;
 }
 
 /// Nothing by message is under way, and all targets are locked: only the order is left, of what was stored

@@ -31,25 +31,24 @@ namespace dunlin::rma {
 struct alignas(256) Part {
   // hot path: with `mapping`, all that the shortcut (shortcut.hpp) looks at.  Gathered when an epoch opens
   // and when memory is looked up.
-  std::uint64_t at = 0;            // the address here at which the window begins, or would begin
+  std::uint64_t at = 0;            // the address here of the window's byte ...
+  std::uint64_t first = 0;         // ... at this displacement; the unit is 1 where it is not 0
   std::uint64_t unit = 1;          // of displacements, bytes
   std::uint64_t reach = 0;         // bytes from there that a shortcut may use; 0: none now
-  std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin and are within `reach`
-  std::uint64_t gated_words = 0;   // the same behind the target's gate (gate.hpp), from ...
-  std::uint64_t gated_first = 0;   // ... this one, where `mapping` begins; the unit is 1 where it is not 0
+  std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin, where no gate is asked
+  std::uint64_t gated_words = 0;   // the same from `first` on, behind the target's gate (gate.hpp)
   RankBlock* block = nullptr;      // its locks and its gate; nullptr: it is on another node
-  std::atomic<std::uint32_t>* is_inside = nullptr;  // says that this process is behind its gate
-  std::uint64_t gated_reach = 0;                    // bytes from `gated_first` on, behind the gate
-  std::uint32_t era = 0;                            // the target's, when `mapping` was looked up
-  int under_way = 0;                                // operations by message that have not come back
+  // Says that this process is behind the gate; nullptr: the memory needs none.
+  std::atomic<std::uint32_t>* is_inside = nullptr;
+  std::uint32_t era = 0;           // the target's, when `mapping` was looked up
+  int under_way = 0;               // operations by message that have not come back
 
   peer::LastingMapping mapping;    // of the target's window, or of memory that it has attached
-  std::uint64_t mapped_first = 0;  // the displacement where it begins
-  std::uint64_t mapped_bytes = 0;  // of it
+  std::uint64_t mapped_bytes = 0;  // from `first` on, of it or of `fixed`
 
   std::uint64_t address = 0;        // of the first byte, in the target
   std::uint64_t bytes = 0;          // of its window
-  std::uint64_t words = 0;          // displacements at which 8 bytes begin in `fixed`, or in `mapping`
+  std::uint64_t words = 0;          // displacements from `first` on at which 8 bytes begin
   std::uint64_t cookie = 0;         // its Window, for messages to it
   std::byte* fixed = nullptr;       // the first byte, where it lies here for good
   Attachments* attached = nullptr;  // to a dynamic window; nullptr: it is on another node
@@ -66,7 +65,10 @@ struct alignas(256) Part {
   std::uint64_t words_in(std::uint64_t of_bytes) const noexcept {
     return of_bytes < sizeof(std::uint64_t) ? 0 : (of_bytes - sizeof(std::uint64_t)) / unit + 1;
   }
+  /// So many bytes behind `first`.
   std::byte* here(std::uint64_t offset) const noexcept { return reinterpret_cast<std::byte*>(at + offset); }
+  /// The address here at which the window begins, or would begin.
+  std::uint64_t begin() const noexcept { return at - first; }
 };
 static_assert(sizeof(Part) == 256);
 
@@ -134,14 +136,12 @@ class Window final : public Win {
   /// they look at is written then.
   void gather_facts(Part& part) noexcept {
     const bool is_allowed = part.is_open && !BigLock::is_needed() && (part.is_here || can_barrier);
-    if (!is_allowed && (part.reach | part.gated_reach) == 0) return;
+    if (!is_allowed && part.reach == 0) return;
     // Behind an operation by message accumulates go the same way: they stay in order.
     const bool is_allowed_now = is_allowed && part.under_way == 0;
-    part.reach = is_allowed_now && part.is_here ? part.bytes : 0;
-    part.words_reach = is_allowed_now && part.is_here ? part.words : 0;
-    part.gated_first = part.mapped_first;
-    part.gated_reach = is_allowed_now && !part.is_here ? part.mapped_bytes : 0;
-    part.gated_words = is_allowed_now && !part.is_here ? part.words : 0;
+    part.reach = is_allowed_now ? part.mapped_bytes : 0;
+    part.words_reach = is_allowed_now && !part.is_inside ? part.words : 0;
+    part.gated_words = is_allowed_now && part.is_inside ? part.words : 0;
   }
   /// Whether flushes of any target have nothing to do.
   void gather_facts() noexcept {

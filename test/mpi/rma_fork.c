@@ -49,7 +49,7 @@ static long add(MPI_Win win, MPI_Request* last) {
   return turns;
 }
 
-static void run(MPI_Win win, long* memory, const char* what) {
+static void run(MPI_Win win, long* memory, pid_t (*make)(void), const char* what) {
   MPI_Request last;
   long turns = 0, all_turns = 0;
   int word = 1;
@@ -60,7 +60,7 @@ static void run(MPI_Win win, long* memory, const char* what) {
     int flag;
     for (int turn = 0; turn < 20; ++turn) MPI_Iprobe(0, 77, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
     sleep_ms(2);
-    children[i] = fork_child(fork, i % 2);
+    children[i] = fork_child(make, i % 2);
     CHECK(children[i] > 0, "fork");
   }
   MPI_Ibcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD, &last);
@@ -75,6 +75,45 @@ static void run(MPI_Win win, long* memory, const char* what) {
   memcpy(&sum, &memory[1], sizeof sum);
   CHECK(memory[0] == all_turns, "%s: %ld of %ld", what, memory[0], all_turns);
   CHECK(sum == 0.5 * (double)all_turns, "%s: %f of %ld halves", what, sum, all_turns);
+}
+
+/* A long addition is under way when rank 0 forks, and it writes its pages right behind that, the last ones
+   first. */
+static void add_much(pid_t (*make)(void), const char* what) {
+  enum { kCount = 1 << 21, kPage = 512 };
+  static double ones[kCount];
+  const double zero = 0;
+  double* const sums = calloc(kCount, sizeof *sums);
+  MPI_Win win;
+  MPI_Request last;
+  long turns = 0, all_turns = 0;
+  int word = 1;
+  pid_t child = -1;
+  for (int i = 0; i < kCount; ++i) ones[i] = 1, sums[i] = 0;
+  MPI_Win_create(sums, sizeof ones, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_lock_all(0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_rank == 0) {
+    sleep_ms(5);
+    CHECK((child = fork_child(make, 1)) > 0, "fork");
+    for (MPI_Aint at = kCount - 1; at >= 0; at -= kPage)
+      MPI_Accumulate(&zero, 1, MPI_DOUBLE, 0, at, 1, MPI_DOUBLE, MPI_SUM, win);
+  }
+  MPI_Ibcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD, &last);
+  for (int done = check_rank == 0; !done; ++turns) {
+    MPI_Accumulate(ones, kCount, MPI_DOUBLE, 0, 0, kCount, MPI_DOUBLE, MPI_SUM, win);
+    MPI_Win_flush(0, win);
+    MPI_Test(&last, &done, MPI_STATUS_IGNORE);
+  }
+  MPI_Wait(&last, MPI_STATUS_IGNORE);
+  MPI_Win_unlock_all(win);
+  MPI_Reduce(&turns, &all_turns, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Win_free(&win);
+  int wrong = 0;
+  for (int i = 0; check_rank == 0 && i < kCount; ++i) wrong += sums[i] != (double)all_turns;
+  CHECK(wrong == 0, "%s: %d sums are not %ld", what, wrong, all_turns);
+  if (check_rank == 0) waitpid(child, NULL, 0);
+  free(sums);
 }
 
 /* What rank 0 stores between its forks, others get, and what they put it sees.  `_Fork` runs no handlers. */
@@ -129,21 +168,22 @@ int main(int argc, char** argv) {
     memory = malloc(kBytes);
     MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     look(win, memory, round ? fork : _Fork, "malloc");
-    run(win, memory, "malloc");
+    run(win, memory, round ? fork : _Fork, "malloc");
     MPI_Win_free(&win);
     free(memory);
+    add_much(round ? fork : _Fork, round ? "fork" : "_Fork");
   }
   MPI_Win_create(in_static, sizeof in_static, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   look(win, in_static, fork, "static");
-  run(win, in_static, "static");
+  run(win, in_static, fork, "static");
   MPI_Win_free(&win);
   MPI_Win_allocate(kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-  run(win, memory, "allocate");
+  run(win, memory, fork, "allocate");
   test_absent(memory);
   MPI_Win_free(&win);
   if (check_is_one_node()) {
     MPI_Win_allocate_shared(kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    run(win, memory, "allocate_shared");
+    run(win, memory, fork, "allocate_shared");
     test_absent(memory);
     MPI_Win_free(&win);
   }

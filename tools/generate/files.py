@@ -177,6 +177,9 @@ class Bindings:
         types = ", ".join(p.text if i < REGISTER_ARGUMENTS else re.sub(r"(\w+)$", r"const& \1", p.text)
                           for i, p in enumerate(function.parameters))
         names = ", ".join(p.name for p in function.parameters)
+        next_one = RULES["hot"]["next_shortcut"].get(function.name.removeprefix("MPI_").removesuffix("_c"))
+        if next_one:
+            general.insert(0, wrap(f"  if ({next_one}) [[likely]] return MPI_SUCCESS;"))
         general_name = f"{function.name[4:].lower()}_general"
         alone = "" if shortcut.startswith("rma::") else "!BigLock::is_needed() && "
         return [wrap(f"[[gnu::noinline]] static int {general_name}({types}) noexcept {{"), *general, self.head(function),

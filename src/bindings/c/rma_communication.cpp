@@ -117,6 +117,8 @@ extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, ali
 [[gnu::noinline]] static int compare_and_swap_general(const void* origin_addr, const void* compare_addr,
     void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
     MPI_Win const& win) noexcept {
+  if (rma::try_compare_and_swap_short(origin_addr, compare_addr, result_addr, datatype, target_rank,
+      target_disp, win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return compare_and_swap_locked("MPI_Compare_and_swap", origin_addr, compare_addr, result_addr, datatype,
         target_rank, target_disp, win);
@@ -125,7 +127,7 @@ extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, ali
 }
 extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
     MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
-  if (rma::try_compare_and_swap_short(origin_addr, compare_addr, result_addr, datatype, target_rank,
+  if (rma::try_compare_and_swap_word(origin_addr, compare_addr, result_addr, datatype, target_rank,
       target_disp, win)) [[likely]] return MPI_SUCCESS;
   return compare_and_swap_general(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp,
       win);
@@ -164,6 +166,8 @@ extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap
 }
 [[gnu::noinline]] static int fetch_and_op_general(const void* origin_addr, void* result_addr,
     MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win const& win) noexcept {
+  if (rma::try_fetch_and_op_short(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+      win)) [[likely]] return MPI_SUCCESS;
   if (BigLock::is_needed()) [[unlikely]]
     return fetch_and_op_locked("MPI_Fetch_and_op", origin_addr, result_addr, datatype, target_rank,
         target_disp, op, win);
@@ -172,7 +176,7 @@ extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap
 }
 extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
     int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  if (rma::try_fetch_and_op_short(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+  if (rma::try_fetch_and_op_word(origin_addr, result_addr, datatype, target_rank, target_disp, op,
       win)) [[likely]] return MPI_SUCCESS;
   return fetch_and_op_general(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
 }

@@ -59,25 +59,26 @@ TEST_F(AccumulateTest, OneInstructionDoesAWord) {
     std::memcpy(&value, memory + at, sizeof value);
     return value;
   };
-  EXPECT_TRUE(try_combine_word(op::Operator::replace, Basic::i64, memory, &ten, nullptr));
-  EXPECT_TRUE(try_combine_word(op::Operator::sum, Basic::i64, memory, &three, &before));
+  EXPECT_TRUE(combine_word(op::Operator::replace, 8, memory, &ten, nullptr));
+  EXPECT_TRUE(combine_word(op::Operator::sum, 8, memory, &three, &before));
   EXPECT_EQ(before, 10);
-  EXPECT_TRUE(try_combine_word(op::Operator::no_op, Basic::u64, memory, nullptr, &before));
+  EXPECT_TRUE(combine_word(op::Operator::no_op, 8, memory, nullptr, &before));
   EXPECT_EQ(before, 13);
-  EXPECT_TRUE(try_swap_word(Basic::i64, memory, &three, &ten, &before));
+  swap_word(8, memory, &three, &ten, &before);
   EXPECT_EQ(before, 13);
   EXPECT_EQ(element(0), 13);
-  EXPECT_TRUE(try_swap_word(Basic::i64, memory, &before, &ten, &before));
+  swap_word(8, memory, &before, &ten, &before);
   EXPECT_EQ(element(0), 10);
   // Of four bytes, the others stay.
   const std::int32_t all = -1;
-  EXPECT_TRUE(try_combine_word(op::Operator::replace, Basic::i32, memory + 4, &all, nullptr));
+  EXPECT_TRUE(combine_word(op::Operator::replace, 4, memory + 4, &all, nullptr));
   EXPECT_EQ(element(0), 10 - (std::int64_t{1} << 32));
   // What the processor does not do with one instruction, or not there, is left alone.
-  EXPECT_FALSE(try_combine_word(op::Operator::max, Basic::i64, memory, &ten, nullptr));
-  EXPECT_FALSE(try_combine_word(op::Operator::sum, Basic::f64, memory, &ten, nullptr));
-  EXPECT_FALSE(try_combine_word(op::Operator::sum, Basic::i64, memory + 4, &ten, nullptr));
-  EXPECT_FALSE(try_swap_word(Basic::i64, memory + 4, &ten, &three, &before));
+  EXPECT_FALSE(combine_word(op::Operator::max, 8, memory, &ten, nullptr));
+  EXPECT_EQ(word_bytes_at(memory, Basic::u64), 8u);
+  EXPECT_EQ(word_bytes_at(memory + 4, Basic::i32), 4u);
+  EXPECT_EQ(word_bytes_at(memory, Basic::f64), 0u);
+  EXPECT_EQ(word_bytes_at(memory + 4, Basic::i64), 0u);
   EXPECT_EQ(element(8), 0);
 }
 
