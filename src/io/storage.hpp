@@ -12,6 +12,10 @@
 //   * who may change windows holds a shared lock of the second, and changes none while others hold the first;
 //   * each takes its own before it looks for the other: at least one of them sees the other.
 //
+// Where a server has the file, there are no windows, and who has opened it holds a shared lock of the first:
+// then this machine sends the server the bytes that were written, and not what lies beside them in its own
+// pages, which others may have changed there; and taking it again forgets those pages (docs/files.md).
+//
 // Thread safety: threads may read at once, and write at once without locks; with locks their writes to one
 // Storage take turns, as the kernel's locks are those of the open file.
 #pragma once
@@ -39,8 +43,9 @@ enum class Pages : std::uint8_t;
 
 enum class Direction : std::uint8_t { read, write };
 
-/// What holds a file that may be changed by windows: the locks of this machine's kernel are everybody's.
-enum class Backing : std::uint8_t { other, memory, disk };
+/// What holds a file.  In memory and on a disk the locks of this machine's kernel are everybody's, and it may
+/// be changed by windows.  A shared one has a server, and each machine keeps pages and lengths of its own.
+enum class Backing : std::uint8_t { other, shared, memory, disk };
 
 /// How far an access came.
 struct Outcome {
@@ -76,6 +81,10 @@ class Storage {
   std::int64_t size() const noexcept;
   /// The errno, or 0.
   int set_size(std::int64_t size) const noexcept;
+  /// Brings to the disk, or to the server, what this machine has of the file; the errno, or 0.
+  int sync() const noexcept;
+  /// From now on what other machines have brought to the server is seen.
+  void look_again() const noexcept;
 
   /// Whether short runs are read and written by windows of the file; nobody may be using it.
   void set_sieving(Choice read, Choice write) noexcept { read_sieving_ = read, write_sieving_ = write; }
@@ -84,7 +93,8 @@ class Storage {
   void set_writers(transport::shm::Number* writers) noexcept { writers_ = writers; }
 
   /// Whether the locks of this machine's kernel are everybody's.
-  bool has_locks() const noexcept { return backing_ != Backing::other; }
+  bool has_locks() const noexcept { return backing_ == Backing::memory || backing_ == Backing::disk; }
+  bool is_shared() const noexcept { return backing_ == Backing::shared; }
   bool is_in_memory() const noexcept { return backing_ == Backing::memory; }
   /// From now on this process locks what it writes, and changes windows where it may; by other opens of the
   /// same file it locks, too.  Before the first window all ranks of the file have done so.

@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 12;
   int job = (int)getpid();
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "%s/dunlin-files-atomic-%d", argc > 2 ? argv[2] : "/dev/shm", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-atomic-%d", argc > 2 ? argv[2] : check_folder(), job);
   OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
                    MPI_INFO_NULL, &file));
   OK(MPI_File_set_atomicity(file, 1));
