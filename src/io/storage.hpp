@@ -61,8 +61,10 @@ struct Access {
   Tiling file;
   std::int64_t position = 0;  // in `file`, of the first byte
   bool is_atomic = false;     // others see all of it or nothing
-  /// From there on other ranks probably write what this view leaves out; INT64_MAX: nobody does.
+  /// From there on so many ranks, with this one, probably write what this view leaves out; INT64_MAX: nobody
+  /// does.
   std::int64_t filled_from = INT64_MAX;
+  int filled_by = 1;
 };
 
 /// An open file of this process.
