@@ -173,6 +173,10 @@ int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
   if (descriptor_ < 0) return errno;
   struct stat status = {};
   if (fstat(descriptor_, &status) == 0) backing_ = backing_of(descriptor_, status);
+  if (S_ISDIR(status.st_mode)) {  // the kernel lets it be opened, and nothing more
+    ::close(std::exchange(descriptor_, -1));
+    return EISDIR;
+  }
   device_ = status.st_dev;
   inode_ = status.st_ino;
   if ((flags & O_ACCMODE) != O_RDONLY) begin_without_locks();

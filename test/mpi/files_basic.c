@@ -78,6 +78,7 @@ static void opening(void) {
   FAILS(MPI_File_open(MPI_COMM_WORLD, "/no/such/folder/x", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
                       &other),
         MPI_ERR_NO_SUCH_FILE);
+  FAILS(MPI_File_open(MPI_COMM_WORLD, "/", MPI_MODE_RDONLY, MPI_INFO_NULL, &other), MPI_ERR_BAD_FILE);
   FAILS(MPI_File_delete(path, MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
   MPI_Barrier(MPI_COMM_WORLD);
   open_file(MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL);
