@@ -86,6 +86,17 @@ Err error_of_all(const OpenFile& file, const Comm& comm, const std::vector<Said>
   return Err::ok;
 }
 
+std::unique_ptr<const coll::Hierarchy> nodes_of(const Comm& comm) noexcept {
+  return std::make_unique<const coll::Hierarchy>(comm::places_of(comm), comm.size);
+}
+
+/// Processes of other machines that may have the file, too, are those of the job, or of the communicator.
+void look_at_server(Storage& storage, const Comm& comm) noexcept {
+  if (!storage.is_shared()) return;
+  if (comm::Process::of_process()->node_map.nodes() > 1 || nodes_of(comm)->domains() > 1) storage.set_apart();
+  storage.look_again();
+}
+
 /// All ranks at once; a file is created when all are here, as some may only now have deleted what was there
 /// (HDF5's tests do).  Only where it must not be there before, rank 0 creates it first.
 Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
@@ -96,6 +107,7 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
     if (mine.error != Err::ok) return;
     mine.reason =
         file.storage.open(file.name.c_str(), flags_of(file.amode, is_first), file.hints.file_perm);
+    look_at_server(file.storage, comm);
   };
   if (is_new) {
     if (is_first) open_mine();
@@ -112,10 +124,6 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
   mine.common = all[0].common;
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
   return error_of_all(file, comm, all);
-}
-
-std::unique_ptr<const coll::Hierarchy> nodes_of(const Comm& comm) noexcept {
-  return std::make_unique<const coll::Hierarchy>(comm::places_of(comm), comm.size);
 }
 
 /// The file's own communicator, and the shared pointer; rank 0 has set one that is used again.

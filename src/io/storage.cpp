@@ -180,7 +180,6 @@ int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
   device_ = status.st_dev;
   inode_ = status.st_ino;
   if ((flags & O_ACCMODE) != O_RDONLY) begin_without_locks();
-  look_again();
   OpenStorages::get().add(*this);
   return 0;
 }
@@ -229,7 +228,10 @@ int Storage::sync() const noexcept {
 
 /// Where the server keeps no locks, there is no help.
 void Storage::look_again() const noexcept {
-  if (is_shared() && is_readable_) (void)try_tell(descriptor_, F_RDLCK, kWithoutLocks);
+  if (!is_shared() || !is_readable_) return;
+  (void)try_tell(descriptor_, F_RDLCK, kWithoutLocks);
+  // While it is held, processes of this machine that write to one page have it sent in between.
+  if (!is_apart_) (void)try_tell(descriptor_, F_UNLCK, kWithoutLocks);
 }
 
 std::int64_t Storage::size() const noexcept {

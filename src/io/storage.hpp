@@ -12,9 +12,10 @@
 //   * who may change windows holds a shared lock of the second, and changes none while others hold the first;
 //   * each takes its own before it looks for the other: at least one of them sees the other.
 //
-// Where a server has the file, there are no windows, and who has opened it holds a shared lock of the first:
-// then this machine sends the server the bytes that were written, and not what lies beside them in its own
-// pages, which others may have changed there; and taking it again forgets those pages (docs/files.md).
+// Where a server has the file, there are no windows.  Whoever shares it with processes of other machines holds
+// a shared lock of the first byte: then this machine sends the server the bytes that were written, and not
+// what lies beside them in its own pages, which others may have changed there.  Taking that lock again forgets
+// those pages (docs/files.md).
 //
 // Thread safety: threads may read at once, and write at once without locks; with locks their writes to one
 // Storage take turns, as the kernel's locks are those of the open file.
@@ -85,6 +86,8 @@ class Storage {
   int set_size(std::int64_t size) const noexcept;
   /// Brings to the disk, or to the server, what this machine has of the file; the errno, or 0.
   int sync() const noexcept;
+  /// Of a shared one: processes of other machines may write to it.
+  void set_apart() noexcept { is_apart_ = true; }
   /// From now on what other machines have brought to the server is seen.
   void look_again() const noexcept;
 
@@ -188,7 +191,7 @@ class Storage {
   int descriptor_ = -1;
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
   Backing backing_ = Backing::other;
-  bool is_readable_ = false;
+  bool is_readable_ = false, is_apart_ = false;
   bool begins_windows_ = false;
   std::uint64_t device_ = 0, inode_ = 0;
   mutable std::atomic<bool> has_large_pages_{false};  // made by this process

@@ -30,7 +30,7 @@ static inline void check_start(int* argc, char*** argv) {
 
 /* Where files are made. */
 static inline const char* check_folder(void) {
-  const char* const wanted = getenv("DUNLIN_TEST_FOLDER");
+  const char* const wanted = getenv("TEST_FOLDER");
   return wanted ? wanted : "/dev/shm";
 }
 

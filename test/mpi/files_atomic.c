@@ -7,7 +7,17 @@
 
 #include "check.h"
 
-#define OK(call) CHECK((call) == MPI_SUCCESS, " ")
+static const char* sentence(int error) {
+  static char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(error, text, &length);
+  return text;
+}
+#define OK(call)                                           \
+  do {                                                     \
+    const int error = call;                                \
+    CHECK(error == MPI_SUCCESS, "%s", sentence(error));    \
+  } while (0)
 
 enum { kBytes = 200000, kWays = 4 };
 

@@ -7,8 +7,9 @@
 
 #define OK(call) CHECK((call) == MPI_SUCCESS, " ")
 
-/* Items of a type: 'b' a truth value, 'c', 's', 'i', 'L' whole numbers of 1, 2, 4, 8 bytes, 'l' of 8 in memory
- * and 4 in the file, 'w' of 4 and 2, 'B' a truth value of 4; 'f', 'd', 'q' of 4, 8, 16, with a fraction. */
+/* Items of a type: 'b' a truth value, 'c', 's', 'i', 'L' whole numbers of 1, 2, 4, 8 bytes, 'l' of 8 in
+ * memory and 4 in the file, 'w' of 4 and 2, 'B' a truth value of 4; 'f', 'd', 'q' of 4, 8, 16, with a
+ * fraction. */
 typedef struct {
   MPI_Datatype type;
   const char* name;

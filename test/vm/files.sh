@@ -11,7 +11,7 @@ if [ "$VM_NAME" = vm0 ]; then
   mount /dev/ram0 /run/served
   mount -t nfsd nfsd /proc/fs/nfsd
   exportfs -o rw,no_root_squash,no_subtree_check,fsid=0 "*:/run/served"
-  rpc.nfsd -G 10 -L 10 4
+  rpc.nfsd -G 10 4
   rpc.mountd
   touch /out/served
 fi
@@ -35,7 +35,7 @@ job "files_atomic by v4" 2 "mpi/mpi_files_atomic 1 /run/v4"
 # One client: what is written is seen at once.
 for program in basic edges views in_place at_once huge; do
   check "files_$program by v4, one guest, 3 ranks" "" \
-    env DUNLIN_TEST_FOLDER=/run/v4 "$BUILD/bin/mpirun" --timeout $limit_s -n 3 "$BUILD/test/mpi/mpi_files_$program"
+    env TEST_FOLDER=/run/v4 "$BUILD/bin/mpirun" --timeout $limit_s -n 3 "$BUILD/test/mpi/mpi_files_$program"
 done
 touch /out/over
 exit $((failed > 0))
