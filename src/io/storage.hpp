@@ -12,10 +12,10 @@
 //   * who may change windows holds a shared lock of the second, and changes none while others hold the first;
 //   * each takes its own before it looks for the other: at least one of them sees the other.
 //
-// Where a server has the file, there are no windows.  Whoever shares it with processes of other machines holds
-// a shared lock of the first byte: then this machine sends the server the bytes that were written, and not
-// what lies beside them in its own pages, which others may have changed there.  Taking that lock again forgets
-// those pages (docs/files.md).
+// Where a server has the file, there are no windows.  Whoever shares it with processes of other machines
+// holds a shared lock of the first byte: then this machine sends the server the bytes that were written,
+// and not what lies beside them in its own pages, which others may have changed there.  Taking that lock
+// again forgets those pages (docs/files.md).
 //
 // Thread safety: threads may read at once, and write at once without locks; with locks their writes to one
 // Storage take turns, as the kernel's locks are those of the open file.
