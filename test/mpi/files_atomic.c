@@ -1,7 +1,7 @@
 /* Atomic mode: all ranks write and read the same pieces of a file at once, each access filled with one byte.
  * Whoever reads finds all of one access and nothing of another, also where the accesses of one rank are under
  * way together.
- * files_atomic [rounds [folder]]  ranks: 1 2 3 5 variants: none */
+ * files_atomic [rounds [folder [shortest piece]]]  ranks: 1 2 3 5 variants: none */
 #include <string.h>
 #include <unistd.h>
 
@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
   OK(MPI_File_get_atomicity(file, &flag));
   CHECK(flag, " ");
   for (int p = 0; p < 4; ++p) {
+    if (pieces[p] > 0 && argc > 3 && pieces[p] < atoi(argv[3])) continue;
     set_view(0);
     if (check_rank == 0) OK(MPI_File_write_at(file, 0, zeros, sizeof zeros, MPI_BYTE, MPI_STATUS_IGNORE));
     set_view(pieces[p]);

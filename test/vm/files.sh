@@ -31,7 +31,7 @@ for version in v4 v3; do
   # shellcheck disable=SC2086  # a list of words
   job "files_random by $version" 4 "mpi/mpi_files_random 0 10 /run/$version" $two_phase
 done
-job "files_atomic by v4" 2 "mpi/mpi_files_atomic 1 /run/v4"
+job "files_atomic by v4" 2 "mpi/mpi_files_atomic 1 /run/v4 5000"
 # One client: what is written is seen at once.
 for program in basic edges views in_place at_once huge; do
   check "files_$program by v4, one guest, 3 ranks" "" \
