@@ -143,6 +143,20 @@ coll::Task gather_unless_one_run(coll::Cx cx, Part* all) {
   co_return Err::ok;
 }
 
+/// Where machines keep pages of their own: what each rank has written is with the server, and is seen.
+coll::Task settle(coll::Cx cx, OpenFile* file, Together* together) {
+  const auto write_back = [&] {
+    if (file->can_write()) together->note({0, file->storage.sync(), 0});
+  };
+  const auto look = [&] { file->storage.look_again(); };
+  Alone<const decltype(write_back)> before(write_back);
+  Alone<const decltype(look)> after(look);
+  co_await before.start(cx);
+  co_await coll::start_barrier(cx);
+  co_await after.start(cx);
+  co_return Err::ok;
+}
+
 coll::Task rounds(coll::Cx cx, OpenFile* file, Together* together, Direction direction) {
   std::int64_t round = 0;
   const bool is_write = direction == Direction::write;
@@ -255,7 +269,10 @@ coll::Task move_all(coll::Cx cx, OpenFile* file, const Access* access, Outcome* 
   // An aggregator writes also where its own part is empty.
   if (access->direction == Direction::write) file->has_written = true;
   Together together(*file, *access, all);
+  // A rank sees what it has written itself, also where another machine reads it, or writes over it.
+  if (file->are_apart) co_await settle(cx, file, &together);
   co_await rounds(cx, file, &together, access->direction);
+  if (file->are_apart && access->direction == Direction::write) co_await settle(cx, file, &together);
   *outcome = together.outcome();
   if (access->direction == Direction::read) co_return Err::ok;
   // What one rank could not write may be any rank's.

@@ -54,6 +54,7 @@ class OpenFile final : public File {
   std::int64_t pointer = 0;  // the individual one, etypes of the view
   bool is_atomic = false;
   bool all_have_locks = false;  // of all ranks' storage: else no window is changed
+  bool are_apart = false;       // several machines keep pages of it: the same on all ranks
   bool has_written = false;     // since the last MPI_File_sync
   Ref<Info> given;              // hints, as the program gave them
   Hints hints;

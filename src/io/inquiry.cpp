@@ -58,6 +58,13 @@ int preallocate(const Storage& storage, std::int64_t size) noexcept {
   return 0;
 }
 
+/// Collective: of what each has done to the file; then each sees it.
+Err agree_and_look(const OpenFile& file, int reason, const char* what) noexcept {
+  const Err error = agree(file, reason, what);
+  file.storage.look_again();
+  return error;
+}
+
 }  // namespace
 
 void finish_accesses(const OpenFile& file) noexcept {
@@ -71,11 +78,7 @@ void finish_accesses(const OpenFile& file) noexcept {
 }
 
 int sync_storage(OpenFile& file) noexcept {
-  int reason = 0;
-  if (file.has_written) do
-      reason = fsync(file.storage.descriptor()) == 0 ? 0 : errno;
-    while (reason == EINTR);
-  if (reason == EINVAL || reason == EROFS) reason = 0;  // a file that has no disk behind it
+  const int reason = file.has_written ? file.storage.sync() : 0;
   if (reason == 0) file.has_written = false;
   return reason;
 }
@@ -103,14 +106,14 @@ Err file_set_size(File& fh, MPI_Offset size) noexcept {
   if (const Err e = check_size(file, size); e != Err::ok) return e;
   const bool is_mine = file.comm->rank == 0;
   const int reason = is_mine ? file.storage.set_size(size) : 0;
-  return agree(file, reason, "could not set the size of");
+  return agree_and_look(file, reason, "could not set the size of");
 }
 
 Err file_preallocate(File& fh, MPI_Offset size) noexcept {
   const OpenFile& file = file_of(fh);
   if (const Err e = check_size(file, size); e != Err::ok) return e;
   const int reason = file.comm->rank == 0 ? preallocate(file.storage, size) : 0;
-  return agree(file, reason, "could not preallocate");
+  return agree_and_look(file, reason, "could not preallocate");
 }
 
 Err file_get_size(File& fh, MPI_Offset* size) noexcept {
@@ -154,6 +157,7 @@ Err file_get_info(File& fh, Info** info_used) noexcept {
   const OpenFile& file = file_of(fh);
   Ref<Info> used = file.given->copy();
   file.hints.show(*used);
+  if (file.name.size() < MPI_MAX_INFO_VAL) used->set("filename", file.name);
   used->set("cb_nodes", std::to_string(Roles::of(file).aggregators));
   *info_used = used.detach();
   return Err::ok;
@@ -173,7 +177,7 @@ Err file_get_atomicity(File& fh, int* flag) noexcept {
 
 Err file_sync(File& fh) noexcept {
   OpenFile& file = file_of(fh);
-  return agree(file, sync_storage(file), "could not write to the disk what is new in");
+  return agree_and_look(file, sync_storage(file), "could not write to the disk what is new in");
 }
 
 }  // namespace dunlin::io

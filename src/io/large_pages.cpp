@@ -75,11 +75,12 @@ void Storage::make_large_pages(std::int64_t low, std::int64_t high, int first, i
 }
 
 /// Of what begins in [low, high), or holds `low`, those that this access reaches the end of, and that become
-/// whole: by others, if they come, so that it has a good part of them itself; or as windows fill short gaps.
+/// whole: by others, if they come, so that it has half of an equal share itself; or as windows fill short
+/// gaps.
 void Storage::make_large_pages_of(const Access& access, std::int64_t low, std::int64_t high,
                                   bool fills_gaps) const noexcept {
   if (!fills_gaps && access.filled_from == INT64_MAX) return;
-  constexpr std::int64_t kShares = 16;  // so many times what is written, a file takes at most
+  const std::int64_t shares = 2 * access.filled_by;  // so many times what is written, a file takes at most
   const auto bytes_of = [&](std::int64_t page) {
     return access.file.position_at(page + kLarge) - std::max(access.file.position_at(page), access.position);
   };
@@ -87,7 +88,7 @@ void Storage::make_large_pages_of(const Access& access, std::int64_t low, std::i
   const std::int64_t first = low / kLarge * kLarge;
   for (std::int64_t page = first >= access.filled_from ? first : round_up(low);
        page < high && page <= end - kLarge; page += kLarge)
-    if ((page >= access.filled_from && bytes_of(page) >= kLarge / kShares) ||
+    if ((page >= access.filled_from && bytes_of(page) >= kLarge / shares) ||
         (fills_gaps && page >= low && lies_evenly(access.file, page, page + kLarge)))
       (void)make_large_page(page);
 }
@@ -95,13 +96,14 @@ void Storage::make_large_pages_of(const Access& access, std::int64_t low, std::i
 /// The first of some runs, whose memory begins at the cursor; how many.
 std::size_t Storage::write_to_large_pages(const Access& access, Cursor& memory, std::span<const Piece> runs,
                                           Outcome& outcome) const noexcept {
-  constexpr std::int64_t kDensity = 8;  // more pages would be looked up than are written
+  // Else more pages would be looked up than are written; who shares them with others finds them large.
+  const std::int64_t density = std::max(8, 2 * access.filled_by);
   const std::span<const Piece> first = runs.first(runs.size() - 1);  // as by `write_long`
   if (first.empty() || !access.memory.is_contiguous() || pages_are(false) != Pages::large) return 0;
   std::int64_t bytes = 0;
   for (const Piece& run : first) bytes += std::int64_t(run.bytes);
   const auto offset_of = [](const Piece& run) { return reinterpret_cast<std::int64_t>(run.address); };
-  if (offset_of(first.back()) - offset_of(first.front()) > kDensity * bytes) return 0;
+  if (offset_of(first.back()) - offset_of(first.front()) > density * bytes) return 0;
   const std::size_t begin = memory.position();
   const std::size_t done = write_runs_to_pages(descriptor_, access.memory.at + begin, first);
   bytes = 0;

@@ -27,7 +27,7 @@ struct Said {
   int reason = 0;  // errno
   int amode = 0;
   int common = -1;  // rank 0: number of what the file is to use (common.hpp)
-  bool has_locks = false;
+  bool has_locks = false, is_shared = false;
   CollectiveHints hints;  // rank 0's count
 };
 
@@ -56,10 +56,11 @@ bool must_be_new(int amode) noexcept {
   return (amode & kBoth) == kBoth;
 }
 
-int flags_of(int amode, bool creates) noexcept {
+/// Who comes behind the first creates it, too: else a machine may believe that it is still not there.
+int flags_of(int amode, bool is_first) noexcept {
   const int access = amode & MPI_MODE_RDONLY ? O_RDONLY : amode & MPI_MODE_RDWR ? O_RDWR : O_WRONLY;
-  const int create = amode & MPI_MODE_CREATE ? O_CREAT : 0, exclusive = must_be_new(amode) ? O_EXCL : 0;
-  return creates ? access | create | exclusive : access;
+  const int create = amode & MPI_MODE_CREATE ? O_CREAT : 0;
+  return access | create | (is_first && must_be_new(amode) ? O_EXCL : 0);
 }
 
 /// The same file wherever this process works later.
@@ -85,6 +86,17 @@ Err error_of_all(const OpenFile& file, const Comm& comm, const std::vector<Said>
   return Err::ok;
 }
 
+std::unique_ptr<const coll::Hierarchy> nodes_of(const Comm& comm) noexcept {
+  return std::make_unique<const coll::Hierarchy>(comm::places_of(comm), comm.size);
+}
+
+/// Processes of other machines that may have the file, too, are those of the job, or of the communicator.
+void look_at_server(Storage& storage, const Comm& comm) noexcept {
+  if (!storage.is_shared()) return;
+  if (comm::Process::of_process()->node_map.nodes() > 1 || nodes_of(comm)->domains() > 1) storage.set_apart();
+  storage.look_again();
+}
+
 /// All ranks at once; a file is created when all are here, as some may only now have deleted what was there
 /// (HDF5's tests do).  Only where it must not be there before, rank 0 creates it first.
 Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
@@ -94,7 +106,8 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
   const auto open_mine = [&] {
     if (mine.error != Err::ok) return;
     mine.reason =
-        file.storage.open(file.name.c_str(), flags_of(file.amode, is_first || !is_new), file.hints.file_perm);
+        file.storage.open(file.name.c_str(), flags_of(file.amode, is_first), file.hints.file_perm);
+    look_at_server(file.storage, comm);
   };
   if (is_new) {
     if (is_first) open_mine();
@@ -104,15 +117,13 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
   if (file.amode & MPI_MODE_APPEND && file.storage.is_open()) file.pointer = file.storage.size();
   if (file.common && mine.error == Err::ok) mine.error = write_shared_pointer(file, file.pointer);
   mine.has_locks = file.storage.has_locks();
+  mine.is_shared = file.storage.is_shared();
   const std::vector<Said> all = coll::gather_all(comm, mine);
   file.all_have_locks = std::all_of(all.begin(), all.end(), [](const Said& s) { return s.has_locks; });
+  file.are_apart = std::any_of(all.begin(), all.end(), [](const Said& s) { return s.is_shared; });
   mine.common = all[0].common;
   static_cast<CollectiveHints&>(file.hints) = all[0].hints;
   return error_of_all(file, comm, all);
-}
-
-std::unique_ptr<const coll::Hierarchy> nodes_of(const Comm& comm) noexcept {
-  return std::make_unique<const coll::Hierarchy>(comm::places_of(comm), comm.size);
 }
 
 /// The file's own communicator, and the shared pointer; rank 0 has set one that is used again.
@@ -122,6 +133,7 @@ Err join(OpenFile& file, Comm& comm, int number) noexcept {
     if (const Err e = make_common(comm, &file.common); e != Err::ok) return e;
   file.comm = rma::window_of(*file.common->window).comm;
   file.nodes = nodes_of(*file.comm);
+  file.are_apart = file.are_apart && file.nodes->domains() > 1;
   const bool are_pages = file.storage.is_in_memory() && file.common->words;
   if (are_pages) file.storage.set_writers(&file.common->words->writers);
   if (number >= 0 || !(file.amode & MPI_MODE_APPEND)) return Err::ok;
@@ -154,7 +166,7 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, File** fh
   file->amode = amode;
   file->given = Ref<Info>::adopt(new Info);
   take_hints(*file, info);
-  Said mine{check_mode(amode), 0, amode, -1, false, file->hints};
+  Said mine{check_mode(amode), 0, amode, -1, false, false, file->hints};
   if (comm.rank == 0) mine.common = find_common(comm);
   if (mine.common >= 0) file->common = take_common(comm, mine.common);
   if (const Err e = open_storage(*file, comm, mine); e != Err::ok) {
@@ -180,11 +192,14 @@ Err file_close(File& fh) noexcept {
   const bool is_deleted = file.amode & MPI_MODE_DELETE_ON_CLOSE;  // then it need not reach the disk
   int reason = is_split ? EBUSY : is_deleted ? 0 : sync_storage(file);
   if (reason == 0) reason = file.storage.close();
-  if (reason == 0 && is_open && file.comm->rank == 0 && is_deleted)
-    reason = ::unlink(file.path.c_str()) == 0 ? 0 : errno;
   const Err error = agree(file, reason, "could not close");
   if (is_split) return fail(Err::other, "%s has not been followed by its end", file.split_call);
   if (error != Err::ok) return error;
+  if (is_deleted) {  // by now all have closed it: a server may not know a deleted file any more
+    const bool is_mine = is_open && file.comm->rank == 0;
+    reason = is_mine && ::unlink(file.path.c_str()) != 0 ? errno : 0;
+    if (const Err e = agree(file, reason, "could not delete"); e != Err::ok) return e;
+  }
   if (file.buffers)
     if (const Err e = rma::win_free(*file.buffers.detach()); e != Err::ok) return e;
   file.common->is_in_use = false;

@@ -76,10 +76,19 @@ bool is_told(int descriptor, std::int64_t byte) noexcept {
   return fcntl(descriptor, F_OFD_GETLK, &one) != 0 || one.l_type != F_UNLCK;
 }
 
-/// File systems whose locks are kept by this kernel alone.
+/// A file that others have just made is found, also where this machine remembers that it was not there.
+void look_again_at_folder_of(const char* name) noexcept {
+  const char* const end = std::strrchr(name, '/');
+  const std::string folder = end ? std::string(name, end + 1) : ".";
+  struct statx status;
+  (void)statx(AT_FDCWD, folder.c_str(), AT_STATX_FORCE_SYNC, STATX_MTIME, &status);
+}
+
+/// Whose locks the kernel keeps alone are known; so is who has a server.
 Backing backing_of(int descriptor, const struct stat& status) noexcept {
   struct statfs system;
   if (!S_ISREG(status.st_mode) || fstatfs(descriptor, &system) != 0) return Backing::other;  // a device
+  if (unsigned(system.f_type) == NFS_SUPER_MAGIC) return Backing::shared;
   if (!try_tell(descriptor, F_UNLCK, kWindows)) return Backing::other;  // no such locks here
   switch (unsigned(system.f_type)) {
     case TMPFS_MAGIC:
@@ -152,6 +161,10 @@ int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
   };
   // A window is read before it is written.
   descriptor_ = open_as(is_write_only ? O_RDWR : flags & O_ACCMODE);
+  if (descriptor_ < 0 && errno == ENOENT) {
+    look_again_at_folder_of(name);
+    descriptor_ = open_as(is_write_only ? O_RDWR : flags & O_ACCMODE);
+  }
   is_readable_ = true;
   if (descriptor_ < 0 && is_write_only && (errno == EACCES || errno == EPERM)) {
     is_readable_ = false;
@@ -160,6 +173,10 @@ int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
   if (descriptor_ < 0) return errno;
   struct stat status = {};
   if (fstat(descriptor_, &status) == 0) backing_ = backing_of(descriptor_, status);
+  if (S_ISDIR(status.st_mode)) {  // the kernel lets it be opened, and nothing more
+    ::close(std::exchange(descriptor_, -1));
+    return EISDIR;
+  }
   device_ = status.st_dev;
   inode_ = status.st_ino;
   if ((flags & O_ACCMODE) != O_RDONLY) begin_without_locks();
@@ -202,7 +219,28 @@ bool Storage::all_use_locks() const noexcept {
   return all_use_locks_;
 }
 
+int Storage::sync() const noexcept {
+  int reason;
+  do reason = fsync(descriptor_) == 0 ? 0 : errno;
+  while (reason == EINTR);
+  return reason == EINVAL || reason == EROFS ? 0 : reason;  // a file that has no disk behind it
+}
+
+/// Where the server keeps no locks, there is no help.
+void Storage::look_again() const noexcept {
+  if (!is_shared() || !is_readable_) return;
+  (void)try_tell(descriptor_, F_RDLCK, kWithoutLocks);
+  // While it is held, processes of this machine that write to one page have it sent in between.
+  if (!is_apart_) (void)try_tell(descriptor_, F_UNLCK, kWithoutLocks);
+}
+
 std::int64_t Storage::size() const noexcept {
+  if (is_shared()) {
+    struct statx status;
+    constexpr int kAsksServer = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+    const bool is_known = statx(descriptor_, "", kAsksServer, STATX_SIZE, &status) == 0;
+    return is_known ? std::int64_t(status.stx_size) : -1;
+  }
   struct stat status;
   return fstat(descriptor_, &status) == 0 ? std::int64_t(status.st_size) : -1;
 }

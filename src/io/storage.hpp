@@ -12,6 +12,11 @@
 //   * who may change windows holds a shared lock of the second, and changes none while others hold the first;
 //   * each takes its own before it looks for the other: at least one of them sees the other.
 //
+// Where a server has the file, there are no windows.  Whoever shares it with processes of other machines
+// holds a shared lock of the first byte: then this machine sends the server the bytes that were written,
+// and not what lies beside them in its own pages, which others may have changed there.  Taking that lock
+// again forgets those pages (docs/files.md).
+//
 // Thread safety: threads may read at once, and write at once without locks; with locks their writes to one
 // Storage take turns, as the kernel's locks are those of the open file.
 #pragma once
@@ -39,8 +44,9 @@ enum class Pages : std::uint8_t;
 
 enum class Direction : std::uint8_t { read, write };
 
-/// What holds a file that may be changed by windows: the locks of this machine's kernel are everybody's.
-enum class Backing : std::uint8_t { other, memory, disk };
+/// What holds a file.  In memory and on a disk the locks of this machine's kernel are everybody's, and it may
+/// be changed by windows.  A shared one has a server, and each machine keeps pages and lengths of its own.
+enum class Backing : std::uint8_t { other, shared, memory, disk };
 
 /// How far an access came.
 struct Outcome {
@@ -56,8 +62,10 @@ struct Access {
   Tiling file;
   std::int64_t position = 0;  // in `file`, of the first byte
   bool is_atomic = false;     // others see all of it or nothing
-  /// From there on other ranks probably write what this view leaves out; INT64_MAX: nobody does.
+  /// From there on so many ranks, with this one, probably write what this view leaves out; INT64_MAX: nobody
+  /// does.
   std::int64_t filled_from = INT64_MAX;
+  int filled_by = 1;
 };
 
 /// An open file of this process.
@@ -76,6 +84,12 @@ class Storage {
   std::int64_t size() const noexcept;
   /// The errno, or 0.
   int set_size(std::int64_t size) const noexcept;
+  /// Brings to the disk, or to the server, what this machine has of the file; the errno, or 0.
+  int sync() const noexcept;
+  /// Of a shared one: processes of other machines may write to it.
+  void set_apart() noexcept { is_apart_ = true; }
+  /// From now on what other machines have brought to the server is seen.
+  void look_again() const noexcept;
 
   /// Whether short runs are read and written by windows of the file; nobody may be using it.
   void set_sieving(Choice read, Choice write) noexcept { read_sieving_ = read, write_sieving_ = write; }
@@ -84,7 +98,8 @@ class Storage {
   void set_writers(transport::shm::Number* writers) noexcept { writers_ = writers; }
 
   /// Whether the locks of this machine's kernel are everybody's.
-  bool has_locks() const noexcept { return backing_ != Backing::other; }
+  bool has_locks() const noexcept { return backing_ == Backing::memory || backing_ == Backing::disk; }
+  bool is_shared() const noexcept { return backing_ == Backing::shared; }
   bool is_in_memory() const noexcept { return backing_ == Backing::memory; }
   /// From now on this process locks what it writes, and changes windows where it may; by other opens of the
   /// same file it locks, too.  Before the first window all ranks of the file have done so.
@@ -176,7 +191,7 @@ class Storage {
   int descriptor_ = -1;
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
   Backing backing_ = Backing::other;
-  bool is_readable_ = false;
+  bool is_readable_ = false, is_apart_ = false;
   bool begins_windows_ = false;
   std::uint64_t device_ = 0, inode_ = 0;
   mutable std::atomic<bool> has_large_pages_{false};  // made by this process

@@ -140,7 +140,7 @@ Err Transfer::prepare(OpenFile& file, const Call& call) noexcept {
   type_ = Ref<Datatype>(const_cast<Datatype*>(call.type));
   filetype_ = view.filetype_in_file;
   representation_ = view.representation;
-  access_ = {call.direction, {}, view.tiling, 0, file.is_atomic, view.filled_from};
+  access_ = {call.direction, {}, view.tiling, 0, file.is_atomic, view.filled_from, file.comm->size};
   Err error = check(file, call);
   if (error == Err::ok) error = find_length(view, call);
   if (error == Err::ok) {

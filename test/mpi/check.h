@@ -28,6 +28,12 @@ static inline void check_start(int* argc, char*** argv) {
   check_start_threads(argc, argv, MPI_THREAD_SINGLE);
 }
 
+/* Where files are made. */
+static inline const char* check_folder(void) {
+  const char* const wanted = getenv("TEST_FOLDER");
+  return wanted ? wanted : "/dev/shm";
+}
+
 /* Whether the ranks share memory: all are on one node. */
 static inline int check_is_one_node(void) {
   MPI_Comm node;

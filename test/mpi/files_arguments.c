@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
   is_wrong = check_rank == check_size - 1;
   int number = (int)getpid();
   MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/dev/shm/dunlin_files_arguments_%d", number);
+  snprintf(path, sizeof path, "%s/dunlin_files_arguments_%d", check_folder(), number);
   MPI_Type_vector(4, 1, 2, MPI_INT, &uncommitted);
   for (int i = 0; i < kInts; ++i) value[i] = check_rank * kInts + i;
   try_open();

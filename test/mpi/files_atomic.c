@@ -1,13 +1,23 @@
 /* Atomic mode: all ranks write and read the same pieces of a file at once, each access filled with one byte.
  * Whoever reads finds all of one access and nothing of another, also where the accesses of one rank are under
  * way together.
- * files_atomic [rounds [folder]]  ranks: 1 2 3 5 variants: none */
+ * files_atomic [rounds [folder [shortest piece]]]  ranks: 1 2 3 5 variants: none */
 #include <string.h>
 #include <unistd.h>
 
 #include "check.h"
 
-#define OK(call) CHECK((call) == MPI_SUCCESS, " ")
+static const char* sentence(int error) {
+  static char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(error, text, &length);
+  return text;
+}
+#define OK(call)                                           \
+  do {                                                     \
+    const int error = call;                                \
+    CHECK(error == MPI_SUCCESS, "%s", sentence(error));    \
+  } while (0)
 
 enum { kBytes = 200000, kWays = 4 };
 
@@ -72,13 +82,14 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 12;
   int job = (int)getpid();
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "%s/dunlin-files-atomic-%d", argc > 2 ? argv[2] : "/dev/shm", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-atomic-%d", argc > 2 ? argv[2] : check_folder(), job);
   OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
                    MPI_INFO_NULL, &file));
   OK(MPI_File_set_atomicity(file, 1));
   OK(MPI_File_get_atomicity(file, &flag));
   CHECK(flag, " ");
   for (int p = 0; p < 4; ++p) {
+    if (pieces[p] > 0 && argc > 3 && pieces[p] < atoi(argv[3])) continue;
     set_view(0);
     if (check_rank == 0) OK(MPI_File_write_at(file, 0, zeros, sizeof zeros, MPI_BYTE, MPI_STATUS_IGNORE));
     set_view(pieces[p]);

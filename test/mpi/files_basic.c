@@ -78,6 +78,7 @@ static void opening(void) {
   FAILS(MPI_File_open(MPI_COMM_WORLD, "/no/such/folder/x", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
                       &other),
         MPI_ERR_NO_SUCH_FILE);
+  FAILS(MPI_File_open(MPI_COMM_WORLD, "/", MPI_MODE_RDONLY, MPI_INFO_NULL, &other), MPI_ERR_BAD_FILE);
   FAILS(MPI_File_delete(path, MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
   MPI_Barrier(MPI_COMM_WORLD);
   open_file(MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL);
@@ -108,7 +109,7 @@ static void opening(void) {
   MPI_File_close(&file);
   CHECK(access(path, F_OK) != 0, "the file is still there");
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK(chdir("/dev/shm") == 0, " ");
+  CHECK(chdir(check_folder()) == 0, " ");
   MPI_File_open(MPI_COMM_WORLD, strrchr(path, '/') + 1,
                 MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
   CHECK(chdir("/") == 0, " ");
@@ -502,11 +503,11 @@ static void own_handler(void) {
 }
 
 static void shows(const char* key, const char* wanted) {
-  char value[64] = "";
+  char value[300] = "";
   int flag = 0;
   MPI_Info used;
   MPI_File_get_info(file, &used);
-  MPI_Info_get(used, key, 63, value, &flag);
+  MPI_Info_get(used, key, 299, value, &flag);
   CHECK(flag && strcmp(value, wanted) == 0, "%s: %s, not %s", key, value, wanted);
   MPI_Info_free(&used);
 }
@@ -522,11 +523,14 @@ static void hints_and_handlers(void) {
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, info,
                 &file);
   shows("romio_ds_read", "disable");
+  shows("filename", path);
+  MPI_Info_set(info, "filename", "another");
   MPI_Info_set(info, "romio_ds_read", "enable");
   MPI_Info_set(info, "of_another_library", "17");
   CHECK(MPI_File_set_info(file, info) == MPI_SUCCESS, " ");
   shows("romio_ds_read", "enable");
   shows("of_another_library", "17");
+  shows("filename", path);
   MPI_Info_free(&info);
   MPI_File_get_group(file, &group);
   MPI_Group_size(group, &flag);
@@ -545,7 +549,7 @@ static void hints_and_handlers(void) {
 int main(int argc, char** argv) {
   int block;
   check_start(&argc, &argv);
-  if (check_rank == 0) snprintf(path, sizeof path, "/dev/shm/dunlin-files-%ld", (long)getpid());
+  if (check_rank == 0) snprintf(path, sizeof path, "%s/dunlin-files-%ld", check_folder(), (long)getpid());
   MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
   deleted_before(0);
   deleted_before(MPI_MODE_EXCL);

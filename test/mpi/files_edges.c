@@ -566,7 +566,7 @@ int main(int argc, char** argv) {
   check_start_threads(&argc, &argv, MPI_THREAD_MULTIPLE);
   MPI_Query_thread(&level);
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-edges-%d-0", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-edges-%d-0", check_folder(), job);
   far_away();
   shared_far_away();
   overlaps();

@@ -428,7 +428,7 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   int job = (int)getpid();
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-faults-%d", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-faults-%d", check_folder(), job);
   const int reasons[] = {EIO, ENOSPC, EDQUOT, EROFS, EIO}; /* the first is that of reading */
   for (int i = 0; i < 5; ++i)
     for (int is_collective = 0; is_collective < 2; ++is_collective) {

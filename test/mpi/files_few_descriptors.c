@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   int job = (int)getpid(), before = 0;
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(job_path, sizeof job_path, "/dev/shm/dunlin-files-few-%d", job);
+  snprintf(job_path, sizeof job_path, "%s/dunlin-files-few-%d", check_folder(), job);
   for (int round = 0; round < 3; ++round) {
     open_files();
     use_files();

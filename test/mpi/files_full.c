@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
   const int pieces[] = {8, 1000, 4096, 65536, 200000};
   int job = (int)getpid(), reason = 0, worst = 0;
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(folder, sizeof folder, "/dev/shm/dunlin-files-full-%d", job);
+  snprintf(folder, sizeof folder, "%s/dunlin-files-full-%d", check_folder(), job);
   snprintf(path, sizeof path, "%s/file", folder);
   snprintf(other, sizeof other, "%s/other", folder);
   if (check_rank == 0) {

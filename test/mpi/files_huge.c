@@ -293,7 +293,7 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   int job = (int)getpid();
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-huge-%d", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-huge-%d", check_folder(), job);
   data = mmap(NULL, (size_t)(4 * kCount), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
               -1, 0);
   CHECK(data != MAP_FAILED, " ");

@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   int job = (int)getpid(), round = 0;
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-in-place-%d", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-in-place-%d", check_folder(), job);
   unsigned char* const unmapped =
       mmap(NULL, kBytesMax, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   mine.data = malloc(kBytesMax);

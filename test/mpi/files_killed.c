@@ -120,7 +120,7 @@ static void check_file(const char* path, const char* synced_path, int piece, con
 }
 
 /* Beside the file lie the one that this program has made, and nothing else. */
-static void check_folder(const char* folder, const char* job) {
+static void check_left_in(const char* folder, const char* job) {
   DIR* const all = opendir(folder);
   for (const struct dirent* each; (each = readdir(all));)
     CHECK(!strcmp(each->d_name, ".") || !strcmp(each->d_name, "..") || !strcmp(each->d_name, "file") ||
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   const int jobs = argc > 2 ? atoi(argv[2]) : 3 * kWays;
   state = seed;
   if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return 1;
-  snprintf(folder, sizeof folder, "%s/dunlin-files-killed-%lu", argc > 3 ? argv[3] : "/dev/shm", seed);
+  snprintf(folder, sizeof folder, "%s/dunlin-files-killed-%lu", argc > 3 ? argv[3] : check_folder(), seed);
   snprintf(path, sizeof path, "%s/file", folder);
   snprintf(synced, sizeof synced, "%s/synced", folder);
   (void)mkdir(folder, 0777); /* it may be there from a run that was killed itself */
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
              number, numbers[0], numbers[1], numbers[2], numbers[3]);
     CHECK(run_job(self, words) == 128 + SIGKILL, "%s", job);
     check_file(path, synced, piece, job);
-    check_folder(folder, job);
+    check_left_in(folder, job);
   }
   unlink(path), unlink(synced), rmdir(folder);
   return 0;

@@ -164,7 +164,7 @@ int main(int argc, char** argv) {
   int job = (int)getpid(), turn = 0;
   check_start(&argc, &argv);
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-large-%d", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-large-%d", check_folder(), job);
   memory = malloc(kBytes + kApart);
   OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
                    MPI_INFO_NULL, &file));

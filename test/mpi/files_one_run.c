@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   int job = (int)getpid();
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-one-run-%d", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-one-run-%d", check_folder(), job);
   OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
                    MPI_INFO_NULL, &file));
   set_view(kPiece, 0);

@@ -219,7 +219,7 @@ int main(int argc, char** argv) {
   int job = (int)getpid();
   check_start(&argc, &argv);
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-pages-%d", job);
+  snprintf(path, sizeof path, "%s/dunlin-files-pages-%d", check_folder(), job);
   mine = malloc(kBytes);
   back = malloc(kBytes);
   void* const page = mmap(NULL, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -317,6 +317,7 @@ static void one_round(void) {
   MPI_Type_free(&filetype);
   MPI_File_sync(file);
   MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_sync(file); /* of others, by the standard */
   MPI_Offset size = -1;
   MPI_File_get_size(file, &size);
   CHECK(size == model_bytes, "%lld bytes, not %d; seed %lu, round %d, place %d", (long long)size, model_bytes,
@@ -336,7 +337,7 @@ int main(int argc, char** argv) {
   seed = argc > 1 && atol(argv[1]) ? (unsigned long)atol(argv[1]) : (unsigned long)getpid();
   MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
   state = seed;
-  snprintf(path, sizeof path, "%s/dunlin-files-random-%lu", argc > 3 ? argv[3] : "/dev/shm", seed);
+  snprintf(path, sizeof path, "%s/dunlin-files-random-%lu", argc > 3 ? argv[3] : check_folder(), seed);
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
   set_size(0); /* a run that was killed leaves its file */
   set_size(bytes_max);

@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   int job = (int)getpid(), reason = 0, worst = 0;
   MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(folder, sizeof folder, "/dev/shm/dunlin-files-read-only-%d", job);
+  snprintf(folder, sizeof folder, "%s/dunlin-files-read-only-%d", check_folder(), job);
   snprintf(path, sizeof path, "%s/there", folder);
   snprintf(other, sizeof other, "%s/new", folder);
   if (check_rank == 0) {

@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
   seed = argc > 1 && atol(argv[1]) ? (unsigned long)atol(argv[1]) : (unsigned long)getpid();
   MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
   state = seed;
-  snprintf(path, sizeof path, "/dev/shm/dunlin-files-views-%lu", seed);
+  snprintf(path, sizeof path, "%s/dunlin-files-views-%lu", check_folder(), seed);
   MPI_Register_datarep("reversed", to_memory, to_file, reversed_extent, NULL);
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
                 MPI_INFO_NULL, &file);

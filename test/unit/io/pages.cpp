@@ -144,23 +144,25 @@ class LargePagesTest : public WithStorage {
     EXPECT_TRUE(now == memory);
   }
   static constexpr std::size_t kRuns = 1024;
-  /// The first page, the third, and so on.
-  void write_every_other(std::int64_t filled_from, unsigned char turn) {
-    std::vector<unsigned char> memory(kRuns * kPageBytes), now(2 * memory.size());
+  /// The first page, and one of so many, which is the share of one rank.
+  void write_every(int share, std::int64_t filled_from, unsigned char turn) {
+    const auto apart = std::size_t(share) * kPageBytes;
+    std::vector<unsigned char> memory(kRuns * kPageBytes), now(kRuns * apart);
     for (std::size_t i = 0; i < memory.size(); ++i)
       memory[i] = static_cast<unsigned char>(i * 7 + i / 251 + turn);
     Datatype* made = nullptr;
     const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
-    ASSERT_EQ(datatype::type_vector(kRuns, kPageBytes, 2 * kPageBytes, byte, true, &made), Err::ok);
+    ASSERT_EQ(datatype::type_vector(kRuns, kPageBytes, std::int64_t(apart), byte, true, &made), Err::ok);
     made->set_committed();
     const auto type = Ref<Datatype>::adopt(made);
     const coll::Block block = coll::Block::of_bytes(memory.data(), memory.size());
     const Tiling view(0, *type);
-    EXPECT_EQ(storage_.move({Direction::write, block, view, 0, false, filled_from}).bytes,
+    EXPECT_EQ(storage_.move({Direction::write, block, view, 0, false, filled_from, share}).bytes,
               std::int64_t(memory.size()));
-    EXPECT_GE(pread(storage_.descriptor(), now.data(), now.size(), 0), ssize_t(now.size() - kPageBytes));
+    EXPECT_GE(pread(storage_.descriptor(), now.data(), now.size(), 0),
+              ssize_t(now.size() - apart + kPageBytes));
     for (std::size_t i = 0; i < kRuns; ++i)
-      ASSERT_EQ(std::memcmp(&now[2 * i * kPageBytes], &memory[i * kPageBytes], kPageBytes), 0) << i;
+      ASSERT_EQ(std::memcmp(&now[i * apart], &memory[i * kPageBytes], kPageBytes), 0) << i;
   }
   transport::shm::Number writers_{0};
 };
@@ -199,7 +201,7 @@ TEST_F(LargePagesTest, RunsGoToThem) {
   for (const ssize_t part : {kAtOnce, ssize_t{500000}, ssize_t{0}}) {
     most = part;
     listed = 0;
-    write_every_other(INT64_MAX, static_cast<unsigned char>(part % 251));
+    write_every(2, INT64_MAX, static_cast<unsigned char>(part % 251));
     EXPECT_EQ(listed, 4 * part);
   }
   most = SSIZE_MAX;
@@ -207,12 +209,20 @@ TEST_F(LargePagesTest, RunsGoToThem) {
 
 /// Other ranks write the rest.
 TEST_F(LargePagesTest, RunsMakeThemWhereNothingIsLeftOut) {
-  write_every_other(INT64_MAX, 1);
+  write_every(2, INT64_MAX, 1);
   EXPECT_EQ(large_bytes(storage_.descriptor(), 6 << 20), 0u);
   ASSERT_EQ(ftruncate(storage_.descriptor(), 0), 0);
-  write_every_other(1 << 20, 2);
+  write_every(2, 1 << 20, 2);
   EXPECT_EQ(storage_.size(), (8 << 20) - std::int64_t(kPageBytes));
   EXPECT_EQ(large_bytes(storage_.descriptor(), 6 << 20), std::size_t{4} << 20);  // but for both ends
+}
+
+/// However many they are; and then by few calls.
+TEST_F(LargePagesTest, RunsOfManyRanksGoToThem) {
+  listed = 0;
+  write_every(24, 0, 1);
+  EXPECT_EQ(large_bytes(storage_.descriptor(), 94 << 20), std::size_t{94} << 20);
+  EXPECT_EQ(listed, 3 * 255 * ssize_t(kPageBytes));  // but for those behind the last large page
 }
 
 /// It cannot be mapped, and is no reason to give up making them for other files.
