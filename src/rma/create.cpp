@@ -210,8 +210,8 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
     window->exposed = peer::Exposed(wanted.base, std::size_t(wanted.bytes));
   hear_requests(*comm->messaging);
   prepare_shortcuts();
+  if (!is_own) watch_forks(*window);  // before others may use its memory
   tell_each_other(*window);
-  if (!is_own) watch_forks(*window);
   const bool needs_help = needs_help_for(*window, window->base, wanted.bytes);  // of a dynamic one: 0 bytes
   if (window->has_other_nodes()) comm->engine->expect_help(1);
   *win = window.detach();

@@ -39,12 +39,15 @@ void close_gate(Window& window) noexcept {
   mine.era.fetch_add(1, std::memory_order_seq_cst);
   // G6 (pairs with G5 in gate.hpp): the store above comes before the loads below, and so it does for those
   // that enter.
-  if (!window.can_barrier || !os::global_barrier()) std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!os::global_barrier()) std::atomic_thread_fence(std::memory_order_seq_cst);
   const std::int64_t end_ns = os::now_ns() + kInsideNsMax;
-  for (const Part& each : window.parts)
+  for (const Part& each : window.parts) {
+    // This process needs no gate to its own memory: it is behind another's, perhaps below the signal handler
+    // that forks.
+    if (!each.block || each.block == &mine) continue;
     // G3 (pairs with G4 in gate.hpp).
-    while (each.block && each.block->is_inside.load(std::memory_order_acquire) && os::now_ns() < end_ns)
-      sched_yield();
+    while (each.block->is_inside.load(std::memory_order_acquire) && os::now_ns() < end_ns) sched_yield();
+  }
   for (ShortLock& each : mine.elements.locks) {
     bool is_mine = each.try_lock();
     while (!is_mine && os::now_ns() < end_ns) {

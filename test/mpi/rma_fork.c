@@ -1,9 +1,11 @@
 /* A target forks while all others change its memory: no addition is lost or done twice, whatever the window's
  * memory is, and whether the child lives on or ends at once; what it stores behind a fork others see. */
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,6 +148,33 @@ static void look(MPI_Win win, long* memory, pid_t (*make)(void), const char* wha
   for (int i = 0; check_rank == 0 && i < kForks; ++i) waitpid(children[i], NULL, 0);
 }
 
+static volatile sig_atomic_t signals;
+static void fork_in_handler(int signal) {
+  (void)signal;
+  const int saved_errno = errno;
+  const pid_t child = fork_child(signals % 2 ? fork : _Fork, 0);
+  if (child > 0) waitpid(child, NULL, 0);
+  errno = saved_errno;
+  ++signals;
+}
+
+/* A signal handler forks in the middle of a put to another rank, which nobody waits for. */
+static void interrupt(MPI_Win win, const long* memory, int count) {
+  const struct itimerval often = {{0, 5000}, {0, 5000}}, never = {{0, 0}, {0, 0}};
+  const double begin = MPI_Wtime();
+  MPI_Win_lock_all(0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_rank == 1) {
+    signal(SIGALRM, fork_in_handler);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (signals < kForks) MPI_Put(memory, count, MPI_LONG, 0, 0, count, MPI_LONG, win);
+    setitimer(ITIMER_REAL, &never, NULL);
+  }
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(MPI_Wtime() - begin < 8, "%d forks in signal handlers took %.1f s", kForks, MPI_Wtime() - begin);
+}
+
 /* A child does not have the memory of MPI_Win_allocate and MPI_Win_allocate_shared. */
 static void test_absent(void* memory) {
   void* const page = (char*)memory - (uintptr_t)memory % (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -169,6 +198,11 @@ int main(int argc, char** argv) {
     MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     look(win, memory, round ? fork : _Fork, "malloc");
     run(win, memory, round ? fork : _Fork, "malloc");
+    MPI_Win_free(&win);
+    free(memory);
+    memory = calloc(1, kBytes);
+    MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    interrupt(win, memory, 8192);
     MPI_Win_free(&win);
     free(memory);
     add_much(round ? fork : _Fork, round ? "fork" : "_Fork");
