@@ -6,6 +6,7 @@
 // handlers; where a heap is preloaded it does the same (heap/arena.hpp).
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <mutex>
@@ -25,6 +26,7 @@ struct Watched {
   std::mutex mutex;  // held while a fork is under way
   std::vector<Window*> windows;
   pthread_t maker;  // of the last one: it calls MPI where others do not
+  sigset_t usually_blocked;  // signals, when it made the window
 };
 Watched& watched() noexcept {
   static Watched one;
@@ -80,8 +82,20 @@ bool try_before_direct_fork() noexcept {
   return true;
 }
 
+/// A signal handler has its signal blocked.
+bool may_be_signal_handler() noexcept {
+  sigset_t now;
+  pthread_sigmask(SIG_SETMASK, nullptr, &now);
+  const sigset_t& usually = watched().usually_blocked;
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (sigismember(&now, signal) == 1 && sigismember(&usually, signal) == 0) return true;
+  return false;
+}
+
 /// Others reach frozen memory by messages, which are not to wait while this process computes.
 void want_help_for_frozen() noexcept {
+  // The call of MPI that a handler has interrupted goes on as if it were alone.
+  if (may_be_signal_handler()) return;
   // Where no lock is needed another thread that forks may do so in the middle of a call of MPI.
   if (!BigLock::is_needed() && !pthread_equal(watched().maker, pthread_self())) return;
   const BigLock::Guard guard;
@@ -113,6 +127,7 @@ void watch_forks(Window& window) noexcept {
   const std::lock_guard hold(watched().mutex);
   watched().windows.push_back(&window);
   watched().maker = pthread_self();
+  pthread_sigmask(SIG_SETMASK, nullptr, &watched().usually_blocked);
 }
 
 void forget_forks(Window& window) noexcept {

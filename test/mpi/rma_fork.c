@@ -151,25 +151,47 @@ static void look(MPI_Win win, long* memory, pid_t (*make)(void), const char* wha
 static volatile sig_atomic_t signals;
 static void fork_in_handler(int signal) {
   (void)signal;
+  if (signals == kForks) return;
   const int saved_errno = errno;
-  const pid_t child = fork_child(signals % 2 ? fork : _Fork, 0);
+  const pid_t child = fork_child(signals % 2 ? fork : _Fork, signals == 1);
   if (child > 0) waitpid(child, NULL, 0);
   errno = saved_errno;
   ++signals;
 }
 
-/* A signal handler forks in the middle of a put to another rank, which nobody waits for. */
+/* A signal handler forks in the middle of a put to another rank, for whose end it does not wait. */
 static void interrupt(MPI_Win win, const long* memory, int count) {
   const struct itimerval often = {{0, 5000}, {0, 5000}}, never = {{0, 0}, {0, 0}};
   const double begin = MPI_Wtime();
   MPI_Win_lock_all(0, win);
   MPI_Barrier(MPI_COMM_WORLD);
+  signal(SIGALRM, fork_in_handler);
   if (check_rank == 1) {
-    signal(SIGALRM, fork_in_handler);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (signals < kForks) MPI_Put(memory, count, MPI_LONG, 0, 0, count, MPI_LONG, win);
+    while (signals < kForks) {
+      MPI_Put(memory, count, MPI_LONG, 0, 0, count, MPI_LONG, win);
+      MPI_Win_flush(0, win);
+    }
     setitimer(ITIMER_REAL, &never, NULL);
   }
+  MPI_Barrier(MPI_COMM_WORLD);
+  /* Another forks while it waits for messages, and then does what is to be done to its frozen memory. */
+  signals = 0;
+  if (check_rank == 0) setitimer(ITIMER_REAL, &often, NULL);
+  for (int turn = 0; turn < 2; ++turn) {
+    if (check_rank == 0) {
+      for (int rank = 1; rank < check_size; ++rank)
+        MPI_Recv(NULL, 0, MPI_LONG, rank, turn, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      const double until = MPI_Wtime() + 0.2;
+      do {
+        MPI_Accumulate(memory, 1, MPI_LONG, 0, check_rank, 1, MPI_LONG, MPI_SUM, win);
+        MPI_Win_flush(0, win);
+      } while (MPI_Wtime() < until);
+      MPI_Send(NULL, 0, MPI_LONG, 0, turn, MPI_COMM_WORLD);
+    }
+  }
+  setitimer(ITIMER_REAL, &never, NULL);
   MPI_Win_unlock_all(win);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(MPI_Wtime() - begin < 8, "%d forks in signal handlers took %.1f s", kForks, MPI_Wtime() - begin);
@@ -193,16 +215,16 @@ int main(int argc, char** argv) {
   long* memory;
   static long in_static[kBytes / sizeof(long)];
   check_start(&argc, &argv);
+  memory = calloc(1, kBytes);  /* first: forks of other kinds may make the helper thread */
+  MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  interrupt(win, memory, 8192);
+  MPI_Win_free(&win);
+  free(memory);
   for (int round = 0; round < 2; ++round) {
     memory = malloc(kBytes);
     MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     look(win, memory, round ? fork : _Fork, "malloc");
     run(win, memory, round ? fork : _Fork, "malloc");
-    MPI_Win_free(&win);
-    free(memory);
-    memory = calloc(1, kBytes);
-    MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    interrupt(win, memory, 8192);
     MPI_Win_free(&win);
     free(memory);
     add_much(round ? fork : _Fork, round ? "fork" : "_Fork");
