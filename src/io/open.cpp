@@ -188,7 +188,6 @@ Err file_close(File& fh) noexcept {
   OpenFile& file = file_of(fh);
   const bool is_split = bool(file.split);
   if (!is_split) finish_accesses(file);
-  const bool is_open = file.storage.is_open();
   const bool is_deleted = file.amode & MPI_MODE_DELETE_ON_CLOSE;  // then it need not reach the disk
   int reason = is_split ? EBUSY : is_deleted ? 0 : sync_storage(file);
   if (reason == 0) reason = file.storage.close();
@@ -196,9 +195,9 @@ Err file_close(File& fh) noexcept {
   if (is_split) return fail(Err::other, "%s has not been followed by its end", file.split_call);
   if (error != Err::ok) return error;
   if (is_deleted) {  // by now all have closed it: a server may not know a deleted file any more
-    const bool is_mine = is_open && file.comm->rank == 0;
-    reason = is_mine && ::unlink(file.path.c_str()) != 0 ? errno : 0;
+    reason = file.comm->rank == 0 && ::unlink(file.path.c_str()) != 0 ? errno : 0;
     if (const Err e = agree(file, reason, "could not delete"); e != Err::ok) return e;
+    file.amode &= ~MPI_MODE_DELETE_ON_CLOSE;
   }
   if (file.buffers)
     if (const Err e = rma::win_free(*file.buffers.detach()); e != Err::ok) return e;

@@ -141,6 +141,7 @@ static void try_close(void) {
   CHECK(MPI_File_close(&file) != MPI_SUCCESS, "a file is closed before a split collective ends");
   if (is_wrong) OK(MPI_File_write_all_end(file, value, MPI_STATUS_IGNORE));
   OK(MPI_File_close(&file));
+  CHECK(access(path, F_OK) != 0, "a file is left");
 }
 
 static void try_open(void) {
