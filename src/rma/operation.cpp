@@ -102,19 +102,18 @@ std::span<const std::byte> extent_of(const Operation& operation, std::uint64_t b
 void look_up(const Window& window, Part& part, const Operation& operation, std::uint32_t era) noexcept {
   const std::span<const std::byte> all = extent_of(operation, operation.bytes);
   const auto at = reinterpret_cast<std::uintptr_t>(all.data());
-  if (part.era == era && at - part.first < part.mapped_bytes &&
-      all.size() <= part.mapped_bytes - (at - part.first))
-    return;
+  const std::uint64_t offset = at - part.from();
+  if (part.era == era && offset < part.mapped_bytes && all.size() <= part.mapped_bytes - offset) return;
   // What lies between two attachments is mapped as well, but for this operation only.
   const Attachments::Range attached = part.attached->find(at, all.size());
   const Attachments::Range range = attached.bytes ? attached : Attachments::Range{at, all.size()};
   part.mapping = {*part.memory, {range.begin, range.bytes, 0}};
-  part.first = range.begin;
+  part.first.store(range.begin, std::memory_order_relaxed);
   part.mapped_bytes = attached.bytes;
   if (part.mapping.at() || !attached.bytes) return;
   // Of a large attachment perhaps a part is shared.
   part.mapping = {*part.memory, {at, all.size(), 0}};
-  part.first = at;
+  part.first.store(at, std::memory_order_relaxed);
   part.mapped_bytes = 0;
 }
 
@@ -144,7 +143,7 @@ bool try_mapped(Window& window, const Operation& operation) noexcept {
   part.at = reinterpret_cast<std::uintptr_t>(first);
   window.gather_facts(part);
   if (!first) return false;
-  apply(operation, part.here(operation.address - part.address - part.first), locks, part.address);
+  apply(operation, part.here(operation.address - part.address - part.from()), locks, part.address);
   return true;
 }
 

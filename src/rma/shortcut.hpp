@@ -94,7 +94,7 @@ struct Found {
     return {};
   const Part& part = window->part(target_rank);
   // What is before the first is too much here, and so is what is negative.
-  const auto from_first = std::int64_t(std::uint64_t(target_disp) - part.first);
+  const auto from_first = std::int64_t(std::uint64_t(target_disp) - part.from());
   std::int64_t offset;
   std::uint64_t end;
   if (__builtin_mul_overflow(from_first, std::int64_t(part.unit), &offset) ||
@@ -130,7 +130,7 @@ template <Access access, class Use>
     use_word(displacement);
     return true;
   }
-  const std::uint64_t from_first = displacement - part.first;
+  const std::uint64_t from_first = displacement - part.from();
   if (from_first >= part.gated_words) [[unlikely]]
     return false;
   if constexpr (access == Access::changes)

@@ -32,7 +32,9 @@ struct alignas(256) Part {
   // hot path: with `mapping`, all that the shortcut (shortcut.hpp) looks at.  Gathered when an epoch opens
   // and when memory is looked up.
   std::uint64_t at = 0;            // the address here of the window's byte ...
-  std::uint64_t first = 0;         // ... at this displacement; the unit is 1 where it is not 0
+  // ... at this displacement; the unit is 1 where it is not 0.  Relaxed: where threads take the lock, a
+  // shortcut looks at it without, and then finds a `reach` of 0.
+  std::atomic<std::uint64_t> first = 0;
   std::uint64_t unit = 1;          // of displacements, bytes
   std::uint64_t reach = 0;         // bytes from there that a shortcut may use; 0: none now
   std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin, where no gate is asked
@@ -65,10 +67,11 @@ struct alignas(256) Part {
   std::uint64_t words_in(std::uint64_t of_bytes) const noexcept {
     return of_bytes < sizeof(std::uint64_t) ? 0 : (of_bytes - sizeof(std::uint64_t)) / unit + 1;
   }
+  std::uint64_t from() const noexcept { return first.load(std::memory_order_relaxed); }
   /// So many bytes behind `first`.
   std::byte* here(std::uint64_t offset) const noexcept { return reinterpret_cast<std::byte*>(at + offset); }
   /// The address here at which the window begins, or would begin.
-  std::uint64_t begin() const noexcept { return at - first; }
+  std::uint64_t begin() const noexcept { return at - from(); }
 };
 static_assert(sizeof(Part) == 256);
 
