@@ -242,17 +242,17 @@ TEST_P(Transports, LargestMessagesAlwaysFitAgain) {
 }
 
 TEST_P(Transports, BatchesKeepEveryMessageAndItsPlace) {
-  const std::size_t bytes_max = node().channel(0, other()).bytes_max();
-  const std::size_t sizes[] = {0, 8, 1, 64, 200, 4000, bytes_max - 24, bytes_max, 7};
+  const std::size_t most = std::min<std::size_t>(node().channel(0, other()).bytes_max(), 70'000);
+  const std::size_t sizes[] = {0, 8, 1, 64, 200, 4000, most - 24, most, 7};
   std::mt19937 random(5);
   std::vector<std::size_t> sent;
   const auto send_one = [&] {
-    const std::size_t bytes = std::min(sizes[random() % std::size(sizes)], bytes_max);
+    const std::size_t bytes = std::min(sizes[random() % std::size(sizes)], most);
     send(0, other(), sent.size(), bytes, random() % 2 ? std::min<std::size_t>(bytes, 8) : 0);
     sent.push_back(bytes);
   };
   transport::Channel& channel = node().channel(0, other());
-  for (int batch = 0; batch < 100; ++batch) {
+  for (int batch = 0; batch < 20; ++batch) {
     channel.begin_batch();
     for (int left = int(random() % 20); left > 0; --left) send_one();
     const bool is_gone = channel.try_end_batch();
