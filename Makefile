@@ -30,7 +30,7 @@ test-fast: test-build
 test-long: test-build
 	ctest --output-on-failure --no-tests=error --test-dir build -C long -L long
 
-# The network over verbs (soft RoCE) in virtual machines, one and two: QEMU in software emulation, 20 minutes.
+# In virtual machines, one and two: the network over verbs (soft RoCE), files of an NFS server.  QEMU in software emulation, 30 minutes.
 test-vm: vm-dependencies test-build
 	test/vm/run build
 
