@@ -43,7 +43,7 @@ namespace dunlin::rma {
 /// it was goes to `before`, where that is not null.  False: it takes more, and Elements has it.
 [[gnu::always_inline]] inline bool combine_word(op::Operator operation, std::size_t bytes, std::byte* at,
                                                 const void* operand, void* before) noexcept {
-  const auto combine = [=]<class Word>(Word old) noexcept __attribute__((always_inline)) {
+  const auto combine = [=]<class Word>(Word old) __attribute__((always_inline)) {
     auto* const word = reinterpret_cast<Word*>(at);
     if (operation == op::Operator::no_op) {
       old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
@@ -63,7 +63,7 @@ namespace dunlin::rma {
 /// The same for compare-and-swap, which the processor always can.
 [[gnu::always_inline]] inline void swap_word(std::size_t bytes, std::byte* at, const void* expected,
                                              const void* value, void* before) noexcept {
-  const auto swap = [=]<class Word>(Word made) noexcept __attribute__((always_inline)) {
+  const auto swap = [=]<class Word>(Word made) __attribute__((always_inline)) {
     Word old;
     std::memcpy(&old, expected, sizeof old);
     std::memcpy(&made, value, sizeof made);

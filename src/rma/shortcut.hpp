@@ -108,7 +108,7 @@ template <class Use>
                                              MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
   const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
   if (!found.part) return false;
-  const auto use_bytes = [&]() noexcept __attribute__((always_inline)) { use(found.place); };
+  const auto use_bytes = [&]() __attribute__((always_inline)) { use(found.place); };
   if (found.part->is_inside) [[unlikely]]
     return try_inside(*found.part, use_bytes);
   use_bytes();
@@ -123,7 +123,7 @@ template <Access access, class Use>
     return false;
   const Part& part = window->part(target_rank);
   const auto displacement = std::uint64_t(target_disp);
-  const auto use_word = [&](std::uint64_t from_first) noexcept __attribute__((always_inline)) {
+  const auto use_word = [&](std::uint64_t from_first) __attribute__((always_inline)) {
     use(Piece{part.here(from_first * part.unit), sizeof(std::uint64_t)});
   };
   if (displacement < part.words_reach) [[likely]] {
@@ -134,7 +134,7 @@ template <Access access, class Use>
   if (from_first >= part.gated_words) [[unlikely]]
     return false;
   if constexpr (access == Access::changes)
-    return try_inside(part, [&]() noexcept __attribute__((always_inline)) { use_word(from_first); });
+    return try_inside(part, [&]() __attribute__((always_inline)) { use_word(from_first); });
   use_word(from_first);
   return is_unchanged(part);  // else what was loaded is void
 }
@@ -157,7 +157,7 @@ template <Access access, class Use>
   std::int64_t bytes;
   if (type != target_type || count != target_count || !try_count_bytes({type, count}, bytes)) [[unlikely]]
     return false;
-  const auto move = [origin](const Piece& place) noexcept __attribute__((always_inline)) {
+  const auto move = [origin](const Piece& place) __attribute__((always_inline)) {
     stores_are_pending = true;
     move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
   };
@@ -173,7 +173,7 @@ template <Access access, class Use>
   std::int64_t bytes;
   if (type != target_type || count != target_count || !try_count_bytes({type, count}, bytes)) [[unlikely]]
     return false;
-  const auto move = [origin](const Piece& place) noexcept __attribute__((always_inline)) {
+  const auto move = [origin](const Piece& place) __attribute__((always_inline)) {
     move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
   };
   if (bytes == sizeof(std::uint64_t)) [[likely]]
@@ -223,7 +223,7 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
     elements.combine_locked(*from_handle<Op>(op_handle), place, operand, before);
     return true;
   }
-  const auto combine = [&]() noexcept __attribute__((always_inline)) {
+  const auto combine = [&]() __attribute__((always_inline)) {
     if (count == 1 && combine_word(operation, word_bytes_of(kind), place.address, origin, result)) return;
     stores_are_pending = true;
     elements_at(place, type, part).combine(*from_handle<Op>(op_handle), operand, before);
@@ -255,7 +255,7 @@ template <class Change>
   const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
   if (!found.part || (reinterpret_cast<std::uintptr_t>(found.place.address) & (bytes - 1)) != 0) [[unlikely]]
     return false;
-  const auto change_it = [&]() noexcept __attribute__((always_inline)) {
+  const auto change_it = [&]() __attribute__((always_inline)) {
     change(found.place.address, bytes);
   };
   if (found.part->is_inside) [[unlikely]]
@@ -270,7 +270,7 @@ template <class Change>
   if (op != MPI_SUM || !is_buffer(result)) [[unlikely]]
     return false;
   return try_change_word(origin, type, target_rank, target_disp, win,
-                         [&](std::byte* place, std::size_t bytes) noexcept __attribute__((always_inline)) {
+                         [&](std::byte* place, std::size_t bytes) __attribute__((always_inline)) {
                            combine_word(op::Operator::sum, bytes, place, origin, result);
                          });
 }
@@ -285,7 +285,7 @@ template <class Change>
                                                              MPI_Aint target_disp, MPI_Win win) noexcept {
   return is_buffer(compare) && is_buffer(result) &&
          try_change_word(origin, type, target_rank, target_disp, win,
-                         [&](std::byte* place, std::size_t bytes) noexcept __attribute__((always_inline)) {
+                         [&](std::byte* place, std::size_t bytes) __attribute__((always_inline)) {
                            swap_word(bytes, place, compare, origin, result);
                          });
 }
@@ -299,7 +299,7 @@ template <class Change>
     return false;
   const Found found = find_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win);
   if (!found.part) return false;
-  const auto swap = [&]() noexcept __attribute__((always_inline)) {
+  const auto swap = [&]() __attribute__((always_inline)) {
     elements_at(found.place, type, *found.part)
         .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
                           static_cast<std::byte*>(result));
