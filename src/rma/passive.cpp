@@ -15,7 +15,6 @@
 
 #include "base/log.hpp"
 #include "os/clock.hpp"
-#include "os/cpu.hpp"
 #include "progress/engine.hpp"
 #include "protocol/messaging.hpp"
 #include "rma/functions.hpp"
@@ -53,13 +52,6 @@ struct Turn {
 
   FairLock& lock() const noexcept { return window.part(target).block->lock; }
 
-  /// A look takes the lock's line from those who hand it on: who is further from its turn looks less often
-  /// (proportional backoff, as in the paper above rma/locks.hpp).  Not where ranks share CPUs.
-  void stand_back() const noexcept {
-    if (window.comm->engine->is_oversubscribed()) return;
-    for (std::uint32_t left = lock().before(ticket); left > 0; --left) os::pause();
-  }
-
   static bool has_come(const void* self) noexcept {
     const auto& turn = *static_cast<const Turn*>(self);
     const Window& window = turn.window;
@@ -67,7 +59,6 @@ struct Turn {
     turn.has_entered = turn.lock().try_enter_in_turn(turn.ticket, turn.is_shared, window.comm->rank,
                                                      [&](int rank) noexcept { window.wake(rank); });
     if (turn.has_entered) return true;
-    turn.stand_back();
     if (const std::int64_t now = os::now_ns(); now - turn.looked_ns >= kLookNs) {
       turn.looked_ns = now;
       look_for_the_dead(window, turn.target);

@@ -79,6 +79,15 @@ template <class Use>
   return true;
 }
 
+/// The same where the memory may need no gate.
+template <class Use>
+[[gnu::always_inline]] inline bool try_at(const Part& part, const Use& use) noexcept {
+  if (part.is_inside) [[unlikely]]
+    return try_inside(part, use);
+  use();
+  return true;
+}
+
 /// What an operation does to the target's memory.
 enum class Access : std::uint8_t { loads, changes };
 
@@ -108,11 +117,7 @@ template <class Use>
                                              MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
   const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
   if (!found.part) return false;
-  const auto use_bytes = [&]() __attribute__((always_inline)) { use(found.place); };
-  if (found.part->is_inside) [[unlikely]]
-    return try_inside(*found.part, use_bytes);
-  use_bytes();
-  return true;
+  return try_at(*found.part, [&]() __attribute__((always_inline)) { use(found.place); });
 }
 /// The same of a word.  Where one may begin is known as a displacement: nothing overflows on the way there.
 template <Access access, class Use>
@@ -191,10 +196,6 @@ template <Access access, class Use>
 inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& part) noexcept {
   return {{&place, 1}, *from_handle<Datatype>(type), part.block->elements, part.begin()};
 }
-[[gnu::always_inline]] inline std::uintptr_t number_of(MPI_Op op) noexcept {
-  return reinterpret_cast<std::uintptr_t>(op) - reinterpret_cast<std::uintptr_t>(MPI_OP_NULL);
-}
-
 /// An operator that is defined for the type; with MPI_NO_OP the origin's buffer means nothing.
 [[gnu::always_inline]] inline bool try_combine_short(const void* origin, void* result, std::int64_t count,
                                                      MPI_Datatype type, int target_rank, MPI_Aint target_disp,
@@ -228,10 +229,7 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
     stores_are_pending = true;
     elements_at(place, type, part).combine(*from_handle<Op>(op_handle), operand, before);
   };
-  if (part.is_inside) [[unlikely]]
-    return try_inside(part, combine);
-  combine();
-  return true;
+  return try_at(part, combine);
 }
 
 [[gnu::always_inline]] inline bool try_accumulate_short(const void* origin, std::int64_t count,
@@ -255,13 +253,7 @@ template <class Change>
   const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
   if (!found.part || (reinterpret_cast<std::uintptr_t>(found.place.address) & (bytes - 1)) != 0) [[unlikely]]
     return false;
-  const auto change_it = [&]() __attribute__((always_inline)) {
-    change(found.place.address, bytes);
-  };
-  if (found.part->is_inside) [[unlikely]]
-    return try_inside(*found.part, change_it);
-  change_it();
-  return true;
+  return try_at(*found.part, [&]() __attribute__((always_inline)) { change(found.place.address, bytes); });
 }
 
 [[gnu::always_inline]] inline bool try_fetch_and_op_word(const void* origin, void* result, MPI_Datatype type,
@@ -304,10 +296,7 @@ template <class Change>
         .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
                           static_cast<std::byte*>(result));
   };
-  if (found.part->is_inside) [[unlikely]]
-    return try_inside(*found.part, swap);
-  swap();
-  return true;
+  return try_at(*found.part, swap);
 }
 
 /// Nothing by message is under way, and all targets are locked: only the order is left, of what was stored
