@@ -41,6 +41,7 @@ class Transports : public ::testing::TestWithParam<int> {
   void SetUp() override {
     const NodeKind& kind = node_kinds()[std::size_t(GetParam())];
     node_ = kind.make(kind.ends);
+    if (!node_) GTEST_SKIP() << "this machine or this build has no network";
   }
   Node& node() { return *node_; }
   int other() { return node().is_self() ? 0 : 1; }

@@ -64,7 +64,7 @@ class Node {
 struct NodeKind {
   std::string name;
   int ends;
-  std::function<std::unique_ptr<Node>(int ends)> make;
+  std::function<std::unique_ptr<Node>(int ends)> make;  ///< nullptr where this machine lacks what it needs
 };
 const std::vector<NodeKind>& node_kinds();
 
