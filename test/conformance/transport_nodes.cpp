@@ -116,7 +116,7 @@ class OfiNode final : public Node, private transport::ofi::Directory {
   std::vector<int> ranks_;
 };
 
-/// Asked by the first test that needs one: libfabric takes .3 s to say so, and this program starts itself often.
+/// Asked by the first test that needs one: libfabric takes .3 s, and this program starts itself often.
 bool has_network() {
   static const bool has = [] {
     const auto error = OfiNode::try_out();

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Builds library and launcher for another processor family with a cross compiler: nothing may depend on x86-64 alone.
+"""Builds library and launcher with clang for another processor: nothing may depend on x86-64 or on GCC.
 
     cross.py SOURCE BUILD [PROCESSOR]     PROCESSOR: aarch64
 
-Exits with 77 (skipped) when this machine has no such compiler; Debian calls it g++-aarch64-linux-gnu.
+Exits with 77 (skipped) when this machine has no clang, or no libraries for that processor: Debian's
+g++-aarch64-linux-gnu brings them.
 """
 
 import shutil
@@ -17,15 +18,18 @@ TARGETS = ("mpi_abi", "src/heap/preload/all", "launcher/all", "tools/all")
 def main():
     source, build = sys.argv[1:3]
     processor = sys.argv[3] if len(sys.argv) > 3 else "aarch64"
-    compilers = [f"{processor}-linux-gnu-{name}" for name in ("gcc", "g++")]
-    if not all(shutil.which(compiler) for compiler in compilers):
-        print(f"SKIPPED: there is no {compilers[1]} (Debian: apt-get install g++-{processor}-linux-gnu)")
+    target = f"{processor}-linux-gnu"
+    if not shutil.which("clang++") or not shutil.which(f"{target}-g++"):
+        print(f"SKIPPED: clang or {target}-g++ is missing (Debian: apt-get install clang g++-{target})")
         return 77
     settings = {
         "CMAKE_SYSTEM_NAME": "Linux",
         "CMAKE_SYSTEM_PROCESSOR": processor,
-        "CMAKE_C_COMPILER": compilers[0],
-        "CMAKE_CXX_COMPILER": compilers[1],
+        "CMAKE_C_COMPILER": "clang",
+        "CMAKE_C_COMPILER_TARGET": target,
+        "CMAKE_CXX_COMPILER": "clang++",
+        "CMAKE_CXX_COMPILER_TARGET": target,
+        "CMAKE_COMPILE_WARNING_AS_ERROR": "ON",
         "CMAKE_BUILD_TYPE": "",  # it is never run
         "CMAKE_C_FLAGS": "-O0",
         "CMAKE_CXX_FLAGS": "-O0",
@@ -38,7 +42,7 @@ def main():
         if done.returncode != 0:
             print(done.stdout[-8000:])
             return 1
-    print(f"library and launcher build for {processor}")
+    print(f"clang builds library and launcher for {processor}")
     return 0
 
 
