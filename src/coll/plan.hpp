@@ -142,7 +142,7 @@ Err run_steps(Cx cx, const Arguments& arguments) noexcept {
 template <class Arguments>
 Err run(const Cx& cx, const Arguments& arguments) noexcept {
   note_call(cx, arguments, false);
-  const bool has_threads = BigLock::is_needed();  // they may free what the program's arrays name
+  const bool has_threads = BigLock::has_threads();  // they may free what the program's arrays name
   if (has_threads) [[unlikely]]
     arguments.held().retain();
   const Err error = run_steps(cx, arguments);

@@ -127,7 +127,7 @@ class Kept {
   Kept& operator=(const Kept&) = delete;
 
  private:
-  const bool is_needed_ = BigLock::is_needed();
+  const bool is_needed_ = BigLock::has_threads();
   Object* const objects_[sizeof...(Objects)];
 };
 

@@ -78,7 +78,10 @@ struct Transfers {
     return is_so;
   }
   std::size_t bytes_given(Ends both) const noexcept { return shared.bytes_given(both.from, both.to); }
-  /// The same of all shares; where they do not, all ranks have an error.
+  /// The same of all shares; where they do not, all ranks have an error.  p(p-1) comparisons, and 48 p^2
+  /// bytes of the members' tables to read: of 32, the most that a region has unless a setting says otherwise,
+  /// 992 and 49 KB, beside 31 blocks of more than 32 KiB that each reads (5 %).  128 or 10,000 ranks have
+  /// several domains of no more than that.
   bool do_agree() const noexcept {
     bool is_so = true;
     for (int member = 0; member < cx.size; ++member) {
