@@ -21,6 +21,7 @@
 // Storage take turns, as the kernel's locks are those of the open file.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/uio.h>
 
 #include <atomic>
@@ -105,7 +106,9 @@ class Storage {
   /// same file it locks, too.  Before the first window all ranks of the file have done so.
   void begin_windows() noexcept;
 
-  Outcome move(const Access& access) const noexcept;
+  Outcome move(const Access& access) const noexcept {
+    return access.is_atomic ? move_atomic(access) : move_runs(access);
+  }
   /// Pieces of memory, at most as many as the kernel takes, and what lies at `offset` of the file, in one
   /// call. False: not all were moved.
   bool move_listed(Direction direction, std::span<iovec> pieces, std::int64_t offset) const noexcept;
@@ -137,7 +140,12 @@ class Storage {
   void announce(const Access& access) const noexcept;
 
  private:
+  Outcome move_atomic(const Access& access) const noexcept;
   Outcome move_runs(const Access& access) const noexcept;
+  Outcome move_whole(const Access& access) const noexcept;
+  /// Between a run of the file and one piece of memory; how many bytes.
+  std::size_t move_piece(Direction direction, std::byte* at, std::size_t bytes, std::int64_t offset,
+                         Outcome& outcome) const noexcept;
   bool move_run(const Access& access, Cursor& memory, std::int64_t offset, std::size_t bytes,
                 Outcome& outcome) const noexcept;
   bool move_pieces(const Access& access, Cursor& memory, std::int64_t offset, std::size_t bytes,
@@ -164,12 +172,19 @@ class Storage {
   /// A lock on bytes [from, to) as long as it lives; `to` as 0 is the end of the file.
   class Guard {
    public:
-    Guard(const Storage& storage, Sharing sharing, std::int64_t from, std::int64_t to) noexcept;
-    ~Guard();
+    Guard(const Storage& storage, Sharing sharing, std::int64_t from, std::int64_t to) noexcept
+        : storage_(storage), from_(from), to_(to) {
+      if (sharing != Sharing::held) lock(sharing);
+    }
+    ~Guard() {
+      if (is_locked_) storage_.lock(F_UNLCK, from_, to_);
+    }
     Guard(const Guard&) = delete;
     int reason() const noexcept { return reason_; }  // errno; 0: it is held
 
    private:
+    void lock(Sharing sharing) noexcept;
+
     const Storage& storage_;
     const std::int64_t from_, to_;
     std::shared_lock<std::shared_mutex> no_turn_;
