@@ -30,6 +30,11 @@ void copy_big_endian(std::byte* to, const std::byte* from, std::int64_t n, std::
       to[i * unit + b] = from[i * unit + (is_reversed ? unit - 1 - b : b)];
 }
 
+/// Without padding, which a native value has with any content: the x87's long double has ten bytes.
+template <class Native>
+constexpr std::size_t kValueBytes =
+    std::is_same_v<Native, long double> && std::numeric_limits<Native>::digits == 64 ? 10 : sizeof(Native);
+
 /// Between kinds of different size: through a native value of the external size.
 template <class Native, class External>
 void encode_value(std::byte* to, const std::byte* from) noexcept {
@@ -47,10 +52,9 @@ void decode_value(std::byte* to, const std::byte* from) noexcept {
   std::byte bytes[sizeof external];
   copy_big_endian(bytes, from, 1, sizeof external);
   std::memcpy(&external, bytes, sizeof external);
-  Native native;
-  std::memset(static_cast<void*>(&native), 0, sizeof native);  // long double has padding
-  native = static_cast<Native>(external);
-  std::memcpy(to, &native, sizeof native);
+  const auto native = static_cast<Native>(external);
+  std::memset(to, 0, sizeof native);
+  std::memcpy(to, &native, kValueBytes<Native>);
 }
 
 enum class Way : bool { encode, decode };

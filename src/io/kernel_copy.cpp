@@ -61,6 +61,36 @@ bool kernel_copies_slowly(const std::byte* to, const std::byte* from) noexcept {
   return is_slow;
 }
 
+/// The call, again while it is interrupted; one that moves less than `bytes_min` and gives no reason would
+/// lose the rest silently.
+template <class Call>
+ssize_t finish(const Call& call, ssize_t bytes_min) noexcept {
+  for (;;) {
+    const ssize_t moved = call();
+    if (moved >= bytes_min) return moved;
+    if (moved == 0) errno = EIO;
+    if (errno != EINTR) return -1;
+  }
+}
+
+/// By one call, as much of it as the kernel moves.
+ssize_t move_one(int descriptor, Direction direction, void* at, std::size_t bytes,
+                 std::int64_t offset) noexcept {
+  bytes = std::min(bytes, kCallBytes);
+  if (direction == Direction::read) return finish([&] { return pread(descriptor, at, bytes, offset); }, 0);
+  return finish([&] { return pwrite(descriptor, at, bytes, offset); }, 1);
+}
+
+ssize_t move_by_detour(int descriptor, Direction direction, std::byte* at, std::size_t bytes,
+                       std::int64_t offset) noexcept {
+  bytes = std::min(bytes, kPackBytes);
+  std::byte* const near = scratch(bytes, offset);
+  if (direction == Direction::write) copy::bytes(near, at, bytes);
+  const ssize_t moved = move_one(descriptor, direction, near, bytes, offset);
+  if (direction == Direction::read && moved > 0) copy::bytes(at, near, std::size_t(moved));
+  return moved;
+}
+
 }  // namespace
 
 std::byte* scratch(std::size_t bytes, std::int64_t offset) noexcept {
@@ -89,20 +119,11 @@ bool fails(Outcome& outcome, std::int64_t offset) noexcept {
 
 ssize_t move_some(int descriptor, Direction direction, const iovec* pieces, int count,
                   std::int64_t offset) noexcept {
-  const bool is_read = direction == Direction::read;
-  for (;;) {
-    ssize_t moved;
-    if (count == 1) {  // a list costs the kernel 100 ns more (docs/files.md)
-      moved = is_read ? pread(descriptor, pieces->iov_base, pieces->iov_len, offset)
-                      : pwrite(descriptor, pieces->iov_base, pieces->iov_len, offset);
-    } else {
-      moved =
-          is_read ? preadv(descriptor, pieces, count, offset) : pwritev(descriptor, pieces, count, offset);
-    }
-    if (moved == 0 && !is_read) errno = EIO;  // else it would be lost silently
-    if (moved > 0 || (moved == 0 && is_read)) return moved;
-    if (errno != EINTR) return -1;
-  }
+  if (count == 1)  // a list costs the kernel 100 ns more (docs/files.md)
+    return move_one(descriptor, direction, pieces->iov_base, pieces->iov_len, offset);
+  if (direction == Direction::read)
+    return finish([&] { return preadv(descriptor, pieces, count, offset); }, 0);
+  return finish([&] { return pwritev(descriptor, pieces, count, offset); }, 1);
 }
 
 std::size_t move_all(int descriptor, Direction direction, std::byte* at, std::size_t bytes,
@@ -111,14 +132,11 @@ std::size_t move_all(int descriptor, Direction direction, std::byte* at, std::si
   std::size_t done = 0;
   while (done < bytes) {
     const std::int64_t there = offset + std::int64_t(done);
-    iovec rest{at + done, std::min(bytes - done, has_detour ? kPackBytes : kCallBytes)};
-    if (has_detour) rest.iov_base = scratch(rest.iov_len, there);
-    auto* const near = static_cast<std::byte*>(rest.iov_base);
-    if (has_detour && direction == Direction::write) copy::bytes(near, at + done, rest.iov_len);
-    const ssize_t moved = move_some(descriptor, direction, &rest, 1, there);
+    const ssize_t moved = has_detour
+                              ? move_by_detour(descriptor, direction, at + done, bytes - done, there)
+                              : move_one(descriptor, direction, at + done, bytes - done, there);
     if (moved < 0) fails(outcome, there);
     if (moved <= 0) break;
-    if (has_detour && direction == Direction::read) copy::bytes(at + done, near, std::size_t(moved));
     done += std::size_t(moved);
   }
   return done;

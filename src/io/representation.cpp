@@ -17,8 +17,7 @@ namespace {
 
 class Native final : public Representation {
  public:
-  explicit Native(const char* name) : Representation(name) {}
-  bool is_native() const noexcept override { return true; }
+  explicit Native(const char* name) : Representation(name, true) {}
   Err bytes_of(const Datatype& predefined, std::int64_t* bytes) const noexcept override {
     *bytes = predefined.size();
     return Err::ok;

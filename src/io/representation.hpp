@@ -30,7 +30,7 @@ class Representation {
   const std::string& name() const noexcept { return name_; }
 
   /// The file holds what memory holds.
-  virtual bool is_native() const noexcept { return false; }
+  bool is_native() const noexcept { return is_native_; }
   /// What follows may call functions of the program.
   virtual bool calls_program() const noexcept { return false; }
   /// Bytes of one element of a predefined type.
@@ -53,13 +53,15 @@ class Representation {
   static const Representation* find(const char* name) noexcept;
 
  protected:
-  explicit Representation(std::string name) : name_(std::move(name)) {}
+  explicit Representation(std::string name, bool is_native = false)
+      : name_(std::move(name)), is_native_(is_native) {}
 
  private:
   Err bytes_in_file(const datatype::Signature& signature, std::int64_t* bytes) const noexcept;
   Err add_length(const datatype::Signature& signature, const Length& limit, Length* sum) const noexcept;
 
   const std::string name_;
+  const bool is_native_;
 };
 
 }  // namespace dunlin::io

@@ -226,6 +226,13 @@ int Storage::sync() const noexcept {
   return reason == EINVAL || reason == EROFS ? 0 : reason;  // a file that has no disk behind it
 }
 
+/// Written over again it is left to the kernel, which then writes to the disk once and not each time.
+void Storage::begin_write_back(std::int64_t end) const noexcept {
+  const std::int64_t begin = written_back_to_.exchange(end, std::memory_order_relaxed);
+  if (is_passing_ || begin >= end) return;
+  (void)sync_file_range(descriptor_, begin, end - begin, SYNC_FILE_RANGE_WRITE);  // an error is that of fsync
+}
+
 /// Where the server keeps no locks, there is no help.
 void Storage::look_again() const noexcept {
   if (!is_shared() || !is_readable_) return;
@@ -270,22 +277,16 @@ bool Storage::lock(short kind, std::int64_t from, std::int64_t to) const noexcep
   return result == 0;
 }
 
-Storage::Guard::Guard(const Storage& storage, Sharing sharing, std::int64_t from, std::int64_t to) noexcept
-    : storage_(storage), from_(from), to_(to) {
-  if (sharing == Sharing::held) return;
+void Storage::Guard::lock(Sharing sharing) noexcept {
   if (sharing == Sharing::run) {
-    no_turn_ = std::shared_lock(storage.turns_);
-    if (storage.needs_no_locks_) return;
+    no_turn_ = std::shared_lock(storage_.turns_);
+    if (storage_.needs_no_locks_) return;
     no_turn_.unlock();
   }
-  turn_ = std::unique_lock(storage.turns_);
-  const bool is_shared = sharing != Sharing::exclusive && storage.is_readable_;
-  is_locked_ = storage.lock(is_shared ? F_RDLCK : F_WRLCK, from, to);
+  turn_ = std::unique_lock(storage_.turns_);
+  const bool is_shared = sharing != Sharing::exclusive && storage_.is_readable_;
+  is_locked_ = storage_.lock(is_shared ? F_RDLCK : F_WRLCK, from_, to_);
   if (!is_locked_) reason_ = errno;
-}
-
-Storage::Guard::~Guard() {
-  if (is_locked_) storage_.lock(F_UNLCK, from_, to_);
 }
 
 Storage::Sharing Storage::sharing_of(const Access& access) const noexcept {
@@ -293,9 +294,9 @@ Storage::Sharing Storage::sharing_of(const Access& access) const noexcept {
   return needs_none ? Sharing::held : Sharing::run;
 }
 
-Outcome Storage::move(const Access& access) const noexcept {
+Outcome Storage::move_atomic(const Access& access) const noexcept {
   const auto bytes = std::int64_t(access.memory.bytes());
-  if (!access.is_atomic || bytes == 0) return move_runs(access);
+  if (bytes == 0) return {};
   const bool is_ordered = access.file.is_monotonic();  // else anywhere
   const std::int64_t from = is_ordered ? access.file.offset_of(access.position) : 0;
   const std::int64_t to = is_ordered ? access.file.end_of(access.position, bytes) : 0;
@@ -329,6 +330,7 @@ bool Storage::move_listed(Direction direction, std::span<iovec> pieces, std::int
       first = {static_cast<std::byte*>(first.iov_base) + done, first.iov_len - done};
     }
   }
+  if (direction == Direction::write) note_written(offset);
   return true;
 }
 
@@ -341,18 +343,29 @@ void Storage::announce(const Access& access) const noexcept {
                       POSIX_FADV_WILLNEED);
 }
 
+/// One run of the file.
+Outcome Storage::move_whole(const Access& access) const noexcept {
+  Outcome outcome;
+  const auto bytes = std::int64_t(access.memory.bytes());
+  if (bytes == 0) return outcome;
+  const std::int64_t from = access.file.offset_of(access.position);
+  const Guard guard(*this, sharing_of(access), from, from + bytes);
+  if (guard.reason() != 0) return {0, guard.reason(), from};
+  if (access.memory.is_contiguous()) {
+    outcome.bytes =
+        std::int64_t(move_piece(access.direction, access.memory.at, std::size_t(bytes), from, outcome));
+  } else {
+    Cursor memory(access.memory.source());
+    move_pieces(access, memory, from, std::size_t(bytes), outcome);
+  }
+  return outcome;
+}
+
 Outcome Storage::move_runs(const Access& access) const noexcept {
+  if (access.file.is_contiguous()) return move_whole(access);
   Outcome outcome;
   Cursor memory(access.memory.source());
   const auto bytes = std::int64_t(memory.bytes());
-  if (access.file.is_contiguous()) {
-    if (bytes == 0) return outcome;
-    const std::int64_t from = access.file.offset_of(access.position);
-    const Guard guard(*this, sharing_of(access), from, from + bytes);
-    if (guard.reason() != 0) return {0, guard.reason(), from};
-    move_run(access, memory, from, std::size_t(bytes), outcome);
-    return outcome;
-  }
   while (outcome.bytes < bytes) {
     Piece runs[kPieces];
     Cursor cursor = access.file.runs(access.position + outcome.bytes);
@@ -404,15 +417,27 @@ bool Storage::wants_window(Direction direction, std::int64_t runs, std::int64_t 
   return bytes <= longest * runs && span <= farthest * runs;
 }
 
+std::size_t Storage::move_piece(Direction direction, std::byte* at, std::size_t bytes, std::int64_t offset,
+                                Outcome& outcome) const noexcept {
+  const Writing writing(direction == Direction::write ? writers_ : nullptr, bytes);
+  if (writing.is_long()) return write_long(writing, at, bytes, offset, outcome);
+  if (direction == Direction::read || backing_ != Backing::disk)
+    return move_all(descriptor_, direction, at, bytes, offset, outcome);
+  std::size_t done = 0;
+  for (std::size_t moved = 0, wanted = 0; done < bytes && moved == wanted; done += moved) {
+    wanted = std::min(bytes - done, std::size_t(kWriteBackBytes));
+    moved = move_all(descriptor_, direction, at + done, wanted, offset + std::int64_t(done), outcome);
+    note_written(offset + std::int64_t(done + moved));
+  }
+  return done;
+}
+
 /// One run of the file; false where it is not all there.  `memory` stands at its first byte, and goes on.
 bool Storage::move_run(const Access& access, Cursor& memory, std::int64_t offset, std::size_t bytes,
                        Outcome& outcome) const noexcept {
   if (access.memory.is_contiguous()) {
     std::byte* const at = access.memory.at + memory.position();
-    const Writing writing(access.direction == Direction::write ? writers_ : nullptr, bytes);
-    const std::size_t moved = writing.is_long()
-                                  ? write_long(writing, at, bytes, offset, outcome)
-                                  : move_all(descriptor_, access.direction, at, bytes, offset, outcome);
+    const std::size_t moved = move_piece(access.direction, at, bytes, offset, outcome);
     memory.seek(memory.position() + moved);
     outcome.bytes += std::int64_t(moved);
     return moved == bytes;
@@ -536,7 +561,9 @@ std::byte* Storage::read_all(std::int64_t low, std::int64_t high) const noexcept
 bool Storage::write_all(std::byte* window, std::int64_t low, std::int64_t high) const noexcept {
   Outcome outcome;
   const auto bytes = std::size_t(high - low);
-  return move_all(descriptor_, Direction::write, window, bytes, low, outcome) == bytes;
+  const std::size_t moved = move_all(descriptor_, Direction::write, window, bytes, low, outcome);
+  note_written(low + std::int64_t(moved));
+  return moved == bytes;
 }
 
 Err error_of(int reason) noexcept {

@@ -21,6 +21,7 @@
 // Storage take turns, as the kernel's locks are those of the open file.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/uio.h>
 
 #include <atomic>
@@ -68,6 +69,9 @@ struct Access {
   int filled_by = 1;
 };
 
+/// Of a file on a disk, so much at a time (docs/decisions/0023-files.md).
+inline constexpr std::int64_t kWriteBackBytes = 8 << 20;
+
 /// An open file of this process.
 class Storage {
  public:
@@ -86,6 +90,8 @@ class Storage {
   int set_size(std::int64_t size) const noexcept;
   /// Brings to the disk, or to the server, what this machine has of the file; the errno, or 0.
   int sync() const noexcept;
+  /// It is deleted when it is closed, so nobody waits for the disk.
+  void set_passing() noexcept { is_passing_ = true; }
   /// Of a shared one: processes of other machines may write to it.
   void set_apart() noexcept { is_apart_ = true; }
   /// From now on what other machines have brought to the server is seen.
@@ -105,7 +111,9 @@ class Storage {
   /// same file it locks, too.  Before the first window all ranks of the file have done so.
   void begin_windows() noexcept;
 
-  Outcome move(const Access& access) const noexcept;
+  Outcome move(const Access& access) const noexcept {
+    return access.is_atomic ? move_atomic(access) : move_runs(access);
+  }
   /// Pieces of memory, at most as many as the kernel takes, and what lies at `offset` of the file, in one
   /// call. False: not all were moved.
   bool move_listed(Direction direction, std::span<iovec> pieces, std::int64_t offset) const noexcept;
@@ -137,7 +145,12 @@ class Storage {
   void announce(const Access& access) const noexcept;
 
  private:
+  Outcome move_atomic(const Access& access) const noexcept;
   Outcome move_runs(const Access& access) const noexcept;
+  Outcome move_whole(const Access& access) const noexcept;
+  /// Between a run of the file and one piece of memory; how many bytes.
+  std::size_t move_piece(Direction direction, std::byte* at, std::size_t bytes, std::int64_t offset,
+                         Outcome& outcome) const noexcept;
   bool move_run(const Access& access, Cursor& memory, std::int64_t offset, std::size_t bytes,
                 Outcome& outcome) const noexcept;
   bool move_pieces(const Access& access, Cursor& memory, std::int64_t offset, std::size_t bytes,
@@ -155,6 +168,14 @@ class Storage {
   std::byte* read_all(std::int64_t low, std::int64_t high) const noexcept;
   bool write_all(std::byte* window, std::int64_t low, std::int64_t high) const noexcept;
 
+  /// The disk begins with what is new while the next is written, as closing the file will wait for it.
+  void note_written(std::int64_t end) const noexcept {
+    const std::int64_t begin = written_back_to_.load(std::memory_order_relaxed);
+    if (backing_ == Backing::disk && end - begin >= kWriteBackBytes)
+      begin_write_back(end);
+  }
+  void begin_write_back(std::int64_t end) const noexcept;
+
   enum class Sharing : std::uint8_t {
     held,  // by the caller, or nobody needs it
     run,   // shared, unless nobody changes windows
@@ -164,12 +185,19 @@ class Storage {
   /// A lock on bytes [from, to) as long as it lives; `to` as 0 is the end of the file.
   class Guard {
    public:
-    Guard(const Storage& storage, Sharing sharing, std::int64_t from, std::int64_t to) noexcept;
-    ~Guard();
+    Guard(const Storage& storage, Sharing sharing, std::int64_t from, std::int64_t to) noexcept
+        : storage_(storage), from_(from), to_(to) {
+      if (sharing != Sharing::held) lock(sharing);
+    }
+    ~Guard() {
+      if (is_locked_) storage_.lock(F_UNLCK, from_, to_);
+    }
     Guard(const Guard&) = delete;
     int reason() const noexcept { return reason_; }  // errno; 0: it is held
 
    private:
+    void lock(Sharing sharing) noexcept;
+
     const Storage& storage_;
     const std::int64_t from_, to_;
     std::shared_lock<std::shared_mutex> no_turn_;
@@ -191,10 +219,12 @@ class Storage {
   int descriptor_ = -1;
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
   Backing backing_ = Backing::other;
-  bool is_readable_ = false, is_apart_ = false;
+  bool is_readable_ = false, is_apart_ = false, is_passing_ = false;
   bool begins_windows_ = false;
   std::uint64_t device_ = 0, inode_ = 0;
   mutable std::atomic<bool> has_large_pages_{false};  // made by this process
+  // What lies before it is not new; relaxed: at worst the disk is asked twice.
+  mutable std::atomic<std::int64_t> written_back_to_{0};
   transport::shm::Number* writers_ = nullptr;  // null: nobody else writes, or not known
   mutable std::shared_mutex turns_;  // of this process's threads at the kernel's locks
   // Changed by who has the turn:

@@ -28,9 +28,8 @@ Cursor Tiling::runs(std::int64_t position) const noexcept {
   return cursor;
 }
 
-std::int64_t Tiling::offset_of(std::int64_t position) const noexcept {
+std::int64_t Tiling::offset_in_runs(std::int64_t position) const noexcept {
   if (is_empty()) return displacement_;
-  if (is_contiguous()) return displacement_ + position;
   Piece first;
   Cursor cursor = runs(position);
   const std::size_t found = cursor.pieces({&first, 1}, 1);

@@ -34,7 +34,9 @@ class Tiling {
 
   /// Runs from `position` on; the address of a piece is its offset.
   Cursor runs(std::int64_t position) const noexcept;
-  std::int64_t offset_of(std::int64_t position) const noexcept;
+  std::int64_t offset_of(std::int64_t position) const noexcept {
+    return is_contiguous() ? displacement_ + position : offset_in_runs(position);
+  }
   /// Where the last of `bytes` bytes from `position` on ends; `offset_of(position)` where there are none.
   std::int64_t end_of(std::int64_t position, std::int64_t bytes) const noexcept {
     return bytes > 0 ? offset_of(position + bytes - 1) + 1 : offset_of(position);
@@ -47,6 +49,8 @@ class Tiling {
   Target target(std::byte* at) const noexcept;
 
  private:
+  std::int64_t offset_in_runs(std::int64_t position) const noexcept;
+
   std::int64_t displacement_ = 0;
   const Datatype* type_ = nullptr;
   std::int64_t count_ = 0;  // elements of `type_`, as many as offsets can name

@@ -28,7 +28,14 @@ IntVariable background_bytes{"FILE_BACKGROUND_BYTES", 64 << 10, "bytes",
 /// One call on its way: its checks, its place in the file, and the conversion of its data.
 class Transfer {
  public:
-  Err prepare(OpenFile& file, const Call& call) noexcept;
+  Transfer(OpenFile& file, const Call& call) noexcept
+      : file_(&file),
+        type_(call.type),
+        representation_(file.view.representation),
+        access_{call.direction, {},   file.view.tiling, 0, file.is_atomic, file.view.filled_from,
+                file.comm->size} {}
+  Err prepare(const Call& call) noexcept;
+  /// Names the view's filetype, and the program's type and buffer.
   const Access& access() const noexcept { return access_; }
   OpenFile& file() const noexcept { return *file_; }
   /// `finish` may do so.
@@ -43,9 +50,9 @@ class Transfer {
   Err find_place_in_order(OpenFile& file) noexcept;
   Err convert_for_file(const View& view, const Call& call) noexcept;
 
-  Ref<OpenFile> file_;
-  Ref<Datatype> type_, filetype_;  // `access_` names them
-  const Representation* representation_ = nullptr;
+  OpenFile* const file_;
+  const Datatype* const type_;
+  const Representation* const representation_;
   coll::Block program_;             // the program's buffer
   std::int64_t element_bytes_ = 0;  // of an element of its type, in the file
   std::int64_t etypes_ = 0;         // the length of the access
@@ -134,13 +141,9 @@ Err Transfer::convert_for_file(const View& view, const Call& call) noexcept {
   return view.representation->write(call.buffer, call.count, *call.type, converted_.get());
 }
 
-Err Transfer::prepare(OpenFile& file, const Call& call) noexcept {
+Err Transfer::prepare(const Call& call) noexcept {
+  OpenFile& file = *file_;
   const View& view = file.view;
-  file_ = Ref<OpenFile>(&file);
-  type_ = Ref<Datatype>(const_cast<Datatype*>(call.type));
-  filetype_ = view.filetype_in_file;
-  representation_ = view.representation;
-  access_ = {call.direction, {}, view.tiling, 0, file.is_atomic, view.filled_from, file.comm->size};
   Err error = check(file, call);
   if (error == Err::ok) error = find_length(view, call);
   if (error == Err::ok) {
@@ -178,13 +181,17 @@ Err Transfer::finish(const Outcome& outcome, Completion& completion) noexcept {
 /// A nonblocking access.
 class FileRequest final : public Request, public progress::Pollable {
  public:
-  /// An error is this rank's alone: the others of a collective access still wait for its part.
-  Err prepare(OpenFile& opened, const Call& call) noexcept {
-    hold(*opened.comm);
+  FileRequest(OpenFile& file, const Call& call) noexcept
+      : file_(&file),
+        type_(const_cast<Datatype*>(call.type)),
+        filetype_(file.view.filetype_in_file),
+        transfer_(file, call),
+        is_together_(call.way != Way::independent && file.may_go_together) {
+    hold(*file.comm);
     has_own_status = true;  // and an own error handler
-    is_together_ = call.way != Way::independent && opened.may_go_together;
-    return transfer_.prepare(opened, call);
   }
+  /// An error is this rank's alone: the others of a collective access still wait for its part.
+  Err prepare(const Call& call) noexcept { return transfer_.prepare(call); }
   Err run() noexcept {
     OpenFile& file = transfer_.file();
     ++file.under_way;
@@ -250,24 +257,32 @@ class FileRequest final : public Request, public progress::Pollable {
     --transfer_.file().under_way;
     finish();  // may be the end of this object
   }
+  const Ref<OpenFile> file_;  // as long as `transfer_` names them
+  const Ref<Datatype> type_, filetype_;
   Transfer transfer_;
   io::Outcome outcome_;
   Job job_;                // where this rank goes alone
   Ref<Request> together_;  // else
-  bool is_together_ = false;
+  const bool is_together_;
 };
+
+/// Another thread may set the file's view meanwhile.
+Err wait_for_all(OpenFile& file, const Transfer& transfer, Outcome* outcome) noexcept {
+  const Ref<Datatype> filetype = file.view.filetype_in_file;
+  return move_together(file, transfer.access(), outcome);
+}
 
 }  // namespace
 
 Err do_now(OpenFile& file, const Call& call, MPI_Status* status) noexcept {
-  Transfer transfer;
-  const Err error = transfer.prepare(file, call);
+  Transfer transfer(file, call);
+  const Err error = transfer.prepare(call);
   const bool is_together = call.way != Way::independent && file.may_go_together;
   if (!is_together && error != Err::ok) return error;
   Outcome outcome;
   if (!is_together)
     outcome = file.storage.move(transfer.access());
-  else if (const Err e = move_together(file, transfer.access(), &outcome); e != Err::ok)
+  else if (const Err e = wait_for_all(file, transfer, &outcome); e != Err::ok)
     return e;
   if (error != Err::ok) return error;
   Completion completion;
@@ -277,8 +292,8 @@ Err do_now(OpenFile& file, const Call& call, MPI_Status* status) noexcept {
 }
 
 Err begin(OpenFile& file, const Call& call, Request** request) noexcept {
-  auto made = Ref<FileRequest>::adopt(new FileRequest);
-  const Err error = made->prepare(file, call);
+  auto made = Ref<FileRequest>::adopt(new FileRequest(file, call));
+  const Err error = made->prepare(call);
   const bool is_together = call.way != Way::independent && file.may_go_together;
   if (!is_together && error != Err::ok) return error;
   if (const Err e = made->run(); e != Err::ok) return e;

@@ -6,16 +6,28 @@
  * ranks: 1 2 3 5 variants: none */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 
-#define OK(call) CHECK((call) == MPI_SUCCESS, " ")
+static const char* sentence(int error) {
+  static char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(error, text, &length);
+  return text;
+}
+#define OK(call)                                        \
+  do {                                                  \
+    const int error = call;                             \
+    CHECK(error == MPI_SUCCESS, "%s", sentence(error)); \
+  } while (0)
 #define VISIBLE __attribute__((visibility("default")))
 
 enum { kPieces = 400, kLongest = 5000, kBytesMax = kPieces * kLongest };
@@ -200,6 +212,12 @@ static void refused(const Mine* mine) {
   check(mine, 99, mine->total + 1000, count);
 }
 
+/* By NFS: what does not go in place there goes without windows, too, and then a failure is one. */
+static int is_served(void) {
+  struct statfs system;
+  return statfs(check_folder(), &system) == 0 && system.f_type == NFS_SUPER_MAGIC;
+}
+
 int main(int argc, char** argv) {
   Mine mine;
   check_start(&argc, &argv);
@@ -221,7 +239,7 @@ int main(int argc, char** argv) {
         is_short = 1;
         write_and_read(&mine, ++round, is_background, 0);
         is_short = 0;
-        failures = check_rank == 0 ? 1 : 0;
+        failures = check_rank == 0 && !is_served() ? 1 : 0;
         if (check_size > 1) write_and_read(&mine, ++round, is_background, 0);
         failures = 0;
         for (int call = 1; call < 5; call += 3) write_and_read_forking(&mine, ++round, is_background, call);

@@ -34,7 +34,7 @@ for version in v4 v3; do
 done
 job "files_atomic by v4" 2 "mpi/mpi_files_atomic 1 /run/v4 5000"
 # One client: what is written is seen at once.
-for program in basic views at_once huge; do
+for program in basic views at_once huge edges in_place; do
   check "files_$program by v4, one guest, 3 ranks" "" \
     env TEST_FOLDER=/run/v4 "$BUILD/bin/mpirun" --timeout $limit_s -n 3 "$BUILD/test/mpi/mpi_files_$program"
 done
