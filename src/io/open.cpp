@@ -108,7 +108,6 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
     mine.reason =
         file.storage.open(file.name.c_str(), flags_of(file.amode, is_first), file.hints.file_perm);
     look_at_server(file.storage, comm);
-    if (file.amode & MPI_MODE_DELETE_ON_CLOSE) file.storage.set_passing();
   };
   if (is_new) {
     if (is_first) open_mine();

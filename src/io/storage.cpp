@@ -226,13 +226,6 @@ int Storage::sync() const noexcept {
   return reason == EINVAL || reason == EROFS ? 0 : reason;  // a file that has no disk behind it
 }
 
-/// Written over again it is left to the kernel, which then writes to the disk once and not each time.
-void Storage::begin_write_back(std::int64_t end) const noexcept {
-  const std::int64_t begin = written_back_to_.exchange(end, std::memory_order_relaxed);
-  if (is_passing_ || begin >= end) return;
-  (void)sync_file_range(descriptor_, begin, end - begin, SYNC_FILE_RANGE_WRITE);  // an error is that of fsync
-}
-
 /// Where the server keeps no locks, there is no help.
 void Storage::look_again() const noexcept {
   if (!is_shared() || !is_readable_) return;
@@ -330,7 +323,6 @@ bool Storage::move_listed(Direction direction, std::span<iovec> pieces, std::int
       first = {static_cast<std::byte*>(first.iov_base) + done, first.iov_len - done};
     }
   }
-  if (direction == Direction::write) note_written(offset);
   return true;
 }
 
@@ -420,16 +412,8 @@ bool Storage::wants_window(Direction direction, std::int64_t runs, std::int64_t 
 std::size_t Storage::move_piece(Direction direction, std::byte* at, std::size_t bytes, std::int64_t offset,
                                 Outcome& outcome) const noexcept {
   const Writing writing(direction == Direction::write ? writers_ : nullptr, bytes);
-  if (writing.is_long()) return write_long(writing, at, bytes, offset, outcome);
-  if (direction == Direction::read || backing_ != Backing::disk)
-    return move_all(descriptor_, direction, at, bytes, offset, outcome);
-  std::size_t done = 0;
-  for (std::size_t moved = 0, wanted = 0; done < bytes && moved == wanted; done += moved) {
-    wanted = std::min(bytes - done, std::size_t(kWriteBackBytes));
-    moved = move_all(descriptor_, direction, at + done, wanted, offset + std::int64_t(done), outcome);
-    note_written(offset + std::int64_t(done + moved));
-  }
-  return done;
+  return writing.is_long() ? write_long(writing, at, bytes, offset, outcome)
+                           : move_all(descriptor_, direction, at, bytes, offset, outcome);
 }
 
 /// One run of the file; false where it is not all there.  `memory` stands at its first byte, and goes on.
@@ -561,9 +545,7 @@ std::byte* Storage::read_all(std::int64_t low, std::int64_t high) const noexcept
 bool Storage::write_all(std::byte* window, std::int64_t low, std::int64_t high) const noexcept {
   Outcome outcome;
   const auto bytes = std::size_t(high - low);
-  const std::size_t moved = move_all(descriptor_, Direction::write, window, bytes, low, outcome);
-  note_written(low + std::int64_t(moved));
-  return moved == bytes;
+  return move_all(descriptor_, Direction::write, window, bytes, low, outcome) == bytes;
 }
 
 Err error_of(int reason) noexcept {

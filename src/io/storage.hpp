@@ -69,9 +69,6 @@ struct Access {
   int filled_by = 1;
 };
 
-/// Of a file on a disk, so much at a time (docs/decisions/0023-files.md).
-inline constexpr std::int64_t kWriteBackBytes = 8 << 20;
-
 /// An open file of this process.
 class Storage {
  public:
@@ -90,8 +87,6 @@ class Storage {
   int set_size(std::int64_t size) const noexcept;
   /// Brings to the disk, or to the server, what this machine has of the file; the errno, or 0.
   int sync() const noexcept;
-  /// It is deleted when it is closed, so nobody waits for the disk.
-  void set_passing() noexcept { is_passing_ = true; }
   /// Of a shared one: processes of other machines may write to it.
   void set_apart() noexcept { is_apart_ = true; }
   /// From now on what other machines have brought to the server is seen.
@@ -168,14 +163,6 @@ class Storage {
   std::byte* read_all(std::int64_t low, std::int64_t high) const noexcept;
   bool write_all(std::byte* window, std::int64_t low, std::int64_t high) const noexcept;
 
-  /// The disk begins with what is new while the next is written, as closing the file will wait for it.
-  void note_written(std::int64_t end) const noexcept {
-    const std::int64_t begin = written_back_to_.load(std::memory_order_relaxed);
-    if (backing_ == Backing::disk && end - begin >= kWriteBackBytes)
-      begin_write_back(end);
-  }
-  void begin_write_back(std::int64_t end) const noexcept;
-
   enum class Sharing : std::uint8_t {
     held,  // by the caller, or nobody needs it
     run,   // shared, unless nobody changes windows
@@ -219,12 +206,10 @@ class Storage {
   int descriptor_ = -1;
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
   Backing backing_ = Backing::other;
-  bool is_readable_ = false, is_apart_ = false, is_passing_ = false;
+  bool is_readable_ = false, is_apart_ = false;
   bool begins_windows_ = false;
   std::uint64_t device_ = 0, inode_ = 0;
   mutable std::atomic<bool> has_large_pages_{false};  // made by this process
-  // What lies before it is not new; relaxed: at worst the disk is asked twice.
-  mutable std::atomic<std::int64_t> written_back_to_{0};
   transport::shm::Number* writers_ = nullptr;  // null: nobody else writes, or not known
   mutable std::shared_mutex turns_;  // of this process's threads at the kernel's locks
   // Changed by who has the turn:
