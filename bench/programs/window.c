@@ -1,8 +1,8 @@
 // One-sided operations of rank 0 on the window of rank 1, which waits in a barrier meanwhile: time of one
 // operation and what completes it.
 //
-// --flavor=allocate    memory of MPI_Win_allocate; create: a block of malloc; dynamic: the same, attached;
-// shared
+// --flavor=allocate    memory of MPI_Win_allocate; create: a block of malloc; static: an array, up to 4 MiB;
+//                      dynamic: a block of malloc, attached; shared
 // --ops=put,get,...    put, get, accumulate (MPI_DOUBLE), counter (fetch-and-op, MPI_LONG), cas, each with
 // its flush under
 //                      lock_all; lock: lock, put, unlock; fence: of both ranks, nothing between; barrier: the
@@ -114,6 +114,7 @@ static void repeat(long iterations, void* opaque) {
 }
 
 static Context open_window(const char* flavor, size_t bytes) {
+  static char array[4 << 20];
   Context c = {0};
   MPI_Aint mine = 0;
   c.own = bench_memory(bytes);
@@ -126,8 +127,8 @@ static Context open_window(const char* flavor, size_t bytes) {
     int unit;
     MPI_Win_shared_query(c.win, bench_ranks > 1, &size, &unit, &c.there);
   } else {
-    c.memory = malloc(bytes);
-    if (strcmp(flavor, "create") == 0) {
+    c.memory = strcmp(flavor, "static") == 0 && bytes <= sizeof array ? array : malloc(bytes);
+    if (strcmp(flavor, "dynamic") != 0) {
       MPI_Win_create(c.memory, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &c.win);
     } else {
       MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &c.win);

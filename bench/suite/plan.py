@@ -431,6 +431,7 @@ def windows():
     flavors = {
         "allocate": "memory of MPI_Win_allocate",
         "create": "a block of malloc",
+        "static": "a static array",
         "dynamic": "a block of malloc in a dynamic window",
         "shared": "memory of MPI_Win_allocate_shared",
     }
