@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coll/functions.hpp"
+#include "comm/create.hpp"
 #include "comm/functions.hpp"
 #include "comm/topology.hpp"
 
@@ -70,6 +71,13 @@ Err deliver(Comm& comm, const Outbox& outbox, std::vector<End>* inbox) noexcept 
                          inbox->data(), {counts_in.data(), false}, {starts_in.data(), false}, ints, comm);
 }
 
+Err create_with_hints(Comm& comm, std::shared_ptr<Topology> topology, const Info* info,
+                      Comm** newcomm) noexcept {
+  const Err e = create_with_topology(comm, first_ranks(comm.size), std::move(topology), newcomm);
+  if (e == Err::ok && info) set_hints(**newcomm, *info);
+  return e;
+}
+
 }  // namespace
 
 Err dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, const int* sourceweights,
@@ -89,7 +97,7 @@ Err dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, con
     assign(topology->source_weights, sourceweights, indegree);
     assign(topology->destination_weights, destweights, outdegree);
   }
-  return create_with_topology(comm, first_ranks(comm.size), std::move(topology), newcomm);
+  return create_with_hints(comm, std::move(topology), info, newcomm);
 }
 
 Err dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees, const int* destinations,
@@ -122,7 +130,7 @@ Err dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees,
     if (topology->is_weighted)
       (end.is_outgoing ? topology->destination_weights : topology->source_weights).push_back(end.weight);
   }
-  return create_with_topology(comm, first_ranks(comm.size), std::move(topology), newcomm);
+  return create_with_hints(comm, std::move(topology), info, newcomm);
 }
 
 Err dist_graph_neighbors_count(const Comm& comm, int* indegree, int* outdegree, int* weighted) noexcept {

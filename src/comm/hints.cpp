@@ -1,5 +1,6 @@
 #include "comm/create.hpp"
 #include "comm/functions.hpp"
+#include "object/memory_kinds.hpp"
 
 namespace dunlin::comm {
 
@@ -10,6 +11,7 @@ Err comm_set_info(Comm& comm, Info* info) noexcept {
 
 Err comm_get_info(Comm& comm, Info** info_used) noexcept {
   *info_used = comm.info ? comm.info->copy().detach() : new Info;
+  show_memory_kinds(**info_used);
   return Err::ok;
 }
 

@@ -2,6 +2,7 @@
 // process sets.
 #include <string>
 
+#include "comm/create.hpp"
 #include "comm/functions.hpp"
 #include "comm/process.hpp"
 #include "comm/split.hpp"
@@ -44,9 +45,7 @@ Err split_unguided(Comm& comm, int key, Info* info, Comm** newcomm) noexcept {
   return Err::ok;
 }
 
-}  // namespace
-
-Err comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm** newcomm) noexcept {
+Err split_by(int split_type, Comm& comm, int key, Info* info, Comm** newcomm) noexcept {
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED: return split(comm, color_of_node(comm), key, newcomm);
     case MPI_COMM_TYPE_HW_UNGUIDED: return split_unguided(comm, key, info, newcomm);
@@ -59,6 +58,14 @@ Err comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm** newc
     default:
       return fail(Err::arg, "split_type is %d; give one of MPI_COMM_TYPE_... or MPI_UNDEFINED", split_type);
   }
+}
+
+}  // namespace
+
+Err comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm** newcomm) noexcept {
+  if (const Err e = split_by(split_type, comm, key, info, newcomm); e != Err::ok) return e;
+  if (info && *newcomm) set_hints(**newcomm, *info);
+  return Err::ok;
 }
 
 Err get_hw_resource_info(Info** info) noexcept {

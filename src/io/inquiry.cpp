@@ -12,6 +12,7 @@
 #include "io/file.hpp"
 #include "io/functions.hpp"
 #include "io/together.hpp"
+#include "object/memory_kinds.hpp"
 #include "progress/engine.hpp"
 
 namespace dunlin::io {
@@ -159,6 +160,7 @@ Err file_get_info(File& fh, Info** info_used) noexcept {
   file.hints.show(*used);
   if (file.name.size() < MPI_MAX_INFO_VAL) used->set("filename", file.name);
   used->set("cb_nodes", std::to_string(Roles::of(file).aggregators));
+  show_memory_kinds(*used);
   *info_used = used.detach();
   return Err::ok;
 }

@@ -132,10 +132,10 @@ Err error_string(int error_code, char* string, int* length) noexcept {
   const Added* added = find(error_code);
   const char* text = added ? added->text.c_str() : text_of_class(error_code);
   if (!text) return fail(Err::arg, "errorcode is %d, which is no error code", error_code);
-  const char* detail = error_detail(Err(error_code));
-  if (error_code == MPI_SUCCESS) detail = "";
+  const bool is_ours = !added && error_code != MPI_SUCCESS;
+  const char* const detail = is_ours ? error_detail(Err(error_code)) : "";
   const int bytes =
-      std::snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, *text && *detail ? ": " : "", detail);
+      std::snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, *detail ? ": " : "", detail);
   *length = std::min(bytes, MPI_MAX_ERROR_STRING - 1);
   return Err::ok;
 }

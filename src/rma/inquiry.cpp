@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "object/memory_kinds.hpp"
 #include "rma/functions.hpp"
 #include "rma/hints.hpp"
 #include "rma/operation.hpp"
@@ -39,6 +40,7 @@ Err win_set_info(Win& win, Info* info) noexcept {
 
 Err win_get_info(Win& win, Info** info_used) noexcept {
   *info_used = win.info->copy().detach();
+  show_memory_kinds(**info_used);
   return Err::ok;
 }
 

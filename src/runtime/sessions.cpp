@@ -1,4 +1,5 @@
 // MPI_Session_init and MPI_Session_finalize: the library runs as long as anybody uses it (MPI 5.0, 11.3).
+#include "object/memory_kinds.hpp"
 #include "pt2pt/functions.hpp"
 #include "runtime/functions.hpp"
 #include "runtime/instance.hpp"
@@ -55,7 +56,7 @@ Err session_get_info(Session& session, Info** info_used) noexcept {
   *info_used = new Info;
   for (const Level& level : kLevels)
     if (level.value == session.thread_level) (*info_used)->set("thread_level", level.name);
-  (*info_used)->set("mpi_memory_alloc_kinds", "mpi,system");
+  show_memory_kinds(**info_used);
   return Err::ok;
 }
 

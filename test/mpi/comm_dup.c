@@ -108,6 +108,39 @@ static void hints_are_those_given(void) {
   MPI_Comm_free(&with);
 }
 
+static void expect_hint(MPI_Comm* comm, const char* key, const char* wanted, const char* what) {
+  char value[64] = "";
+  int flag, length = sizeof value;
+  MPI_Info used;
+  MPI_Comm_get_info(*comm, &used);
+  MPI_Info_get_string(used, key, &length, value, &flag);
+  CHECK(flag && strcmp(value, wanted) == 0, "%s: %s is \"%s\", not \"%s\"", what, key, value, wanted);
+  MPI_Info_free(&used);
+  if (*comm != MPI_COMM_WORLD) MPI_Comm_free(comm);
+}
+
+/* Hints are given with each constructor that takes an info object (MPI 5.0, 7.4.4); and each communicator
+ * says which memory it takes (11.4.3). */
+static void each_constructor_takes_hints(void) {
+  const char* key = "mpi_assert_no_any_source";
+  const int me[] = {check_rank}, one[] = {1};
+  MPI_Comm comm = MPI_COMM_WORLD;
+  MPI_Info info;
+  expect_hint(&comm, "mpi_memory_alloc_kinds", "mpi,system", "MPI_COMM_WORLD");
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  expect_hint(&comm, "mpi_memory_alloc_kinds", "mpi,system", "MPI_Comm_dup");
+  MPI_Info_create(&info);
+  MPI_Info_set(info, key, "true");
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, info, &comm);
+  expect_hint(&comm, key, "true", "MPI_Comm_split_type");
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, me, MPI_UNWEIGHTED, 1, me, MPI_UNWEIGHTED, info, 0,
+                                 &comm);
+  expect_hint(&comm, key, "true", "MPI_Dist_graph_create_adjacent");
+  MPI_Dist_graph_create(MPI_COMM_WORLD, 1, me, one, me, MPI_UNWEIGHTED, info, 0, &comm);
+  expect_hint(&comm, key, "true", "MPI_Dist_graph_create");
+  MPI_Info_free(&info);
+}
+
 static void many_idups_at_once(void) {
   enum { N = 20 };
   MPI_Comm dups[N];
@@ -182,6 +215,7 @@ int main(int argc, char** argv) {
   dup_copies();
   failing_callback_fails_dup();
   hints_are_those_given();
+  each_constructor_takes_hints();
   many_idups_at_once();
   freed_while_messages_are_under_way();
   freed_with_a_buffer();

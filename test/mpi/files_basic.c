@@ -524,6 +524,7 @@ static void hints_and_handlers(void) {
                 &file);
   shows("romio_ds_read", "disable");
   shows("filename", path);
+  shows("mpi_memory_alloc_kinds", "mpi,system");
   MPI_Info_set(info, "filename", "another");
   MPI_Info_set(info, "romio_ds_read", "enable");
   MPI_Info_set(info, "of_another_library", "17");

@@ -68,6 +68,36 @@ static void error_handlers(void) {
   MPI_Comm_free(&comm);
 }
 
+static int copy_and_fail(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
+  (void)comm, (void)keyval, (void)in, (void)out;
+  *flag = 0;
+  return *(int*)extra;
+}
+
+/* The string of a program's error code is what the program has said, also after it has failed a call. */
+static void strings_of_added_codes(void) {
+  MPI_Comm comm, duplicate;
+  int class, codes[2], code, keyval, length, error;
+  char text[MPI_MAX_ERROR_STRING];
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Add_error_class(&class);
+  MPI_Add_error_code(class, &codes[0]);
+  MPI_Add_error_code(class, &codes[1]);
+  MPI_Add_error_string(codes[0], "no copies of this");
+  MPI_Comm_create_keyval(copy_and_fail, MPI_COMM_NULL_DELETE_FN, &keyval, &code);
+  MPI_Comm_set_attr(comm, keyval, NULL);
+  for (int i = 0; i < 2; ++i) {
+    code = codes[i];
+    error = MPI_Comm_dup(comm, &duplicate);
+    CHECK(error == code, "the code of the copy function is %d, that of the call %d", code, error);
+    MPI_Error_string(error, text, &length);
+    CHECK(strcmp(text, i == 0 ? "no copies of this" : "") == 0, "code %d: %s", i, text);
+  }
+  MPI_Comm_free_keyval(&keyval);
+  MPI_Comm_free(&comm);
+}
+
 static int copied, erased;
 
 static int copy_type(MPI_Datatype type, int keyval, void* extra, void* in, void* out, int* flag) {
@@ -225,6 +255,7 @@ int main(int argc, char** argv) {
   info_works("between MPI_Init and MPI_Finalize");
   predefined_attributes();
   error_handlers();
+  strings_of_added_codes();
   attributes_of_types();
   predefined_integers();
   integers();

@@ -65,6 +65,8 @@ static void test_objects(void) {
   CHECK(flag && strcmp(name, "true") == 0, "%s", name);
   MPI_Info_get(info, "unknown", 10, name, &flag);
   CHECK(!flag, " ");
+  MPI_Info_get(info, "mpi_memory_alloc_kinds", 10, name, &flag);
+  CHECK(flag && strcmp(name, "mpi,system") == 0, "flag %d: %s", flag, name);
   MPI_Info_get(info, "same_size", 10, name, &flag);
   CHECK(flag && strcmp(name, "false") == 0, "presets are shown, too");
   MPI_Info_free(&info);

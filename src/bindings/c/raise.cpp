@@ -87,14 +87,15 @@ int end_job(Err error, const char* call) noexcept {
                                          object::error_class(int(error), &error_class) != Err::ok))
     *text = 0;
   const char* const name = class_name(Err(error_class));
-  const char* const detail = *text ? text : error_detail(error);
+  const char* const detail = error_detail(error);
   const bool is_said = *text && std::string_view(call).ends_with("_call_errhandler");
   char sentence[MPI_MAX_ERROR_STRING];
   if (is_said) {
     log::warn("%s (%s)", text, name);
     std::snprintf(sentence, sizeof sentence, "ended the job after an error: %s", text);
   } else {
-    log::warn("%s failed: %s (%s)", call, *detail ? detail : "no more is known", name);
+    log::warn("%s failed: %s%s%s (%s)", call, text, *text && *detail ? ": " : "",
+              *text || *detail ? detail : "no more is known", name);
     std::snprintf(sentence, sizeof sentence, "ended the job after an error of %s (%s)", call, name);
   }
   if (Life::is_usable() || Life::is_forked) runtime::end_job(int(error), sentence);
