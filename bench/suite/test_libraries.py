@@ -54,7 +54,7 @@ class Libraries(unittest.TestCase):
         runs = self.home / "build/bin/runs"
         of_one_round = runs.read_text()
         self.assertEqual(self.bench("--resume", "--rounds", "2").returncode, 0)
-        self.assertEqual(runs.read_text(), of_one_round * 2)  # the round that was there, and one more
+        self.assertTrue(runs.read_text().startswith(of_one_round + "run"))  # another round, of a few samples
         self.assertEqual((self.home / "build/libraries/builds").read_text(), "configured\n")
         text = (self.home / "page.md").read_text()
         self.assertTrue(text.startswith("before\n") and text.endswith("after\n") and "old" not in text)
