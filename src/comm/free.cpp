@@ -17,7 +17,7 @@ void explain(const void* object, WaitReason& reason) noexcept {
   const Comm& comm = *static_cast<const Comm*>(object);
   comm.explain(reason);
   if (comm.let_go_count > 0)
-    std::snprintf(reason.what, sizeof reason.what, "%lld operations whose requests were freed",
+    std::snprintf(reason.what, sizeof reason.what, "%lld of its operations whose requests were freed",
                   (long long)comm.let_go_count);
   else
     std::snprintf(reason.what, sizeof reason.what, "its messages to leave");
