@@ -139,14 +139,22 @@ Err run_steps(Cx cx, const Arguments& arguments) noexcept {
   return run.conclude();
 }
 
+/// Whether it has an operator of the program's.
+template <class Arguments>
+bool calls_program(const Arguments& arguments) noexcept {
+  if constexpr (requires { arguments.r.op; }) return !arguments.r.op->is_predefined();
+  return false;
+}
+
 template <class Arguments>
 Err run(const Cx& cx, const Arguments& arguments) noexcept {
   note_call(cx, arguments, false);
-  const bool has_threads = BigLock::has_threads();  // they may free what the program's arrays name
-  if (has_threads) [[unlikely]]
+  // Threads may free what the program's arrays name, and its operator itself and its datatype.
+  const bool are_kept = BigLock::has_threads() || calls_program(arguments);
+  if (are_kept) [[unlikely]]
     arguments.held().retain();
   const Err error = run_steps(cx, arguments);
-  if (has_threads) [[unlikely]]
+  if (are_kept) [[unlikely]]
     arguments.held().release();
   return error;
 }
@@ -191,13 +199,6 @@ class CollectiveRequest : public Request, public progress::Pollable {
   const bool calls_program_;
   std::string error_text_;
 };
-
-/// Whether it has an operator of the program's.
-template <class Arguments>
-bool calls_program(const Arguments& arguments) noexcept {
-  if constexpr (requires { arguments.r.op; }) return !arguments.r.op->is_predefined();
-  return false;
-}
 
 /// Whether it names arrays of the program's.
 template <class Arguments>

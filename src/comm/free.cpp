@@ -7,12 +7,20 @@
 namespace dunlin::comm {
 namespace {
 
-bool is_idle(const void* messaging) noexcept {
-  return static_cast<const protocol::Messaging*>(messaging)->is_idle();
+/// The program may still wait for what has a request; it would not hear of the end of the rest.
+bool is_idle(const void* object) noexcept {
+  const Comm& comm = *static_cast<const Comm*>(object);
+  return comm.messaging->is_idle() && comm.let_go_count == 0;
 }
 
-void explain(const void*, WaitReason& reason) noexcept {
-  std::snprintf(reason.what, sizeof reason.what, "its messages to leave");
+void explain(const void* object, WaitReason& reason) noexcept {
+  const Comm& comm = *static_cast<const Comm*>(object);
+  comm.explain(reason);
+  if (comm.let_go_count > 0)
+    std::snprintf(reason.what, sizeof reason.what, "%lld of its operations whose requests were freed",
+                  (long long)comm.let_go_count);
+  else
+    std::snprintf(reason.what, sizeof reason.what, "its messages to leave");
 }
 
 }  // namespace
@@ -32,7 +40,7 @@ Err comm_free(Comm& comm) noexcept {
 Err comm_disconnect(Comm& comm) noexcept {
   if (comm.is_predefined())
     return fail(Err::comm, "comm is MPI_COMM_WORLD or MPI_COMM_SELF, which cannot be disconnected");
-  comm.engine->wait_until(&is_idle, comm.messaging, &explain);
+  comm.engine->wait_until(&is_idle, &comm, &explain);
   return comm_free(comm);
 }
 

@@ -79,6 +79,7 @@ class Comm final : public Object {
   CollectiveCall recent_collectives[kCallsRemembered] = {};  // the last ones, by their tags
   std::uint32_t creation_count = 0;  // communicators asked for here, counted in the same way
   char name[128] = "";               // MPI_MAX_OBJECT_NAME
+  std::int64_t let_go_count = 0;     // operations under way whose requests were freed (object/request.hpp)
 
   bool is_inter() const noexcept { return bool(remote_group); }
   std::uint64_t context_of(Plane plane) const noexcept { return context | std::uint64_t(plane); }

@@ -8,7 +8,16 @@
 
 namespace dunlin {
 
-void Request::release_comm() noexcept { comm->release(); }
+void Request::release_comm() noexcept {
+  if (is_let_go) --comm->let_go_count;
+  comm->release();
+}
+
+void Request::mark_let_go() noexcept {
+  DUNLIN_ASSERT(!is_let_go);
+  is_let_go = true;
+  if (is_comm_held_) ++comm->let_go_count;
+}
 
 Err Request::start() noexcept {
   if (!is_persistent) return fail(Err::request, "the request is not persistent and cannot be started");

@@ -59,7 +59,7 @@ class Request : public Object {
   /// MPI_Request_free: the program's reference goes; an operation under way still runs to its end.
   void let_go() noexcept {
     if (is_complete || !is_active) return release();
-    is_let_go = true;
+    mark_let_go();
   }
   /// The operation has come to its end; nothing may touch the request afterwards.
   void finish() noexcept {
@@ -82,6 +82,7 @@ class Request : public Object {
 
  private:
   void release_comm() noexcept;
+  void mark_let_go() noexcept;
   bool is_comm_held_ = false;
 };
 

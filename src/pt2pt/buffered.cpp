@@ -104,9 +104,7 @@ BufferPool* process_pool = nullptr;
 
 class BufferedSend final : public protocol::SendRequest {
  public:
-  BufferedSend(BufferPool& pool, std::byte* copy) noexcept : pool_(pool), copy_(copy) {
-    is_let_go = true;  // no program holds a handle: it goes when the message has left
-  }
+  BufferedSend(BufferPool& pool, std::byte* copy) noexcept : pool_(pool), copy_(copy) {}
 
  private:
   ~BufferedSend() override { pool_.give_back(copy_); }
@@ -187,6 +185,7 @@ Err send_buffered(const Source& data, int dest, int tag, Comm& comm) noexcept {
   Cursor(data).pack(copy, data.bytes);
   auto* send = new BufferedSend(*pool, copy);
   send->hold(comm);
+  send->let_go();  // no program holds a handle: it goes when the message has left
   messaging.send(*send, comm, Plane::point_to_point, Source{copy, data.bytes}, dest, tag,
                  protocol::Mode::standard);
   return Err::ok;

@@ -1,6 +1,7 @@
 /* MPI_Comm_dup, idup and their forms: same group, own messages, attributes as their callbacks say, hints only
  * where given. */
 #include <string.h>
+#include <unistd.h>
 
 #include "comm_check.h"
 
@@ -210,6 +211,26 @@ static void chains_and_many(void) {
   }
 }
 
+/* What has no request any more is over when MPI_Comm_disconnect returns (MPI 5.0, 11.10.4). */
+static void disconnect_waits(int ints) {
+  const int to = (check_rank + 1) % check_size, from = (check_rank + check_size - 1) % check_size;
+  int* const out = malloc((size_t)ints * sizeof *out);
+  int* const in = malloc((size_t)ints * sizeof *in);
+  MPI_Comm comm;
+  MPI_Request request;
+  for (int i = 0; i < ints; ++i) out[i] = check_rank + i, in[i] = -1;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Irecv(in, ints, MPI_INT, from, 0, comm, &request);
+  MPI_Request_free(&request);
+  if (check_rank == 0) usleep(20000);
+  MPI_Isend(out, ints, MPI_INT, to, 0, comm, &request);
+  MPI_Request_free(&request);
+  MPI_Comm_disconnect(&comm);
+  for (int i = 0; i < ints; ++i) CHECK(in[i] == from + i, "of %d: [%d] is %d", ints, i, in[i]);
+  free(out);
+  free(in);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   dup_copies();
@@ -220,5 +241,6 @@ int main(int argc, char** argv) {
   freed_while_messages_are_under_way();
   freed_with_a_buffer();
   chains_and_many();
+  for (int ints = 1; ints <= 1 << 18; ints <<= 6) disconnect_waits(ints);
   return check_end();
 }
