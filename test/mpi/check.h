@@ -17,6 +17,20 @@ static int check_rank, check_size;
     }                                                                                                        \
   } while (0)
 
+static inline const char* check_text(int error) {
+  static char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(error, text, &length);
+  return text;
+}
+
+/* A call that succeeds, of an object whose errors return. */
+#define CHECK_CALL(call)                                  \
+  do {                                                    \
+    const int error = call;                               \
+    CHECK(error == MPI_SUCCESS, "%s", check_text(error)); \
+  } while (0)
+
 static inline void check_start_threads(int* argc, char*** argv, int level) {
   int provided;
   MPI_Init_thread(argc, argv, level, &provided);

@@ -7,17 +7,7 @@
 
 #include "check.h"
 
-static const char* sentence(int error) {
-  static char text[MPI_MAX_ERROR_STRING];
-  int length;
-  MPI_Error_string(error, text, &length);
-  return text;
-}
-#define OK(call)                                           \
-  do {                                                     \
-    const int error = call;                                \
-    CHECK(error == MPI_SUCCESS, "%s", sentence(error));    \
-  } while (0)
+#define OK(call) CHECK_CALL(call)
 
 enum { kBytes = 200000, kWays = 4 };
 
