@@ -23,6 +23,7 @@
 #include "datatype/cursor.hpp"
 #include "io/kernel_copy.hpp"
 #include "io/pages.hpp"
+#include "io/read_queue.hpp"
 #include "os/time_slice.hpp"
 
 namespace dunlin::io {
@@ -324,6 +325,17 @@ bool Storage::move_listed(Direction direction, std::span<iovec> pieces, std::int
     }
   }
   return true;
+}
+
+bool Storage::try_queue(const Access& access, Read& read) const noexcept {
+  const std::size_t bytes = access.memory.bytes();
+  const bool is_one = access.memory.is_contiguous() && access.file.is_contiguous() && !access.is_atomic;
+  if (access.direction != Direction::read || !is_one || bytes == 0 || bytes > kCallBytes) return false;
+  read.descriptor = descriptor_;
+  read.at = access.memory.at;
+  read.bytes = bytes;
+  read.offset = access.file.offset_of(access.position);
+  return !takes_detour(Direction::read, read.at, bytes, read.offset) && io::try_queue(read);
 }
 
 void Storage::announce(const Access& access) const noexcept {

@@ -40,6 +40,7 @@
 
 namespace dunlin::io {
 
+struct Read;
 class Writing;
 enum class Pages : std::uint8_t;
 
@@ -136,7 +137,9 @@ class Storage {
   /// Before all of [low, high) is written: where the file lies in memory and has nothing there yet, large
   /// pages are made, the first of which is that with this number, and each `step` behind it.
   void make_large_pages(std::int64_t low, std::int64_t high, int first, int step) const noexcept;
-  /// Of a read that has to wait for others: the disk is asked for its bytes now.
+  /// Whether a read is one that the kernel's queue (io/read_queue.hpp) takes.
+  bool try_queue(const Access& access, Read& read) const noexcept;
+  /// Of a read whose turn will come: the disk is asked for its bytes now.
   void announce(const Access& access) const noexcept;
 
  private:

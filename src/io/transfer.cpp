@@ -11,7 +11,7 @@
 #include "datatype/signature.hpp"
 #include "io/collective.hpp"
 #include "io/functions.hpp"
-#include "io/worker.hpp"
+#include "io/read_queue.hpp"
 #include "object/error_origin.hpp"
 #include "object/status.hpp"
 #include "progress/engine.hpp"
@@ -197,6 +197,7 @@ class FileRequest final : public Request, public progress::Pollable {
     ++file.under_way;
     if (is_together_) return run_together(file);
     job_.work = [](void* self) noexcept { static_cast<FileRequest*>(self)->move(); };
+    job_.announce = [](void* self) noexcept { static_cast<FileRequest*>(self)->announce(); };
     job_.argument = this;
     job_.sleeper = comm->messaging->peers.shared_memory();
     if (std::int64_t(transfer_.access().memory.bytes()) < background_bytes.get()) {
@@ -205,8 +206,8 @@ class FileRequest final : public Request, public progress::Pollable {
       return Err::ok;
     }
     comm->engine->add(*this);
-    file.storage.announce(transfer_.access());
-    hand_over(job_);
+    outcome_.bytes = std::int64_t(transfer_.access().memory.bytes());  // unless `move` finds another
+    if (!file.storage.try_queue(transfer_.access(), job_)) hand_over(job_);
     return Err::ok;
   }
   Pollable::Outcome poll() noexcept override {
@@ -234,6 +235,7 @@ class FileRequest final : public Request, public progress::Pollable {
 
  private:
   ~FileRequest() override = default;
+  void announce() noexcept { transfer_.file().storage.announce(transfer_.access()); }
   void move() noexcept { outcome_ = transfer_.file().storage.move(transfer_.access()); }
   /// The other ranks are not to wait for this one's next call: the library's thread goes on where there is a
   /// core for it.
@@ -261,7 +263,7 @@ class FileRequest final : public Request, public progress::Pollable {
   const Ref<Datatype> type_, filetype_;
   Transfer transfer_;
   io::Outcome outcome_;
-  Job job_;                // where this rank goes alone
+  Read job_;               // where this rank goes alone
   Ref<Request> together_;  // else
   const bool is_together_;
 };

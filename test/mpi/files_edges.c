@@ -447,31 +447,6 @@ static void exclusive(void) {
   OK(MPI_File_close(&file));
 }
 
-static int advised;
-
-/* The library's calls come here, also by the thread. */
-__attribute__((visibility("default"))) int posix_fadvise(int descriptor, off_t from, off_t bytes,
-                                                         int advice) {
-  if (bytes == 1 << 18 && advice == POSIX_FADV_WILLNEED) ++advised;
-  return descriptor < 0 || from < 0;
-}
-
-/* Nonblocking reads wait for one thread, but not for the disk one after the other. */
-static void read_ahead(void) {
-  enum { kReads = 8, kBytes = 1 << 18 };
-  static char data[kReads][kBytes];
-  MPI_Request requests[kReads];
-  int i;
-  open_file(MPI_INFO_NULL);
-  OK(MPI_File_set_size(file, kReads * kBytes));
-  advised = 0;
-  for (i = 0; i < kReads; ++i)
-    OK(MPI_File_iread_at(file, i * kBytes, data[i], kBytes, MPI_BYTE, &requests[i]));
-  CHECK(advised == kReads, "%d", advised);
-  OK(MPI_Waitall(kReads, requests, MPI_STATUSES_IGNORE));
-  MPI_File_close(&file);
-}
-
 static int synced;
 
 /* The library's calls come here. */
@@ -592,7 +567,6 @@ int main(int argc, char** argv) {
   devices();
   exclusive();
   syncs_for_others();
-  read_ahead();
   windows_change();
   dealt_out(0);
   dealt_out(1);
