@@ -48,9 +48,10 @@ class BigLock {
 
  private:
   static void set(bool threads, bool helped) noexcept {
-    const bool comes_now = !needed_ && (threads || helped);
-    needed_ = threads || helped;
-    if (comes_now && when_needed_) when_needed_();
+    const bool is_needed = threads || helped;
+    if (is_needed == needed_) return;  // other threads of the program may look at it
+    needed_ = is_needed;
+    if (is_needed && when_needed_) when_needed_();
   }
   static inline bool needed_ = true;
   static inline bool threads_ = true;

@@ -70,8 +70,10 @@ class Queue {
     if (bell_ < 0) return false;
     pthread_t thread;
     if (::fstat(bell_, &bell_status_) == 0 && library_.init(kEntries, &ring_, 0) == 0 &&
-        os::start_thread(&thread, &Queue::run, this) == 0)
+        os::start_thread(&thread, &Queue::run, this) == 0) {
+      ::pthread_detach(thread);
       return true;
+    }
     ::close(bell_);  // a process may have few descriptors
     return false;
   }
