@@ -1,10 +1,13 @@
-/* Every way to read and write while the kernel itself hinders it: signals that interrupt each rank a
- * thousand times a second and let no call begin again, also one that waits for a lock; and a limit in the
- * middle of what all write (RLIMIT_FSIZE), so that writes move a part and then fail.  Nothing stands between
- * the library and the kernel, so this holds however the library moves its data. ranks: 2 4 variants: none */
+/* Every way to read and write while something hinders it: signals that interrupt each rank a thousand times
+ * a second and let no call begin again, also one that waits for a lock; others who cut the file again and
+ * again; and a limit of the kernel in the middle of what all write (RLIMIT_FSIZE), so that writes move a part
+ * and then fail.  Nothing stands between the library and the kernel, so this holds however the library moves
+ * its data. ranks: 2 4 variants: none */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -158,7 +161,47 @@ static void interrupted(int way, int piece, const char* together) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* The first bytes arrive, as many as the status says; the rest is an error with rank, file, byte and reason. */
+static atomic_int is_cutting;
+
+/* To nothing, to half, and to what it was: what a cut leaves is the data or nothing. */
+static void* cut_again_and_again(void* argument) {
+  const long whole = *(const long*)argument;
+  for (long turn = 0; is_cutting; ++turn) {
+    if (truncate(path, turn % 3 == 0 ? 0 : turn % 3 == 1 ? whole / 2 + turn % 5000 : whole) != 0) break;
+    usleep(100);
+  }
+  return NULL;
+}
+
+/* Nobody is told of an error, nobody waits or dies. */
+static void cut(int way, int piece, const char* together) {
+  const int bytes = bytes_of(piece), turn = way + piece + 2;
+  long whole = (long)bytes * check_size;
+  int count = -1;
+  pthread_t thread;
+  is_cutting = check_rank == 0;
+  if (is_cutting) CHECK(pthread_create(&thread, NULL, cut_again_and_again, &whole) == 0, " ");
+  for (int i = 0; i < bytes; ++i) data[i] = byte_of(check_rank, i, turn) | 1;
+  CHECK(move_all(1, way, data, bytes) == MPI_SUCCESS, "%s, %d B, %s", names[way], piece, together);
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  CHECK(count == bytes, "%s, %d B, %s: %d", names[way], piece, together, count);
+  MPI_Barrier(MPI_COMM_WORLD);
+  memset(found, 0, sizeof found);
+  CHECK(move_all(0, way, found, bytes) == MPI_SUCCESS, "%s, %d B, %s", names[way], piece, together);
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  CHECK(count >= 0 && count <= bytes, "%s, %d B, %s: %d", names[way], piece, together, count);
+  for (int i = 0; i < bytes; ++i)
+    CHECK(found[i] == 0 || found[i] == data[i], "%s, %d B, %s: byte %d is %d, not %d", names[way], piece,
+          together, i, found[i], data[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (is_cutting) {
+    is_cutting = 0;
+    pthread_join(thread, NULL);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The first bytes arrive, as many as the status says; the rest is an error: rank, file, byte and reason. */
 static void limited(int way, int piece, const char* together) {
   const int bytes = bytes_of(piece), turn = way + piece + 1;
   const long long end = (long long)bytes * check_size * 3 / 5 + 11;
@@ -217,6 +260,7 @@ int main(int argc, char** argv) {
         set_view(way, piece, hints[hint]);
         interrupted(way, piece, hints[hint]);
         send_signals(0);
+        cut(way, piece, hints[hint]);
         limited(way, piece, hints[hint]);
       }
   CHECK_CALL(MPI_File_close(&file));
