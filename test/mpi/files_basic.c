@@ -419,6 +419,13 @@ static int count_elements(void* user, MPI_Datatype type, int count, void* in_fil
   return MPI_SUCCESS;
 }
 
+/* The same with a count of any length. */
+static int count_many(void* user, MPI_Datatype type, MPI_Count count, void* in_file, MPI_Offset position,
+                      void* state) {
+  CHECK(state == &counted, " ");
+  return count_elements(user, type, (int)count, in_file, position, state);
+}
+
 static void counts_of_conversions(void) {
   int out[30] = {0};
   MPI_Datatype ten;
@@ -432,6 +439,13 @@ static void counts_of_conversions(void) {
   CHECK(counted == 20 && counted_from == 0, "%d from %d", counted, counted_from);
   MPI_File_read_at_all(file, 5, out, 3, ten, MPI_STATUS_IGNORE);
   CHECK(counted == 15 && counted_from == 0, "%d from %d", counted, counted_from);
+  MPI_Register_datarep_c("many", count_many, MPI_CONVERSION_FN_NULL_C, count_extent, &counted);
+  CHECK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "many", MPI_INFO_NULL) == MPI_SUCCESS, " ");
+  counted = 0;
+  CHECK(MPI_File_write_at_all(file, 0, out, 2, ten, MPI_STATUS_IGNORE) == MPI_SUCCESS && counted == 0, " ");
+  MPI_File_read_at_all(file, 7, out, 1, ten, MPI_STATUS_IGNORE);
+  CHECK(counted == 10 && counted_from == 0, "%d from %d", counted, counted_from);
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "counted", MPI_INFO_NULL);
   /* The library's own thread goes on while the program sleeps, but calls no function of it. */
   MPI_Info info;
   MPI_Info_create(&info);

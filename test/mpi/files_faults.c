@@ -277,19 +277,28 @@ static void hinted(void) {
   OK(MPI_File_close(&file));
 }
 
+/* Of that class, naming file, the rank that has failed, and why. */
+static void check_unsynced(int error, int reason, int wanted) {
+  char text[MPI_MAX_ERROR_STRING], rank[32];
+  int error_class = MPI_SUCCESS, length = 0;
+  MPI_Error_class(error, &error_class);
+  CHECK(error_class == wanted, "class %d", error_class);
+  MPI_Error_string(error, text, &length);
+  snprintf(rank, sizeof rank, "rank %d ", check_size - 1);
+  CHECK(strstr(text, rank) && strstr(text, path) && strstr(text, strerror(reason)), "%s", text);
+}
+
 /* What does not reach the disk on one rank is an error on all, syncing and closing; then it can be tried
  * again.
  */
 static void unsynced(int reason, int wanted) {
   char data[100] = {0};
-  int error_class = MPI_SUCCESS;
   OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file));
   OK(MPI_File_write_at(file, 100 * check_rank, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE));
   sync_reason = check_rank == check_size - 1 ? reason : 0;
-  MPI_Error_class(MPI_File_sync(file), &error_class);
-  CHECK(error_class == wanted, "class %d", error_class);
-  MPI_Error_class(MPI_File_close(&file), &error_class);
-  CHECK(error_class == wanted && file != MPI_FILE_NULL, "class %d", error_class);
+  check_unsynced(MPI_File_sync(file), reason, wanted);
+  check_unsynced(MPI_File_close(&file), reason, wanted);
+  CHECK(file != MPI_FILE_NULL, " ");
   sync_reason = 0;
   interruptions = 3;
   OK(MPI_File_close(&file));
