@@ -43,7 +43,7 @@ class Bcast final : public Case {
   void check() override {
     for (const Buffer& each : buffers_) {
       EXPECT_TRUE(each.has_intact_gaps());
-      for (std::int64_t i = 0; i < values_; ++i) ASSERT_EQ(each.get(i), input(root_, i, round_)) << i;
+      for (std::int64_t i = 0; i < values_; ++i) ASSERT_SAME(each.get(i), input(root_, i, round_)) << i;
     }
   }
 
@@ -128,8 +128,8 @@ class Rooted final : public Case {
       EXPECT_TRUE(small.has_intact_gaps());
       if (!is_gather_ && in_place_ && rank == root_) continue;
       for (std::int64_t i = 0; i < values_[std::size_t(rank)]; ++i) {
-        ASSERT_EQ(small.get(i), input(rank, i, round_)) << "rank " << rank << " value " << i;
-        ASSERT_EQ(large_.get(large_index(rank, i)), input(rank, i, round_))
+        ASSERT_SAME(small.get(i), input(rank, i, round_)) << "rank " << rank << " value " << i;
+        ASSERT_SAME(large_.get(large_index(rank, i)), input(rank, i, round_))
             << "rank " << rank << " value " << i;
       }
     }
@@ -286,7 +286,7 @@ class Allgather final : public Case {
       EXPECT_TRUE(large_[std::size_t(rank)].has_intact_gaps());
       for (int from = 0; from < size(); ++from)
         for (std::int64_t i = 0; i < values_[std::size_t(from)]; ++i)
-          ASSERT_EQ(large_[std::size_t(rank)].get(index(rank, from, i)), input(from, i, round_))
+          ASSERT_SAME(large_[std::size_t(rank)].get(index(rank, from, i)), input(from, i, round_))
               << "rank " << rank << " from " << from << " value " << i;
     }
   }
@@ -385,7 +385,7 @@ class Alltoall final : public Case {
       EXPECT_TRUE(in.buffer.has_intact_gaps());
       for (int from = 0; from < size(); ++from)
         for (std::int64_t i = 0; i < values_[std::size_t(from)][std::size_t(rank)]; ++i)
-          ASSERT_EQ(in.buffer.get(in.index(from, i)), sent(from, rank, i))
+          ASSERT_SAME(in.buffer.get(in.index(from, i)), sent(from, rank, i))
               << "rank " << rank << " from " << from << " value " << i;
     }
   }

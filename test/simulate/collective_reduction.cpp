@@ -136,10 +136,10 @@ class Full final : public Reduction {
       const bool gets_nothing =
           (form_ == Form::reduce && rank != root_) || (form_ == Form::exscan && rank == 0);
       for (std::int64_t i = 0; i < values_; ++i) {
-        ASSERT_EQ(send.get(i), input(rank, i, round_)) << "send buffer of rank " << rank;
+        ASSERT_SAME(send.get(i), input(rank, i, round_)) << "send buffer of rank " << rank;
         if (gets_nothing) continue;
         const int last = form_ == Form::scan ? rank : form_ == Form::exscan ? rank - 1 : size() - 1;
-        ASSERT_EQ(receive.get(i), reduced(0, last, i)) << "rank " << rank << " value " << i;
+        ASSERT_SAME(receive.get(i), reduced(0, last, i)) << "rank " << rank << " value " << i;
       }
     }
   }
@@ -208,7 +208,7 @@ class Scattered final : public Reduction {
       const auto at = std::size_t(rank);
       EXPECT_TRUE(receives_[at].has_intact_gaps());
       for (std::int64_t i = 0; i < values_[at]; ++i)
-        ASSERT_EQ(receives_[at].get(i), reduced(0, size() - 1, starts_[at] + i))
+        ASSERT_SAME(receives_[at].get(i), reduced(0, size() - 1, starts_[at] + i))
             << "rank " << rank << " value " << i;
     }
   }

@@ -153,7 +153,7 @@ class Traffic {
       taken[std::size_t(message - messages_.data())] = true;
       EXPECT_TRUE(receive.buffer.has_intact_gaps());
       for (std::int64_t i = 0; i < message->values; ++i)
-        ASSERT_EQ(receive.buffer.get(i), message->buffer.get(i)) << i;
+        ASSERT_SAME(receive.buffer.get(i), message->buffer.get(i)) << i;
       matched.push_back(message);
     }
     // MPI 5.0, 3.5: of two messages that a receive could take from one sender, it takes the one sent first.

@@ -12,7 +12,7 @@
 namespace dunlin::test {
 namespace {
 
-constexpr std::size_t kStackBytes = 256 << 10;
+constexpr std::size_t kStackBytes = 64 << 10;  // AddressSanitizer goes over all of it at each switch
 
 enum class State : std::uint8_t { ready, waits_for_change, waits_for_wake, ended };
 
@@ -96,7 +96,7 @@ struct Choice {
 
 void start(const Interleaver::Program& program) {
   run->threads.clear();
-  stacks.resize(std::max(stacks.size(), program.threads.size()), std::vector<char>(kStackBytes));
+  while (stacks.size() < program.threads.size()) stacks.emplace_back(kStackBytes);
   for (std::size_t at = 0; at < program.threads.size(); ++at) {
     auto thread = std::make_unique<Thread>();
     thread->body = program.threads[at];
