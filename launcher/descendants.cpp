@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "launcher/clock.hpp"
 #include "os/text_file.hpp"
 
 namespace dunlin::launcher {
@@ -35,12 +36,6 @@ std::vector<pid_t> children_by_search() {
   }
   ::closedir(directory);
   return found;
-}
-
-long now_ms() noexcept {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
-#include "os/clock.hpp"
+#include "launcher/clock.hpp"
 
 namespace dunlin::launcher {
 namespace {
@@ -24,8 +24,6 @@ constexpr std::size_t kLineBytesMax = std::size_t{16} << 20;  // a longer one is
 constexpr std::size_t kHeldBytesMax = std::size_t{64} << 20;  // of all ranks
 constexpr long kUnfinishedMs = 100;  // a line without end is shown then
 constexpr long kPatienceMs = 2000;   // other ranks wait so long for the end of a line that is shown
-
-long now_ms() noexcept { return long(os::now_ns() / 1'000'000); }
 
 bool is_same_file(int a, int b) noexcept {
   struct stat first, second;

@@ -18,7 +18,7 @@ namespace {
 
 using boot::wire_field;
 
-constexpr std::size_t kLineBytesMax = std::size_t{1} << 20;  // a longer one is no PMI: the rank is cut off
+constexpr std::size_t kRequestBytesMax = std::size_t{1} << 20;  // a longer one is no PMI: the rank is cut off
 
 }  // namespace
 
@@ -53,7 +53,7 @@ bool PmiServer::read_some(int rank) {
   const ssize_t got = ::read(client.fd, block, sizeof block);
   if (got < 0 && errno == EINTR) return true;
   if (got < 0 && errno == EAGAIN) return false;
-  if (got <= 0 || client.received.size() > kLineBytesMax) {
+  if (got <= 0 || client.received.size() > kRequestBytesMax) {
     close(rank);
     return false;
   }

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "launcher/clock.hpp"
 #include "launcher/descendants.hpp"
 #include "launcher/give_up.hpp"
 #include "launcher/guard.hpp"
@@ -33,16 +34,10 @@ constexpr int kPoliteMs = 250;        // from the first signal to SIGKILL
 constexpr int kOutsideGraceMs = 400;  // for the others, when a rank failed that was not inside MPI
 constexpr int kCheckMs = 200;         // between looks for ranks that ended without MPI_Init
 constexpr int kOrphanMs = 100;        // for what ranks left behind, after the last rank's end
-constexpr int kEndMs = 500;           // for the kernel to end what got SIGKILL
+constexpr int kKillMs = 500;           // for the kernel to end what got SIGKILL
 constexpr int kDeadlockCode = 123;    // exit code
 constexpr int kSameSignalMs = 50;     // fingers are slower
 constexpr int kStuckReaderMs = 500;   // for whoever reads nothing of our output, once we were told to hurry
-
-long now_ms() noexcept {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /// How many processes the kernel has ended for lack of memory since it started, also in control groups.
 long out_of_memory_kills() {
@@ -102,7 +97,7 @@ void Supervisor::attend(int wait_ms) {
 /// Without the guard nobody waits for our output or exit code any more.
 void Supervisor::end_with_guard() {
   if (!is_guard_dead()) return;
-  end_descendants(kEndMs);
+  end_descendants(kKillMs);
   ::_exit(128 + SIGKILL);
 }
 
@@ -448,7 +443,7 @@ void Supervisor::finish() {
     reap();
   }
   end_groups();
-  end_descendants(kEndMs);
+  end_descendants(kKillMs);
   std::size_t taken_bytes = output_.taken_bytes();
   long taken_at = now_ms();
   while (!output_.try_finish()) {

@@ -12,15 +12,13 @@
 #include <cstdio>
 #include <cstring>
 
-#include "os/clock.hpp"
+#include "launcher/clock.hpp"
 
 namespace dunlin::launcher {
 namespace {
 
 constexpr long kAnswerMs = 1000;  // for the ranks' sentences on their way through the launcher
-constexpr long kEndMs = 5000;     // Hydra may survive SIGTERM
-
-long now_ms() noexcept { return long(os::now_ns() / 1'000'000); }
+constexpr long kTermMs = 5000;     // Hydra may survive SIGTERM
 
 pid_t start(char* const* words, const sigset_t& signals) {
   const pid_t parent = ::getpid(), pid = ::fork();
@@ -37,7 +35,7 @@ long go_on_to_end(int stage, pid_t job) {
   if (stage == 0)
     std::fprintf(stderr, "mpirun: who waits for whom at the end of --timeout, as the ranks say it:\n");
   ::kill(job, stage == 0 ? SIGUSR1 : stage == 1 ? SIGTERM : SIGKILL);
-  return stage == 0 ? kAnswerMs : kEndMs;
+  return stage == 0 ? kAnswerMs : kTermMs;
 }
 
 }  // namespace

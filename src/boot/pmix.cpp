@@ -14,7 +14,7 @@
 namespace dunlin::boot {
 namespace {
 
-constexpr int kLastWordsUs = 100000;
+constexpr int kOutputUs = 100000;
 
 /// That of this process; one job per process.
 struct Client {
@@ -120,7 +120,7 @@ Err PmixBoot::fence() noexcept {
 
 void PmixBoot::abort(int code, const char* message) noexcept {
   log::warn("%s", message);
-  ::usleep(kLastWordsUs);  // launchers drop output that they have not passed on
+  ::usleep(kOutputUs);  // launchers drop output that they have not passed on
   (void)client.library->abort(code, message, nullptr, 0);  // one that is gone has ended the job already
   ::_exit(code & 0xff ? code & 0xff : 1);
 }

@@ -10,6 +10,8 @@
 namespace dunlin::coll {
 namespace {
 
+namespace choices {
+
 Choice<> barrier{"COLL_BARRIER",
                  "algorithm of MPI_Barrier",
                  by_domains_rule,
@@ -116,6 +118,8 @@ Choice<Reduction, Blocks> reduce_scatter{"COLL_REDUCE_SCATTER",
                                           {"direct", reduce_scatter_direct, Needs::memory}},
                                          kShortCombined};
 
+}  // namespace choices
+
 Facts facts_of(const Cx& cx, std::size_t bytes, int blocks = 1) noexcept {
   Facts facts{cx.size, bytes, blocks};
   facts.share_memory = cx.share_memory();
@@ -134,20 +138,20 @@ Facts facts_of(const Cx& cx, const Reduction& r, std::int64_t count_min) noexcep
 
 }  // namespace
 
-Task start_barrier(const Cx& cx) noexcept { return barrier.start(facts_of(cx, 0), cx); }
+Task start_barrier(const Cx& cx) noexcept { return choices::barrier.start(facts_of(cx, 0), cx); }
 
 Task start_bcast(const Cx& cx, Block block, int root) noexcept {
-  return bcast.start(facts_of(cx, block.bytes()), cx, block, root);
+  return choices::bcast.start(facts_of(cx, block.bytes()), cx, block, root);
 }
 
 Task start_gather(const Cx& cx, Block mine, Blocks all, int root, bool in_place) noexcept {
   const std::size_t bytes = in_place ? all[root].bytes() : mine.bytes();
-  return gather.start(facts_of(cx, bytes), cx, mine, all, root, in_place);
+  return choices::gather.start(facts_of(cx, bytes), cx, mine, all, root, in_place);
 }
 
 Task start_scatter(const Cx& cx, Blocks all, Block mine, int root, bool in_place) noexcept {
   const std::size_t bytes = in_place ? all[root].bytes() : mine.bytes();
-  return scatter.start(facts_of(cx, bytes, cx.size), cx, all, mine, root, in_place);
+  return choices::scatter.start(facts_of(cx, bytes, cx.size), cx, all, mine, root, in_place);
 }
 
 Task start_allgather(const Cx& cx, Block mine, Blocks all) noexcept {
@@ -156,36 +160,36 @@ Task start_allgather(const Cx& cx, Block mine, Blocks all) noexcept {
     bytes_max = std::max(bytes_max, all[rank].bytes());
   Facts facts = facts_of(cx, bytes_max);
   facts.is_regular = all.is_equal();
-  return allgather.start(facts, cx, mine, all);
+  return choices::allgather.start(facts, cx, mine, all);
 }
 
 Task start_alltoall(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept {
   Facts facts = facts_of(cx, recv[cx.rank].bytes(), cx.size);
   facts.has_domains = facts.has_domains && cx.hierarchy->is_grid();
-  if (!in_place) return alltoall.start(facts, cx, send, recv);
+  if (!in_place) return choices::alltoall.start(facts, cx, send, recv);
   return is_short(facts, kShort) ? alltoall_shared(cx, send, recv, true) : alltoall_in_place(cx, recv);
 }
 
 Task start_reduce(const Cx& cx, Reduction r, int root) noexcept {
-  return reduce.start(facts_of(cx, r, 0), cx, r, root);
+  return choices::reduce.start(facts_of(cx, r, 0), cx, r, root);
 }
 
 Task start_allreduce(const Cx& cx, Reduction r) noexcept {
   Facts facts = facts_of(cx, r, cx.size);
   facts.is_divided = cx.size > 2;
-  return allreduce.start(facts, cx, r);
+  return choices::allreduce.start(facts, cx, r);
 }
 
 Task start_scan(const Cx& cx, Reduction r, bool is_exclusive) noexcept {
   Facts facts = facts_of(cx, r, 0);
   facts.has_domains = facts.has_domains && cx.hierarchy->is_in_order();
-  return scan.start(facts, cx, r, is_exclusive);
+  return choices::scan.start(facts, cx, r, is_exclusive);
 }
 
 Task start_reduce_scatter(const Cx& cx, Reduction r, Blocks parts) noexcept {
   Facts facts = facts_of(cx, r, 0);
   facts.has_domains = facts.has_domains && cx.hierarchy->is_grid();
-  return reduce_scatter.start(facts, cx, r, parts);
+  return choices::reduce_scatter.start(facts, cx, r, parts);
 }
 
 // Lengths are known to their two ends only, so that whether ranks share memory must decide.
@@ -211,11 +215,16 @@ std::vector<Decision> decisions(const Facts& facts) {
   divided.is_divided = facts.ranks > 2;
   Facts none = facts;
   none.bytes = 0;
-  return {{"barrier", barrier.word(none)},      {"bcast", bcast.word(facts)},
-          {"gather", gather.word(facts)},       {"scatter", scatter.word(several)},
-          {"allgather", allgather.word(facts)}, {"alltoall", alltoall.word(several)},
-          {"reduce", reduce.word(facts)},       {"allreduce", allreduce.word(divided)},
-          {"scan", scan.word(facts)},           {"reduce_scatter", reduce_scatter.word(whole)}};
+  return {{"barrier", choices::barrier.word(none)},
+          {"bcast", choices::bcast.word(facts)},
+          {"gather", choices::gather.word(facts)},
+          {"scatter", choices::scatter.word(several)},
+          {"allgather", choices::allgather.word(facts)},
+          {"alltoall", choices::alltoall.word(several)},
+          {"reduce", choices::reduce.word(facts)},
+          {"allreduce", choices::allreduce.word(divided)},
+          {"scan", choices::scan.word(facts)},
+          {"reduce_scatter", choices::reduce_scatter.word(whole)}};
 }
 
 }  // namespace dunlin::coll

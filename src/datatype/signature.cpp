@@ -14,7 +14,7 @@ namespace dunlin::datatype {
 namespace {
 
 constexpr std::size_t kSpliceEntriesMax = 64;  // longer inner signatures are shared rather than copied
-constexpr int kDepthMax = 48;                  // deeper ones are spliced in any case: walks recurse
+constexpr int kSpliceDepth = 48;                  // deeper ones are spliced in any case: walks recurse
 
 std::int64_t elements_per_type(const Datatype& type) noexcept {
   return parts_of(type.basic()).second == Basic::none ? 1 : 2;
@@ -79,7 +79,7 @@ SignatureRef sequence_signature(PoolVector<SignatureEntry> members) noexcept {
   for (SignatureEntry& member : members) {
     DUNLIN_ASSERT(member.type == nullptr && member.count == 1);
     const Signature& inner = *member.inner;
-    const bool splices = inner.entries.size() <= kSpliceEntriesMax || inner.depth >= kDepthMax;
+    const bool splices = inner.entries.size() <= kSpliceEntriesMax || inner.depth >= kSpliceDepth;
     if (splices)
       for (const SignatureEntry& entry : inner.entries) append(&entries, entry);
     else

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kWordsMax = kWireBytesMax / sizeof(std::int64_t);
 // Bounds what the decoder accepts: offsets and sizes below 2^56 cannot overflow when a few of them are added.
 constexpr std::int64_t kValueMax = std::int64_t{1} << 56;
-constexpr int kDepthMax = 4096;
+constexpr int kNestedMax = 4096;
 
 class Writer {
  public:
@@ -85,7 +85,7 @@ class Reader {
 
   Shape shape(int depth) noexcept {
     const std::int64_t form = word(0, 4);
-    if (depth > kDepthMax) is_bad_ = true;
+    if (depth > kNestedMax) is_bad_ = true;
     if (is_bad_) return empty_shape();
     switch (static_cast<Layout::Form>(form)) {
       case Layout::Form::strided: return strided();

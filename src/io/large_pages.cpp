@@ -11,8 +11,6 @@
 namespace dunlin::io {
 namespace {
 
-constexpr auto kLarge = std::int64_t(kLargePageBytes);
-
 /// To where a large page begins.
 std::int64_t round_up(std::int64_t offset) noexcept {
   return offset > INT64_MAX - kLarge ? offset : (offset + kLarge - 1) & -kLarge;

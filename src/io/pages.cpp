@@ -17,7 +17,6 @@
 namespace dunlin::io {
 namespace {
 
-constexpr auto kLarge = std::int64_t(kLargePageBytes);
 constexpr std::int64_t kBlockBytes = 512;  // of st_blocks
 
 // False for good where the kernel is older than Linux 5.14, or a container forbids it: each attempt would map

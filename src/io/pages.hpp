@@ -25,6 +25,7 @@ namespace dunlin::io {
 
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kLargePageBytes = 2 << 20;
+constexpr auto kLarge = std::int64_t(kLargePageBytes);  // in offsets
 // Mapping costs what it saves where less is written (docs/decisions/0023-files.md).
 constexpr std::size_t kPagesBytesMin = 256 << 10;
 

@@ -55,8 +55,7 @@ IntVariable window_bytes{"FILE_WINDOW_BYTES",
                          4096,
                          1 << 30};
 
-constexpr std::size_t kPieces = kRunsMax;  // listed at once
-static_assert(kPieces <= IOV_MAX);
+static_assert(kRunsMax <= IOV_MAX);
 // The last two bytes that a lock can name.
 constexpr std::int64_t kWithoutLocks = INT64_MAX - 1, kWindows = INT64_MAX;
 
@@ -375,7 +374,7 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
   const auto bytes = std::int64_t(memory.bytes());
   ListWriter writer(descriptor_);
   while (outcome.bytes < bytes) {
-    Piece runs[kPieces];
+    Piece runs[kRunsMax];
     Cursor cursor = access.file.runs(access.position + outcome.bytes);
     const std::size_t n = cursor.pieces(runs, std::size_t(bytes - outcome.bytes));
     const auto listed = std::int64_t(cursor.position()) - access.position - outcome.bytes;
@@ -453,11 +452,11 @@ bool Storage::move_pieces(const Access& access, Cursor& memory, std::int64_t off
                           Outcome& outcome) const noexcept {
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t begin = memory.position();
-    Piece pieces[kPieces];
+    Piece pieces[kRunsMax];
     const std::size_t n = memory.pieces(pieces, std::min(bytes - done, kCallBytes));
     std::size_t moved = 0;
     if (memory.position() - begin >= n * kPieceBytes) {
-      iovec vectors[kPieces];
+      iovec vectors[kRunsMax];
       for (std::size_t i = 0; i < n; ++i) vectors[i] = {pieces[i].address, pieces[i].bytes};
       const std::int64_t at = offset + std::int64_t(done);
       const ssize_t result = move_some(descriptor_, access.direction, vectors, int(n), at);

@@ -96,7 +96,7 @@ Err make_view(OpenFile& file, std::int64_t disp, Datatype& etype, Datatype& file
 }
 
 /// What has to be the same on all ranks.
-struct Said {
+struct Proposal {
   Err error;
   Prospects prospects;
   CollectiveHints hints;
@@ -107,10 +107,10 @@ struct Said {
 };
 
 /// The views of all ranks, if no two have the same byte; else no harm is done (docs/files.md).
-std::int64_t filled_from(const std::vector<Said>& all) noexcept {
+std::int64_t filled_from(const std::vector<Proposal>& all) noexcept {
   std::int64_t low = INT64_MAX, high = 0, bytes = 0;
   bool is_same = true;
-  for (const Said& each : all) {
+  for (const Proposal& each : all) {
     low = std::min(low, each.first);
     high = std::max(high, each.first);
     is_same = is_same && each.extent == all[0].extent && each.bytes <= each.extent - bytes;
@@ -135,9 +135,9 @@ class HintsBefore {
 };
 
 /// This rank's error, or another's.
-Err error_of_all(const OpenFile& file, const std::vector<Said>& all) noexcept {
+Err error_of_all(const OpenFile& file, const std::vector<Proposal>& all) noexcept {
   const int me = file.comm->rank;
-  const Said& mine = all[std::size_t(me)];
+  const Proposal& mine = all[std::size_t(me)];
   if (mine.error != Err::ok) return mine.error;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].error != Err::ok)
@@ -185,14 +185,15 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   take_hints(file, info);
   const Err error = make_view(file, disp, etype, filetype, datarep, &view);
   const Prospects prospects = error == Err::ok ? Prospects::of(file, view) : Prospects{};
-  Said mine{error, prospects, file.hints, view.etype_bytes, std::hash<std::string_view>()(datarep), 0, 0, 0};
+  const std::size_t name = std::hash<std::string_view>()(datarep);
+  Proposal mine{error, prospects, file.hints, view.etype_bytes, name, 0, 0, 0};
   if (error == Err::ok) {
     const Datatype& type = *view.filetype_in_file;
     mine.first = view.displacement + std::min(type.true_lower_bound(), INT64_MAX - view.displacement);
     mine.extent = type.extent();
     mine.bytes = type.size();
   }
-  const std::vector<Said> all = coll::gather_all(comm, mine);
+  const std::vector<Proposal> all = coll::gather_all(comm, mine);
   if (const Err e = error_of_all(file, all); e != Err::ok) {
     before.give_back(file);
     return e;
@@ -204,7 +205,7 @@ Err file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
   Err reset = Err::ok;
   if (comm.rank == 0) reset = write_shared_pointer(file, 0);
   Prospects of_all;
-  for (const Said& each : all) of_all.add(each.prospects);
+  for (const Proposal& each : all) of_all.add(each.prospects);
   const Err memory = prepare_together(file, of_all);
   if (const Err e = coll::barrier(comm); e != Err::ok) return e;
   return reset != Err::ok ? reset : memory;

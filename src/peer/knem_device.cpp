@@ -36,11 +36,11 @@ constexpr unsigned long kDestroy = _IOR('K', 0x22, std::uint64_t);
 constexpr unsigned long kInlineCopy = _IOR('K', 0x33, CopyCommand);
 constexpr std::uint32_t kVersion = 0xd;
 constexpr std::uint32_t kSuccess = 1;
-constexpr std::size_t kPiecesMax = 256;
+constexpr std::size_t kListMax = 256;
 
 /// Our pieces in the form of the kernel; false when there are too many for one call.
-bool convert(std::span<const Piece> pieces, KnemPiece (&out)[kPiecesMax]) noexcept {
-  if (pieces.size() > kPiecesMax) return false;
+bool convert(std::span<const Piece> pieces, KnemPiece (&out)[kListMax]) noexcept {
+  if (pieces.size() > kListMax) return false;
   std::transform(pieces.begin(), pieces.end(), out, [](const Piece& each) {
     return KnemPiece{reinterpret_cast<std::uintptr_t>(each.at), each.bytes};
   });
@@ -52,7 +52,7 @@ class KernelKnem final : public KnemDevice {
   explicit KernelKnem(int device) noexcept : device_(device) {}
 
   std::uint64_t create_region(std::span<const Piece> pieces, bool writable) noexcept override {
-    KnemPiece list[kPiecesMax];
+    KnemPiece list[kListMax];
     if (!convert(pieces, list)) return 0;
     CreateCommand command{reinterpret_cast<std::uintptr_t>(list),
                           std::uint32_t(pieces.size()),
@@ -65,7 +65,7 @@ class KernelKnem final : public KnemDevice {
   void destroy_region(std::uint64_t cookie) noexcept override { ioctl(device_, kDestroy, &cookie); }
   bool copy(std::span<const Piece> local, std::uint64_t cookie, std::uint64_t offset,
             bool to_region) noexcept override {
-    KnemPiece list[kPiecesMax];
+    KnemPiece list[kListMax];
     if (!convert(local, list)) return false;
     CopyCommand command{reinterpret_cast<std::uintptr_t>(list),
                         std::uint32_t(local.size()),

@@ -29,15 +29,15 @@ RegistrationCache::Limits cache_limits() noexcept {
 }
 
 /// What the caches of all peers did, told when the process ends (DUNLIN_VERBOSE=1): peers live until then.
-struct Seen {
+struct Told {
   Count mapped, attached, detached;
-  ~Seen() {
+  ~Told() {
     if (mapped.get())
       log::note("xpmem: %llu ranges of peers mapped, %llu of them attached for it, %llu given back",
                 mapped.get(), attached.get(), detached.get());
   }
 };
-Seen seen;
+Told told;
 
 class XpmemPeer final : public PeerMemory, private Registrar {
  public:
@@ -51,7 +51,7 @@ class XpmemPeer final : public PeerMemory, private Registrar {
   Mapping map(std::uint64_t at, std::size_t bytes) noexcept override {
     Registration* range = cache_.acquire(at, bytes);
     if (!range) return {};
-    ++seen.mapped;
+    ++told.mapped;
     const Mapping mapping{reinterpret_cast<std::byte*>(range->handle) + (at - range->begin), 0};
     cache_.release(range);  // it lingers long enough for the transfer
     return mapping;
@@ -59,7 +59,7 @@ class XpmemPeer final : public PeerMemory, private Registrar {
   Held hold(std::uint64_t at, std::size_t bytes) noexcept override {
     Registration* range = cache_.acquire(at, bytes);
     if (!range) return {};
-    ++seen.mapped;
+    ++told.mapped;
     Held held;
     held.mapping = {reinterpret_cast<std::byte*>(range->handle) + (at - range->begin), 0};
     held.kept = range;
@@ -83,11 +83,11 @@ class XpmemPeer final : public PeerMemory, private Registrar {
     void* attached = permission_.device.attach(permission_.id, begin, end - begin);
     handle = reinterpret_cast<std::uint64_t>(attached);
     if (!attached) return false;
-    ++seen.attached;
+    ++told.attached;
     return true;
   }
   void unregister(std::uint64_t begin, std::uint64_t end, std::uint64_t handle) noexcept override {
-    ++seen.detached;
+    ++told.detached;
     permission_.device.detach(reinterpret_cast<void*>(handle), end - begin);
   }
 
@@ -100,13 +100,13 @@ class XpmemPeer final : public PeerMemory, private Registrar {
   RegistrationCache cache_;
 };
 
-XpmemDevice* other_device = nullptr;
+XpmemDevice* tried_device = nullptr;
 
 class XpmemProvider final : public Provider {
  public:
   const char* name() const noexcept override { return "xpmem"; }
   void publish(PublishedAddress& address) noexcept override {
-    device_ = other_device ? other_device : open_xpmem_device(&why_not_);
+    device_ = tried_device ? tried_device : open_xpmem_device(&why_not_);
     if (!device_) return;
     opened_by_ = getpid();
     address.xpmem_segment = device_->make();
@@ -138,7 +138,7 @@ class XpmemProvider final : public Provider {
 
 }  // namespace
 
-void use_xpmem_device(XpmemDevice* device) noexcept { other_device = device; }
+void use_xpmem_device(XpmemDevice* device) noexcept { tried_device = device; }
 
 Provider& xpmem_provider() noexcept {
   static XpmemProvider provider;

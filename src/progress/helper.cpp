@@ -23,7 +23,7 @@ WordVariable mode{
     "whether a thread of the library goes on while the program computes: with one-sided operations that need "
     "it where ranks do not share CPUs, with nonblocking collectives where they leave a CPU free (auto), "
     "wherever it is of use (always), or never"};
-IntVariable nap_us{"HELPER_NAP_US", 50, "us",
+IntVariable helper_nap_us{"HELPER_NAP_US", 50, "us",
                    "how long the library's thread sleeps first while work that it expects does not move; "
                    "doubles up to 100 times that",
                    1};
@@ -63,12 +63,12 @@ Work work(Running& self) noexcept {
 void* run(void* argument) noexcept {
   auto& self = *static_cast<Running*>(argument);
   is_helper = true;
-  std::int64_t nap_ns = nap_us.get() * 1000;
+  std::int64_t nap_ns = helper_nap_us.get() * 1000;
   // Acquire: pairs with `stop`.
   while (!self.has_to_end.load(std::memory_order_acquire)) {
     self.bell.announce();
     const Work done = work(self);
-    const std::int64_t first_ns = nap_us.get() * 1000;
+    const std::int64_t first_ns = helper_nap_us.get() * 1000;
     nap_ns = done == Work::idle ? std::min(2 * nap_ns, kNapsMost * first_ns) : first_ns;
     if (self.has_to_end.load(std::memory_order_acquire)) break;
     self.bell.sleep(done == Work::none ? INT64_MAX : nap_ns);

@@ -47,7 +47,7 @@ const Op& op_of(op::Operator operation) noexcept {
   return *from_handle<Op>(reinterpret_cast<MPI_Op>(number));
 }
 
-void forget(Request* request) noexcept {
+void forget_if_any(Request* request) noexcept {
   if (request && !request->is_static) request->release();
 }
 
@@ -344,8 +344,8 @@ void Outgoing::end(int rank, One& one) noexcept {
     one.waiting->completion.error = error;
   else if (error != Err::ok && window_.first_error == Err::ok)
     window_.first_error = error;
-  forget(one.out);
-  forget(one.in);
+  forget_if_any(one.out);
+  forget_if_any(one.in);
   bytes_ -= one.bytes;
   --window_.under_way;
   --window_.part(rank).under_way;
@@ -388,7 +388,7 @@ bool Incoming::try_carry_out(int rank, One& one) noexcept {
   if (!one.has_come) {
     if (!one.in) one.in = receive_bytes(comm, one.request, rank, kRequestTag);
     if (!one.in->is_complete) return false;
-    forget(one.in);
+    forget_if_any(one.in);
     one.has_come = true;
   }
   const OperationKind kind = head_of(one.request).kind;
@@ -459,7 +459,7 @@ void Incoming::left_alone() noexcept {
 bool Incoming::try_forget_answers(std::deque<Answer>& answers) noexcept {
   bool has_moved = false;
   for (; !answers.empty() && answers.front().out->is_complete; has_moved = true) {
-    forget(answers.front().out);
+    forget_if_any(answers.front().out);
     answers.pop_front();
   }
   return has_moved;

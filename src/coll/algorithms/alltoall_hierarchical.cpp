@@ -13,7 +13,7 @@ namespace dunlin::coll {
 namespace {
 
 /// Blocks in rows and columns.
-struct Table {
+struct Grid {
   std::byte* data;
   std::size_t bytes;  // of a block
   int columns;
@@ -35,13 +35,13 @@ Task alltoall_hierarchical(Cx cx, Blocks send, Blocks recv) {
   std::byte* const second = cx.take(bytes * std::size_t(cx.size));
   if (!first || !second) co_return Err::no_mem;
 
-  const Table out{first, bytes, domains}, in{second, bytes, domains};  // a row for each place
+  const Grid out{first, bytes, domains}, in{second, bytes, domains};  // a row for each place
   for (int number = 0; number < domains; ++number)
     for (int place = 0; place < places; ++place)
       copy(send[all.members(number)[std::size_t(place)]], out(place, number));
   co_await start_alltoall(domain, out.rows(), in.rows(), false);
 
-  const Table far_out{first, bytes, places}, far_in{second, bytes, places};  // a row for each domain
+  const Grid far_out{first, bytes, places}, far_in{second, bytes, places};  // a row for each domain
   for (int number = 0; number < domains; ++number)
     for (int place = 0; place < places; ++place) copy(in(place, number), far_out(number, place));
   co_await start_alltoall(cx.leaders(domain.rank, -1), far_out.rows(), far_in.rows(), false);

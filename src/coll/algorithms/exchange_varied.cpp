@@ -44,7 +44,6 @@ struct Table {
   Entry entries[];
 };
 
-constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
 
 /// Of a table that begins where a member's data begins, and of the blocks behind it.
 class ShortBlocks {
@@ -52,7 +51,7 @@ class ShortBlocks {
   /// Decides which blocks are short.
   ShortBlocks(const Cx& cx, const Ends& to, const Blocks& send) noexcept : cx_(cx), to_(to), send_(send) {
     for (int i = 0; i < to.count; ++i) entries_ += rank_at(to, i, cx) != kNobody;
-    if (entries_ * sizeof(Entry) > kRoomBytes / 4) entries_ = 0;  // then none is
+    if (entries_ * sizeof(Entry) > transport::shm::Commons::kRoomBytes / 4) entries_ = 0;  // then none is
     used_ = begin();
     for (int i = 0; i < to.count && entries_ > 0; ++i)
       if (is_short(i)) used_ += rounded(send[i].bytes());
@@ -86,7 +85,7 @@ class ShortBlocks {
   bool is_short(int i) const noexcept {
     if (rank_at(to_, i, cx_) == kNobody) return false;
     const std::size_t bytes = send_[i].bytes();
-    return bytes <= shared_bytes_max() && bytes <= kRoomBytes - used_;
+    return bytes <= shared_bytes_max() && bytes <= transport::shm::Commons::kRoomBytes - used_;
   }
 
   const Cx& cx_;

@@ -12,8 +12,6 @@
 namespace dunlin::coll {
 namespace {
 
-constexpr std::size_t kRoomBytes = transport::shm::Commons::kRoomBytes;
-
 /// Of a member's block; all lie in a row where the root's data begins.
 struct Place {
   std::uint32_t position;  // 0: it comes as a message
@@ -26,7 +24,8 @@ std::size_t make_places(const Cx& cx, const Blocks& all, int root, Place* places
   std::size_t used = std::size_t(cx.size) * sizeof(Place);
   for (int to = 0; to < cx.size; ++to) {
     const std::size_t bytes = all[to].bytes();
-    const bool is_there = to != root && bytes <= short_max && used + bytes <= kRoomBytes;
+    const bool has_room = used + bytes <= transport::shm::Commons::kRoomBytes;
+    const bool is_there = to != root && bytes <= short_max && has_room;
     places[to] = {is_there ? std::uint32_t(used) : 0, std::uint32_t(bytes)};
     if (is_there) used += (bytes + 7) & ~std::size_t{7};
   }

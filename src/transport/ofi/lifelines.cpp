@@ -30,7 +30,7 @@ IntVariable silence_s{
 constexpr int kProbesMax = 127;
 
 /// All that TCP is carried by.
-bool is_tcp(std::string_view provider) noexcept {
+bool goes_over_tcp(std::string_view provider) noexcept {
   return provider.starts_with("tcp") || provider.starts_with("net") || provider.starts_with("sockets");
 }
 
@@ -68,7 +68,7 @@ Lifelines::Place Lifelines::place_of(std::span<const std::byte> name) {
   return {text, ntohs(is_four ? four.sin_port : six.sin6_port)};
 }
 
-Lifelines::Lifelines(const char* provider) noexcept : is_tcp_(is_tcp(provider)) {}
+Lifelines::Lifelines(const char* provider) noexcept : is_tcp_(goes_over_tcp(provider)) {}
 
 void Lifelines::listen(std::span<const std::byte> name) {
   if (const Place place = place_of(name); place.port != 0) ports_.insert(place.port);

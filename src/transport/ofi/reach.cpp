@@ -27,7 +27,7 @@ IntVariable probe_ms{"OFI_PROBE_MS", 2000, "ms",
 
 constexpr std::size_t kAddressesMax = 8;  // of a door, and to try from
 
-socklen_t bytes_of(const sockaddr_storage& address) noexcept {
+socklen_t length_of(const sockaddr_storage& address) noexcept {
   return address.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
 }
 
@@ -102,8 +102,8 @@ int begin(sockaddr_storage from, const sockaddr_storage& to) noexcept {
   const int fd = ::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -1;
   set_port(from, 0);
-  if (::bind(fd, as_address(from), bytes_of(from)) == 0 &&
-      (::connect(fd, as_address(to), bytes_of(to)) == 0 || errno == EINPROGRESS))
+  if (::bind(fd, as_address(from), length_of(from)) == 0 &&
+      (::connect(fd, as_address(to), length_of(to)) == 0 || errno == EINPROGRESS))
     return fd;
   ::close(fd);
   return -1;
