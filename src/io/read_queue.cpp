@@ -36,6 +36,7 @@ constexpr unsigned kEntries = 256;  // given to the kernel by one call; more may
 struct Library {
   int (*init)(unsigned entries, io_uring* ring, unsigned flags) = nullptr;
   int (*submit_and_wait)(io_uring* ring, unsigned ends) = nullptr;
+  int (*register_files)(io_uring* ring, const int* files, unsigned count) = nullptr;
 
   bool load() noexcept {
     void* const file = ::dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -43,7 +44,8 @@ struct Library {
     init = reinterpret_cast<decltype(init)>(::dlsym(file, "io_uring_queue_init"));
     submit_and_wait =
         reinterpret_cast<decltype(submit_and_wait)>(::dlsym(file, "io_uring_submit_and_wait"));
-    return init && submit_and_wait;
+    register_files = reinterpret_cast<decltype(register_files)>(::dlsym(file, "io_uring_register_files"));
+    return init && submit_and_wait && register_files;
   }
 };
 
@@ -68,11 +70,14 @@ class Queue {
     if (std::strcmp(use.get(), "never") == 0 || !library_.load()) return false;
     bell_ = ::eventfd(0, EFD_CLOEXEC);
     if (bell_ < 0) return false;
-    pthread_t thread;
-    if (::fstat(bell_, &bell_status_) == 0 && library_.init(kEntries, &ring_, 0) == 0 &&
-        os::start_thread(&thread, &Queue::run, this) == 0) {
-      ::pthread_detach(thread);
-      return true;
+    if (::fstat(bell_, &bell_status_) == 0 && library_.init(kEntries, &ring_, 0) == 0) {
+      pthread_t thread;
+      if (library_.register_files(&ring_, &bell_, 1) == 0 &&
+          os::start_thread(&thread, &Queue::run, this) == 0) {
+        ::pthread_detach(thread);
+        return true;
+      }
+      ::close(ring_.ring_fd);
     }
     ::close(bell_);  // a process may have few descriptors
     return false;
@@ -101,7 +106,9 @@ class Queue {
     if (is_listening_) return;
     io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
     if (!entry) return;
-    io_uring_prep_read(entry, bell_, &rung_, sizeof rung_, 0);
+    constexpr int kBell = 0;  // as the ring knows it, whatever the program does to its number
+    io_uring_prep_read(entry, kBell, &rung_, sizeof rung_, 0);
+    entry->flags |= IOSQE_FIXED_FILE;
     io_uring_sqe_set_data(entry, nullptr);
     is_listening_ = true;
   }

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -115,22 +116,26 @@ static void check_beside_writes(void) {
   }
 }
 
-/* The numbers of the queue's descriptors belong to a file of the program from now on, in the middle of reads;
- * it stays as it is. */
+/* The number of what tells the queue of more, or those of all that it has, belong to the program from now on,
+ * in the middle of reads: nothing is written to its file, and nothing taken from its pipe. */
 static void check_closed_descriptors(const char* path) {
-  char own[300];
+  char own[300] = "";
   struct stat status;
-  int bell = -1, ring = -1;
+  int bell = -1, ring = -1, ends[2], left = 0;
+  const int keeps_ring = check_rank % 2;
   snprintf(own, sizeof own, "%s.own%d", path, check_rank);
   const int bells = count_descriptors("anon_inode:[eventfd]", &bell);
   CHECK(count_descriptors("anon_inode:[io_uring]", &ring) == 1 && bells == 1, "%d bells", bells);
   const int mine = open(own, O_RDWR | O_CREAT | O_EXCL, 0600);
+  CHECK(mine >= 0 && pipe(ends) == 0 && write(ends[1], own, sizeof own) == sizeof own, " ");
   const int reads = begin_pieces(1);
-  CHECK(mine >= 0 && dup2(mine, bell) == bell && dup2(mine, ring) == ring, " ");
+  CHECK(dup2(keeps_ring ? ends[0] : mine, bell) == bell, " ");
+  CHECK(keeps_ring || dup2(mine, ring) == ring, " ");
   end_pieces(1, reads);
   for (int i = 0; i < 3; ++i) read_pieces(7);
   CHECK(fstat(mine, &status) == 0 && status.st_size == 0, "%ld bytes in the program's file",
         (long)status.st_size);
+  CHECK(ioctl(ends[0], FIONREAD, &left) == 0 && left == sizeof own, "%d bytes in the program's pipe", left);
   unlink(own);
 }
 
