@@ -72,7 +72,7 @@ static int can_have_queue(void) {
 #if __has_include(<liburing.h>) && defined SYS_io_uring_setup
   const char* const wanted = getenv("DUNLIN_FILE_QUEUE");
   char parameters[256] = {0};
-  const long ring = syscall(SYS_io_uring_setup, 1, parameters);
+  const long ring = syscall(SYS_io_uring_setup, 256, parameters);
   if (ring >= 0) close((int)ring);
   return ring >= 0 && dlopen("liburing.so.2", RTLD_NOW) && !(wanted && strcmp(wanted, "never") == 0);
 #else
@@ -127,6 +127,7 @@ static void check_closed_descriptors(const char* path) {
   const int bells = count_descriptors("anon_inode:[eventfd]", &bell);
   CHECK(count_descriptors("anon_inode:[io_uring]", &ring) == 1 && bells == 1, "%d bells", bells);
   const int mine = open(own, O_RDWR | O_CREAT | O_EXCL, 0600);
+  unlink(own);
   CHECK(mine >= 0 && pipe(ends) == 0 && write(ends[1], own, sizeof own) == sizeof own, " ");
   const int reads = begin_pieces(1);
   CHECK(dup2(keeps_ring ? ends[0] : mine, bell) == bell, " ");
@@ -136,7 +137,6 @@ static void check_closed_descriptors(const char* path) {
   CHECK(fstat(mine, &status) == 0 && status.st_size == 0, "%ld bytes in the program's file",
         (long)status.st_size);
   CHECK(ioctl(ends[0], FIONREAD, &left) == 0 && left == sizeof own, "%d bytes in the program's pipe", left);
-  unlink(own);
 }
 
 static atomic_int are_begun, advised, early;
