@@ -71,8 +71,9 @@ class Queue {
     bell_ = ::eventfd(0, EFD_CLOEXEC);
     if (bell_ < 0) return false;
     if (::fstat(bell_, &bell_status_) == 0 && library_.init(kEntries, &ring_, 0) == 0) {
+      listen();  // not where a library older than its headers has left parts of the ring empty
       pthread_t thread;
-      if (library_.register_files(&ring_, &bell_, 1) == 0 &&
+      if (is_listening_ && library_.register_files(&ring_, &bell_, 1) == 0 &&
           os::start_thread(&thread, &Queue::run, this) == 0) {
         ::pthread_detach(thread);
         return true;
