@@ -53,7 +53,10 @@ struct Library {
 /// has come.  What the page cache has is copied within the thread's call.
 class Queue {
  public:
-  Queue() noexcept { is_open_ = open(); }
+  Queue() noexcept {
+    const std::lock_guard guard(mutex_);  // the thread may end it at once
+    is_open_ = open();
+  }
 
   bool try_add(Read& read) noexcept {
     const std::lock_guard guard(mutex_);
@@ -124,11 +127,12 @@ class Queue {
       ++under_way_;
     }
   }
-  /// False: the kernel's queue cannot be reached any more.
+  /// False: the kernel's queue is of no use, or cannot be reached any more.
   bool wait() noexcept {
     const int result = library_.submit_and_wait(&ring_, 1);
     look();
-    return result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY;
+    const bool goes_on = result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY;
+    return goes_on && !is_deaf_;
   }
   void look() noexcept {
     unsigned head = 0, seen = 0;
@@ -138,6 +142,7 @@ class Queue {
       auto* const read = static_cast<Read*>(io_uring_cqe_get_data(entry));
       if (!read) {
         is_listening_ = false;
+        is_deaf_ = entry->res != int(sizeof rung_);  // a kernel before Linux 5.6 has no reads
         continue;
       }
       --under_way_;
@@ -176,7 +181,7 @@ class Queue {
   // The thread's:
   io_uring ring_ = {};
   std::uint64_t rung_ = 0;
-  bool is_listening_ = false;
+  bool is_listening_ = false, is_deaf_ = false;
   std::size_t under_way_ = 0;
 };
 
