@@ -116,6 +116,27 @@ static void check_beside_writes(void) {
   }
 }
 
+/* It has no offsets, so that nothing is read: neither waited for nor taken. */
+static void check_pipe(const char* path) {
+  char name[300] = "";
+  MPI_File opened;
+  int error_class, left = 0;
+  snprintf(name, sizeof name, "%s.pipe%d", path, check_rank);
+  CHECK(mkfifo(name, 0600) == 0, " ");
+  const int end = open(name, O_RDWR);
+  CHECK_CALL(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &opened));
+  unlink(name);
+  for (int is_filled = 0; is_filled < 2; ++is_filled) {
+    CHECK_CALL(MPI_File_iread_at(opened, 0, memory, kBytes, MPI_BYTE, &requests[0]));
+    MPI_Error_class(MPI_Wait(&requests[0], &statuses[0]), &error_class);
+    CHECK(error_class == MPI_ERR_IO, "class %d", error_class);
+    if (!is_filled) CHECK(write(end, name, sizeof name) == sizeof name, " ");
+  }
+  CHECK(ioctl(end, FIONREAD, &left) == 0 && left == sizeof name, "%d bytes in the pipe", left);
+  CHECK_CALL(MPI_File_close(&opened));
+  close(end);
+}
+
 /* The number of what tells the queue of more, or those of all that it has, belong to the program from now on,
  * in the middle of reads: nothing is written to its file, and nothing taken from its pipe. */
 static void check_closed_descriptors(const char* path) {
@@ -193,6 +214,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   check_beside_writes();
   check_announced();
+  check_pipe(path);
   if (wanted) check_closed_descriptors(path);
   CHECK_CALL(MPI_File_close(&file));
   free(memory);
