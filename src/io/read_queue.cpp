@@ -36,6 +36,7 @@ constexpr unsigned kEntries = 256;  // given to the kernel by one call; more may
 struct Library {
   int (*init)(unsigned entries, io_uring* ring, unsigned flags) = nullptr;
   int (*submit_and_wait)(io_uring* ring, unsigned ends) = nullptr;
+  int (*register_files)(io_uring* ring, const int* files, unsigned count) = nullptr;
 
   bool load() noexcept {
     void* const file = ::dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -43,7 +44,8 @@ struct Library {
     init = reinterpret_cast<decltype(init)>(::dlsym(file, "io_uring_queue_init"));
     submit_and_wait =
         reinterpret_cast<decltype(submit_and_wait)>(::dlsym(file, "io_uring_submit_and_wait"));
-    return init && submit_and_wait;
+    register_files = reinterpret_cast<decltype(register_files)>(::dlsym(file, "io_uring_register_files"));
+    return init && submit_and_wait && register_files;
   }
 };
 
@@ -51,7 +53,10 @@ struct Library {
 /// has come.  What the page cache has is copied within the thread's call.
 class Queue {
  public:
-  Queue() noexcept { is_open_ = open(); }
+  Queue() noexcept {
+    const std::lock_guard guard(mutex_);  // the thread may end it at once
+    is_open_ = open();
+  }
 
   bool try_add(Read& read) noexcept {
     const std::lock_guard guard(mutex_);
@@ -68,11 +73,15 @@ class Queue {
     if (std::strcmp(use.get(), "never") == 0 || !library_.load()) return false;
     bell_ = ::eventfd(0, EFD_CLOEXEC);
     if (bell_ < 0) return false;
-    pthread_t thread;
-    if (::fstat(bell_, &bell_status_) == 0 && library_.init(kEntries, &ring_, 0) == 0 &&
-        os::start_thread(&thread, &Queue::run, this) == 0) {
-      ::pthread_detach(thread);
-      return true;
+    if (::fstat(bell_, &bell_status_) == 0 && library_.init(kEntries, &ring_, 0) == 0) {
+      listen();  // not where a library older than its headers has left parts of the ring empty
+      pthread_t thread;
+      if (is_listening_ && library_.register_files(&ring_, &bell_, 1) == 0 &&
+          os::start_thread(&thread, &Queue::run, this) == 0) {
+        ::pthread_detach(thread);
+        return true;
+      }
+      ::close(ring_.ring_fd);
     }
     ::close(bell_);  // a process may have few descriptors
     return false;
@@ -101,7 +110,9 @@ class Queue {
     if (is_listening_) return;
     io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
     if (!entry) return;
-    io_uring_prep_read(entry, bell_, &rung_, sizeof rung_, 0);
+    constexpr int kBell = 0;  // as the ring knows it, whatever the program does to its number
+    io_uring_prep_read(entry, kBell, &rung_, sizeof rung_, 0);
+    entry->flags |= IOSQE_FIXED_FILE;
     io_uring_sqe_set_data(entry, nullptr);
     is_listening_ = true;
   }
@@ -116,11 +127,12 @@ class Queue {
       ++under_way_;
     }
   }
-  /// False: the kernel's queue cannot be reached any more.
+  /// False: the kernel's queue is of no use, or cannot be reached any more.
   bool wait() noexcept {
     const int result = library_.submit_and_wait(&ring_, 1);
     look();
-    return result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY;
+    const bool goes_on = result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY;
+    return goes_on && !is_deaf_;
   }
   void look() noexcept {
     unsigned head = 0, seen = 0;
@@ -130,6 +142,7 @@ class Queue {
       auto* const read = static_cast<Read*>(io_uring_cqe_get_data(entry));
       if (!read) {
         is_listening_ = false;
+        is_deaf_ = entry->res != int(sizeof rung_);  // a kernel before Linux 5.6 has no reads
         continue;
       }
       --under_way_;
@@ -168,7 +181,7 @@ class Queue {
   // The thread's:
   io_uring ring_ = {};
   std::uint64_t rung_ = 0;
-  bool is_listening_ = false;
+  bool is_listening_ = false, is_deaf_ = false;
   std::size_t under_way_ = 0;
 };
 

@@ -180,6 +180,7 @@ int Storage::open(const char* name, int flags, unsigned permissions) noexcept {
     ::close(std::exchange(descriptor_, -1));
     return EISDIR;
   }
+  has_offsets_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
   device_ = status.st_dev;
   inode_ = status.st_ino;
   if ((flags & O_ACCMODE) != O_RDONLY) begin_without_locks();
@@ -331,8 +332,7 @@ bool Storage::move_listed(Direction direction, std::span<iovec> pieces, std::int
 
 bool Storage::try_queue(const Access& access, Read& read) const noexcept {
   const std::size_t bytes = access.memory.bytes();
-  const bool is_one = access.memory.is_contiguous() && access.file.is_contiguous() && !access.is_atomic;
-  if (access.direction != Direction::read || !is_one || bytes == 0 || bytes > kCallBytes) return false;
+  if (!has_offsets_ || !access.is_one_read() || bytes == 0 || bytes > kCallBytes) return false;
   read.descriptor = descriptor_;
   read.at = access.memory.at;
   read.bytes = bytes;

@@ -69,6 +69,11 @@ struct Access {
   /// does.
   std::int64_t filled_from = INT64_MAX;
   int filled_by = 1;
+
+  /// Of one piece of the file, to one of memory.
+  bool is_one_read() const noexcept {
+    return direction == Direction::read && memory.is_contiguous() && file.is_contiguous() && !is_atomic;
+  }
 };
 
 /// An open file of this process.
@@ -216,6 +221,7 @@ class Storage {
   Choice read_sieving_ = Choice::automatic, write_sieving_ = Choice::automatic;
   Backing backing_ = Backing::other;
   bool is_readable_ = false, is_apart_ = false;
+  bool has_offsets_ = false;  // a file, or a disk itself: the kernel's queue would read pipes without
   bool begins_windows_ = false;
   std::uint64_t device_ = 0, inode_ = 0;
   transport::shm::Number made_here_{0};

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -71,7 +72,7 @@ static int can_have_queue(void) {
 #if __has_include(<liburing.h>) && defined SYS_io_uring_setup
   const char* const wanted = getenv("DUNLIN_FILE_QUEUE");
   char parameters[256] = {0};
-  const long ring = syscall(SYS_io_uring_setup, 1, parameters);
+  const long ring = syscall(SYS_io_uring_setup, 256, parameters);
   if (ring >= 0) close((int)ring);
   return ring >= 0 && dlopen("liburing.so.2", RTLD_NOW) && !(wanted && strcmp(wanted, "never") == 0);
 #else
@@ -115,23 +116,48 @@ static void check_beside_writes(void) {
   }
 }
 
-/* The numbers of the queue's descriptors belong to a file of the program from now on, in the middle of reads;
- * it stays as it is. */
+/* It has no offsets, so that nothing is read: neither waited for nor taken. */
+static void check_pipe(const char* path) {
+  char name[300] = "";
+  MPI_File opened;
+  int error_class, left = 0;
+  snprintf(name, sizeof name, "%s.pipe%d", path, check_rank);
+  CHECK(mkfifo(name, 0600) == 0, " ");
+  const int end = open(name, O_RDWR);
+  CHECK_CALL(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &opened));
+  unlink(name);
+  for (int is_filled = 0; is_filled < 2; ++is_filled) {
+    CHECK_CALL(MPI_File_iread_at(opened, 0, memory, kBytes, MPI_BYTE, &requests[0]));
+    MPI_Error_class(MPI_Wait(&requests[0], &statuses[0]), &error_class);
+    CHECK(error_class == MPI_ERR_IO, "class %d", error_class);
+    if (!is_filled) CHECK(write(end, name, sizeof name) == sizeof name, " ");
+  }
+  CHECK(ioctl(end, FIONREAD, &left) == 0 && left == sizeof name, "%d bytes in the pipe", left);
+  CHECK_CALL(MPI_File_close(&opened));
+  close(end);
+}
+
+/* The number of what tells the queue of more, or those of all that it has, belong to the program from now on,
+ * in the middle of reads: nothing is written to its file, and nothing taken from its pipe. */
 static void check_closed_descriptors(const char* path) {
-  char own[300];
+  char own[300] = "";
   struct stat status;
-  int bell = -1, ring = -1;
+  int bell = -1, ring = -1, ends[2], left = 0;
+  const int keeps_ring = check_rank % 2;
   snprintf(own, sizeof own, "%s.own%d", path, check_rank);
   const int bells = count_descriptors("anon_inode:[eventfd]", &bell);
   CHECK(count_descriptors("anon_inode:[io_uring]", &ring) == 1 && bells == 1, "%d bells", bells);
   const int mine = open(own, O_RDWR | O_CREAT | O_EXCL, 0600);
+  unlink(own);
+  CHECK(mine >= 0 && pipe(ends) == 0 && write(ends[1], own, sizeof own) == sizeof own, " ");
   const int reads = begin_pieces(1);
-  CHECK(mine >= 0 && dup2(mine, bell) == bell && dup2(mine, ring) == ring, " ");
+  CHECK(dup2(keeps_ring ? ends[0] : mine, bell) == bell, " ");
+  CHECK(keeps_ring || dup2(mine, ring) == ring, " ");
   end_pieces(1, reads);
   for (int i = 0; i < 3; ++i) read_pieces(7);
   CHECK(fstat(mine, &status) == 0 && status.st_size == 0, "%ld bytes in the program's file",
         (long)status.st_size);
-  unlink(own);
+  CHECK(ioctl(ends[0], FIONREAD, &left) == 0 && left == sizeof own, "%d bytes in the program's pipe", left);
 }
 
 static atomic_int are_begun, advised, early;
@@ -188,6 +214,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   check_beside_writes();
   check_announced();
+  check_pipe(path);
   if (wanted) check_closed_descriptors(path);
   CHECK_CALL(MPI_File_close(&file));
   free(memory);
