@@ -18,7 +18,7 @@ namespace dunlin::launcher {
 namespace {
 
 constexpr long kAnswerMs = 1000;  // for the ranks' sentences on their way through the launcher
-constexpr long kTermMs = 5000;     // Hydra may survive SIGTERM
+constexpr long kTermMs = 5000;    // Hydra may survive SIGTERM
 
 pid_t start(char* const* words, const sigset_t& signals) {
   const pid_t parent = ::getpid(), pid = ::fork();

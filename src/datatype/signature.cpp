@@ -14,7 +14,7 @@ namespace dunlin::datatype {
 namespace {
 
 constexpr std::size_t kSpliceEntriesMax = 64;  // longer inner signatures are shared rather than copied
-constexpr int kSpliceDepth = 48;                  // deeper ones are spliced in any case: walks recurse
+constexpr int kSpliceDepth = 48;               // deeper ones are spliced in any case: walks recurse
 
 std::int64_t elements_per_type(const Datatype& type) noexcept {
   return parts_of(type.basic()).second == Basic::none ? 1 : 2;

@@ -115,7 +115,8 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
   }
   if (!file.storage.is_open()) open_mine();
   if (file.amode & MPI_MODE_APPEND && file.storage.is_open()) file.pointer = file.storage.size();
-  if (file.common) file.common->words->has_large_pages.store(0);  // at rank 0; the others hear of it below
+  // At rank 0, before the others hear of it; relaxed, as below they do.
+  if (file.common) file.common->words->has_large_pages.store(0, std::memory_order_relaxed);
   if (file.common && mine.error == Err::ok) mine.error = write_shared_pointer(file, file.pointer);
   mine.has_locks = file.storage.has_locks();
   mine.is_shared = file.storage.is_shared();

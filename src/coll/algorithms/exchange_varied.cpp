@@ -44,7 +44,6 @@ struct Table {
   Entry entries[];
 };
 
-
 /// Of a table that begins where a member's data begins, and of the blocks behind it.
 class ShortBlocks {
  public:
