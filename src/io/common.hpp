@@ -17,10 +17,8 @@ namespace dunlin::io {
 /// Rank 0's memory.
 struct CommonWords {
   std::int64_t shared_pointer;  // by one-sided calls of all ranks
-  // Of rank 0's node, in a line of its own: how many write a long piece now, and whether the file has large
-  // pages.
+  // Of rank 0's node, that write a long piece now; in a line of its own.
   alignas(64) transport::shm::Number writers;
-  transport::shm::Number has_large_pages;
 };
 
 struct Common {

@@ -55,16 +55,15 @@ std::size_t Storage::write_long(const Writing& writing, std::byte* at, std::size
 }
 
 bool Storage::make_large_page(std::int64_t at) const noexcept {
-  // One that cannot be read cannot be mapped.
-  const bool is_made = is_readable_ && try_make_large_page(descriptor_, at);
+  const bool is_made = is_readable_ && try_make_large_page(descriptor_, at);  // else it cannot be mapped
   // Relaxed: whoever has not heard of it writes slower.
-  if (is_made) has_large_pages_->store(1, std::memory_order_relaxed);
+  if (is_made) has_large_pages_.store(true, std::memory_order_relaxed);
   return is_made;
 }
 
 Pages Storage::pages_are(bool are_made) const noexcept {
   if (are_made) return Pages::made;
-  return has_large_pages_->load(std::memory_order_relaxed) == 1 ? Pages::large : Pages::unknown;
+  return has_large_pages_.load(std::memory_order_relaxed) ? Pages::large : Pages::unknown;
 }
 
 void Storage::make_large_pages(std::int64_t low, std::int64_t high, int first, int step) const noexcept {
@@ -78,7 +77,6 @@ void Storage::make_large_pages(std::int64_t low, std::int64_t high, int first, i
 /// gaps.
 void Storage::make_large_pages_of(const Access& access, std::int64_t low, std::int64_t high,
                                   bool fills_gaps) const noexcept {
-  if (access.direction == Direction::read || !is_in_memory()) return;
   if (!fills_gaps && access.filled_from == INT64_MAX) return;
   const std::int64_t shares = 2 * access.filled_by;  // so many times what is written, a file takes at most
   const auto bytes_of = [&](std::int64_t page) {
@@ -93,22 +91,20 @@ void Storage::make_large_pages_of(const Access& access, std::int64_t low, std::i
       (void)make_large_page(page);
 }
 
-/// Whether `bytes` of runs, from the first to the last `span` long, are written by lists.  Else more pages
-/// would be looked up than are written; who shares them with others finds them large.
-bool Storage::wants_list(const Access& access, std::int64_t bytes, std::int64_t span) const noexcept {
-  const std::int64_t density = std::max(8, 2 * access.filled_by);
-  return access.direction == Direction::write && is_in_memory() && access.memory.is_contiguous() &&
-         pages_are(false) == Pages::large && ListWriter::is_possible() && span <= density * bytes;
-}
-
 /// The first of some runs, whose memory begins at the cursor; how many.
-std::size_t Storage::write_list(const Access& access, Cursor& memory, std::span<const Piece> runs,
-                                ListWriter& writer, Outcome& outcome) const noexcept {
+std::size_t Storage::write_to_large_pages(const Access& access, Cursor& memory, std::span<const Piece> runs,
+                                          Outcome& outcome) const noexcept {
+  // Else more pages would be looked up than are written; who shares them with others finds them large.
+  const std::int64_t density = std::max(8, 2 * access.filled_by);
   const std::span<const Piece> first = runs.first(runs.size() - 1);  // as by `write_long`
-  if (first.empty()) return 0;
-  const std::size_t begin = memory.position();
-  const std::size_t done = writer.write(access.memory.at + begin, first);
+  if (first.empty() || !access.memory.is_contiguous() || pages_are(false) != Pages::large) return 0;
   std::int64_t bytes = 0;
+  for (const Piece& run : first) bytes += std::int64_t(run.bytes);
+  const auto offset_of = [](const Piece& run) { return reinterpret_cast<std::int64_t>(run.address); };
+  if (offset_of(first.back()) - offset_of(first.front()) > density * bytes) return 0;
+  const std::size_t begin = memory.position();
+  const std::size_t done = write_runs_to_pages(descriptor_, access.memory.at + begin, first);
+  bytes = 0;
   for (const Piece& run : first.first(done)) bytes += std::int64_t(run.bytes);
   memory.seek(begin + std::size_t(bytes));
   outcome.bytes += bytes;

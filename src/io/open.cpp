@@ -115,8 +115,6 @@ Err open_storage(OpenFile& file, Comm& comm, Said& mine) noexcept {
   }
   if (!file.storage.is_open()) open_mine();
   if (file.amode & MPI_MODE_APPEND && file.storage.is_open()) file.pointer = file.storage.size();
-  // At rank 0, before the others hear of it; relaxed, as below they do.
-  if (file.common) file.common->words->has_large_pages.store(0, std::memory_order_relaxed);
   if (file.common && mine.error == Err::ok) mine.error = write_shared_pointer(file, file.pointer);
   mine.has_locks = file.storage.has_locks();
   mine.is_shared = file.storage.is_shared();
@@ -137,8 +135,7 @@ Err join(OpenFile& file, Comm& comm, int number) noexcept {
   file.nodes = nodes_of(*file.comm);
   file.are_apart = file.are_apart && file.nodes->domains() > 1;
   const bool are_pages = file.storage.is_in_memory() && file.common->words;
-  if (are_pages)
-    file.storage.set_shared(&file.common->words->writers, &file.common->words->has_large_pages);
+  if (are_pages) file.storage.set_writers(&file.common->words->writers);
   if (number >= 0 || !(file.amode & MPI_MODE_APPEND)) return Err::ok;
   const Err error = comm.rank == 0 ? write_shared_pointer(file, file.pointer) : Err::ok;
   return coll::agree(*file.comm, error, "setting the shared pointer");

@@ -31,6 +31,32 @@ void note_impossible(bool is_for_good) noexcept {
 constexpr int kFailuresMax = 16;
 std::atomic<int> failures{0};  // relaxed, as above
 
+/// Bytes [offset, offset + bytes) of a file, at an address at which large pages can be mapped.
+class Mapping {
+ public:
+  Mapping(int descriptor, std::int64_t offset, std::size_t bytes) noexcept {
+    const std::int64_t low = offset / kLarge * kLarge;
+    const std::size_t length = (std::size_t(offset - low) + bytes + kLargePageBytes - 1) & -kLargePageBytes;
+    bytes_ = length + kLargePageBytes;
+    all_ = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all_ == MAP_FAILED) return;
+    const std::uintptr_t begin = (std::uintptr_t(all_) + kLargePageBytes - 1) & -kLargePageBytes;
+    void* const file = mmap(reinterpret_cast<void*>(begin), length, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_FIXED, descriptor, low);
+    if (file != MAP_FAILED) at_ = static_cast<std::byte*>(file) + (offset - low);
+  }
+  ~Mapping() {
+    if (all_ != MAP_FAILED) munmap(all_, bytes_);
+  }
+  Mapping(const Mapping&) = delete;
+  std::byte* at() const noexcept { return at_; }  // null: it could not be mapped
+
+ private:
+  void* all_ = MAP_FAILED;
+  std::size_t bytes_ = 0;
+  std::byte* at_ = nullptr;
+};
+
 /// So that the kernel finds them: 16 small pages at a time; a fault at each when it is first written to would
 /// cost as much as pwrite.
 bool look_up(std::byte* at, std::size_t bytes) noexcept {
@@ -59,30 +85,13 @@ bool is_empty(int descriptor, std::int64_t at) noexcept {
 
 }  // namespace
 
-Mapping::Mapping(int descriptor, std::int64_t offset, std::size_t bytes) noexcept
-    : low_(offset / kLarge * kLarge),
-      bytes_((std::size_t(offset - low_) + bytes + kLargePageBytes - 1) & -kLargePageBytes) {
-  all_ = mmap(nullptr, bytes_ + kLargePageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-              0);
-  if (all_ == MAP_FAILED) return;
-  const std::uintptr_t begin = (std::uintptr_t(all_) + kLargePageBytes - 1) & -kLargePageBytes;
-  void* const file = mmap(reinterpret_cast<void*>(begin), bytes_, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_FIXED, descriptor, low_);
-  if (file != MAP_FAILED) file_ = static_cast<std::byte*>(file);
-}
-
-Mapping::~Mapping() {
-  if (all_ != MAP_FAILED) munmap(all_, bytes_ + kLargePageBytes);
-}
-
 bool try_make_large_page(int descriptor, std::int64_t at) noexcept {
   DUNLIN_ASSERT(at >= 0 && at % kLarge == 0);
   if (failures.load(std::memory_order_relaxed) >= kFailuresMax || !is_empty(descriptor, at)) return false;
   // One page has to be there, and within the file; this changes no byte that others may write meanwhile.
   if (at > INT64_MAX - kLarge || fallocate(descriptor, 0, at, kPageBytes) != 0) return false;
-  const Mapping mapping(descriptor, at, kLargePageBytes);
-  std::byte* const page = mapping.at(at, kLargePageBytes);
-  if (!page || madvise(page, kLargePageBytes, MADV_COLLAPSE) != 0) {
+  const Mapping page(descriptor, at, kLargePageBytes);
+  if (!page.at() || madvise(page.at(), kLargePageBytes, MADV_COLLAPSE) != 0) {
     failures.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
@@ -90,21 +99,17 @@ bool try_make_large_page(int descriptor, std::int64_t at) noexcept {
   return fallocate(descriptor, 0, at, kLarge) == 0;  // the file reaches so far now
 }
 
-bool ListWriter::is_possible() noexcept { return io::is_possible.load(std::memory_order_relaxed); }
-
-std::size_t ListWriter::write(std::byte* memory, std::span<const Piece> runs) noexcept {
+std::size_t write_runs_to_pages(int descriptor, std::byte* memory, std::span<const Piece> runs) noexcept {
   DUNLIN_ASSERT(!runs.empty() && runs.size() <= kRunsMax);
   const auto offset_of = [](const Piece& run) { return reinterpret_cast<std::int64_t>(run.address); };
   const std::int64_t low = offset_of(runs.front());
   const std::int64_t high = offset_of(runs.back()) + std::int64_t(runs.back().bytes);
-  const auto span = std::size_t(high - low);
-  if (!is_possible() || !is_all_there(descriptor_, high)) return 0;
-  if (!mapping_ || !mapping_->at(low, span)) mapping_.emplace(descriptor_, low, span);
-  std::byte* const file = mapping_->at(low, span);
-  if (!file || !look_up(file, span)) return 0;
+  if (!is_possible.load(std::memory_order_relaxed) || !is_all_there(descriptor, high)) return 0;
+  const Mapping mapping(descriptor, low, std::size_t(high - low));
+  if (!mapping.at() || !look_up(mapping.at(), std::size_t(high - low))) return 0;
   iovec to[kRunsMax], from{memory, 0};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    to[i] = {file + (offset_of(runs[i]) - low), runs[i].bytes};
+    to[i] = {mapping.at() + (offset_of(runs[i]) - low), runs[i].bytes};
     from.iov_len += runs[i].bytes;
   }
   const ssize_t moved = process_vm_readv(getpid(), to, runs.size(), &from, 1, 0);
@@ -122,11 +127,10 @@ std::size_t Writing::write_pages(int descriptor, std::span<const iovec> pieces, 
   if (!pays || bytes == 0 || !is_possible.load(std::memory_order_relaxed)) return 0;
   if (pages != Pages::made && !is_all_there(descriptor, offset + std::int64_t(bytes))) return 0;
   const Mapping mapping(descriptor, offset, bytes);
-  std::byte* const file = mapping.at(offset, bytes);
-  if (!file || !look_up(file, bytes)) return 0;
+  if (!mapping.at() || !look_up(mapping.at(), bytes)) return 0;
   // The kernel looks up the pages of what it is told to be another process's: of the pieces one by one, or
   // at once those of the file.  A single piece is copied faster so (docs/decisions/0023-files.md).
-  const iovec to{file, bytes};
+  const iovec to{mapping.at(), bytes};
   const ssize_t moved = pieces.size() == 1
                             ? process_vm_readv(getpid(), &to, 1, pieces.data(), 1, 0)
                             : process_vm_writev(getpid(), pieces.data(), pieces.size(), &to, 1, 0);

@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "datatype/cursor.hpp"
@@ -40,42 +39,11 @@ enum class Pages : std::uint8_t {
   made    // just now, so they are there
 };
 
-/// Bytes [offset, offset + bytes) of a file and all of its large pages that they lie in, at an address at
-/// which large pages can be mapped.
-class Mapping {
- public:
-  Mapping(int descriptor, std::int64_t offset, std::size_t bytes) noexcept;
-  ~Mapping();
-  Mapping(const Mapping&) = delete;
-  /// Null: they could not be mapped, or more than those are asked for.
-  std::byte* at(std::int64_t offset, std::size_t bytes) const noexcept {
-    const bool is_here = offset >= low_ && bytes <= bytes_ && offset - low_ <= std::int64_t(bytes_ - bytes);
-    return file_ && is_here ? file_ + (offset - low_) : nullptr;
-  }
-
- private:
-  void* all_ = nullptr;
-  std::byte* file_ = nullptr;
-  std::int64_t low_ = 0;
-  std::size_t bytes_ = 0;
-};
-
 constexpr std::size_t kRunsMax = 256;
 
-/// Writes runs of a file, straight to its pages; these stay mapped from one list of runs to the next.
-class ListWriter {
- public:
-  explicit ListWriter(int descriptor) noexcept : descriptor_(descriptor) {}
-  /// False: every list is in vain.
-  static bool is_possible() noexcept;
-  /// What lies from `memory` on, to at most kRunsMax runs that grow and whose addresses are their offsets.
-  /// How many runs are written; fewer, or none, as below.
-  std::size_t write(std::byte* memory, std::span<const Piece> runs) noexcept;
-
- private:
-  const int descriptor_;
-  std::optional<Mapping> mapping_;
-};
+/// Writes what lies from `memory` on to runs of the file, at most so many, which grow and whose addresses are
+/// their offsets, straight to its pages. How many runs are written; fewer, or none, as below.
+std::size_t write_runs_to_pages(int descriptor, std::byte* memory, std::span<const Piece> runs) noexcept;
 
 /// A write, while it is under way.
 class Writing {

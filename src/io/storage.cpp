@@ -37,11 +37,6 @@ IntVariable sieve_bytes{
 IntVariable sieve_distance{
     "FILE_SIEVE_DISTANCE", 8192, "bytes",
     "DUNLIN_FILE_SIEVE_BYTES only where the pieces begin at most this far apart on average", 0};
-// Measured by docs/decisions/0023-files.md: a piece of a list costs as much as a window's bytes up to there.
-IntVariable list_distance{"FILE_LIST_DISTANCE", 512, "bytes",
-                          "short pieces that are written to large pages of a file in memory go there one by "
-                          "one, by a list, where they begin at least this far apart on average",
-                          0};
 // In the page cache of a disk a call that writes looks at all blocks of the folio it writes to, up to 2 MiB,
 // and one that reads many pages of a folio is faster (docs/files.md): pieces so many times as long, and
 // written ones as far apart, are still short.
@@ -372,7 +367,6 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
   Outcome outcome;
   Cursor memory(access.memory.source());
   const auto bytes = std::int64_t(memory.bytes());
-  ListWriter writer(descriptor_);
   while (outcome.bytes < bytes) {
     Piece runs[kRunsMax];
     Cursor cursor = access.file.runs(access.position + outcome.bytes);
@@ -381,30 +375,26 @@ Outcome Storage::move_runs(const Access& access) const noexcept {
     const auto offset_of = [&](std::size_t i) { return reinterpret_cast<std::int64_t>(runs[i].address); };
     const std::int64_t span = offset_of(n - 1) + std::int64_t(runs[n - 1].bytes) - offset_of(0);
     const bool is_ordered = access.file.is_monotonic();  // else anywhere
-    const bool is_far = offset_of(n - 1) - offset_of(0) >= list_distance.get() * std::int64_t(n - 1);
-    const bool is_windowed = is_ordered && wants_window(access.direction, std::int64_t(n), listed, span);
-    if (!is_windowed || (is_far && wants_list(access, listed, span))) {
-      const std::int64_t from = is_ordered ? offset_of(0) : 0, to = is_ordered ? from + span : 0;
-      const Guard guard(*this, sharing_of(access), from, to);
-      if (guard.reason() != 0) {
-        outcome.reason = guard.reason();
-        outcome.offset = from;
-        return outcome;
-      }
-      memory.seek(std::size_t(outcome.bytes));
-      std::size_t i = 0;
-      const bool are_long = listed >= std::int64_t(n * kPagesBytesMin);  // then each finds its pages
-      if (is_ordered && !are_long) {
-        make_large_pages_of(access, from, to, false);
-        if (wants_list(access, listed, span)) i = write_list(access, memory, {runs, n}, writer, outcome);
-      }
-      if (i > 0 || !is_windowed) {
-        for (; i < n; ++i)
-          if (!move_run(access, memory, offset_of(i), runs[i].bytes, outcome)) return outcome;
-        continue;
-      }
+    if (is_ordered && wants_window(access.direction, std::int64_t(n), listed, span)) {
+      if (!sieve(access, bytes, outcome)) return outcome;
+      continue;
     }
-    if (!sieve(access, bytes, outcome)) return outcome;
+    const std::int64_t from = is_ordered ? offset_of(0) : 0, to = is_ordered ? from + span : 0;
+    const Guard guard(*this, sharing_of(access), from, to);
+    if (guard.reason() != 0) {
+      outcome.reason = guard.reason();
+      outcome.offset = from;
+      return outcome;
+    }
+    memory.seek(std::size_t(outcome.bytes));
+    std::size_t i = 0;
+    const bool are_long = listed >= std::int64_t(n * kPagesBytesMin);  // then each finds its pages
+    if (is_in_memory() && is_ordered && access.direction == Direction::write && !are_long) {
+      make_large_pages_of(access, from, to, false);
+      i = write_to_large_pages(access, memory, {runs, n}, outcome);
+    }
+    for (; i < n; ++i)
+      if (!move_run(access, memory, offset_of(i), runs[i].bytes, outcome)) return outcome;
   }
   return outcome;
 }
@@ -502,7 +492,7 @@ bool Storage::sieve(const Access& access, std::int64_t bytes, Outcome& outcome) 
     }
     // What is wrong may lie between the runs.
   } else {
-    make_large_pages_of(access, low, high, true);
+    if (is_in_memory()) make_large_pages_of(access, low, high, true);
     if (try_write_window(access, low, next - position, outcome)) return true;
   }
   const Guard guard(*this, sharing_of(access), low, high);

@@ -40,7 +40,6 @@
 
 namespace dunlin::io {
 
-class ListWriter;
 struct Read;
 class Writing;
 enum class Pages : std::uint8_t;
@@ -102,12 +101,8 @@ class Storage {
   /// Whether short runs are read and written by windows of the file; nobody may be using it.
   void set_sieving(Choice read, Choice write) noexcept { read_sieving_ = read, write_sieving_ = write; }
 
-  /// Where the processes of this node that write long pieces to the file are counted, and tell each other
-  /// that they have made large pages.
-  void set_shared(transport::shm::Number* writers, transport::shm::Number* has_large_pages) noexcept {
-    writers_ = writers;
-    has_large_pages_ = has_large_pages;
-  }
+  /// Where the processes of this node that write long pieces to the file are counted.
+  void set_writers(transport::shm::Number* writers) noexcept { writers_ = writers; }
 
   /// Whether the locks of this machine's kernel are everybody's.
   bool has_locks() const noexcept { return backing_ == Backing::memory || backing_ == Backing::disk; }
@@ -210,9 +205,8 @@ class Storage {
   bool make_large_page(std::int64_t at) const noexcept;
   void make_large_pages_of(const Access& access, std::int64_t low, std::int64_t high,
                            bool fills_gaps) const noexcept;
-  bool wants_list(const Access& access, std::int64_t bytes, std::int64_t span) const noexcept;
-  std::size_t write_list(const Access& access, Cursor& memory, std::span<const Piece> runs,
-                         ListWriter& writer, Outcome& outcome) const noexcept;
+  std::size_t write_to_large_pages(const Access& access, Cursor& memory, std::span<const Piece> runs,
+                                   Outcome& outcome) const noexcept;
   Pages pages_are(bool are_made) const noexcept;
   std::size_t write_long(const Writing& writing, std::byte* at, std::size_t bytes, std::int64_t offset,
                          Outcome& outcome) const noexcept;
@@ -224,8 +218,7 @@ class Storage {
   bool has_offsets_ = false;  // a file, or a disk itself: the kernel's queue would read pipes without
   bool begins_windows_ = false;
   std::uint64_t device_ = 0, inode_ = 0;
-  transport::shm::Number made_here_{0};
-  transport::shm::Number* has_large_pages_ = &made_here_;  // 1: made by a process of this node
+  mutable std::atomic<bool> has_large_pages_{false};  // made by this process
   transport::shm::Number* writers_ = nullptr;  // null: nobody else writes, or not known
   mutable std::shared_mutex turns_;  // of this process's threads at the kernel's locks
   // Changed by who has the turn:

@@ -55,7 +55,7 @@ class PagesTest : public WithStorage {
  protected:
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(WithStorage::SetUp());
-    storage_.set_shared(&writers_, &has_large_pages_);
+    storage_.set_writers(&writers_);
     // So that the file has pages; nothing begins or ends with one.
     write(0);
     if (!can_reach_pages()) GTEST_SKIP() << "a kernel before 5.14, or a container that forbids it";
@@ -91,7 +91,7 @@ class PagesTest : public WithStorage {
   }
 
   static constexpr std::int64_t kOffset = 777;
-  transport::shm::Number writers_{0}, has_large_pages_{0};
+  transport::shm::Number writers_{0};
 };
 
 TEST_F(PagesTest, AListBesideOthersGoesToThePages) {
@@ -131,7 +131,7 @@ class LargePagesTest : public WithStorage {
     ASSERT_NO_FATAL_FAILURE(WithStorage::SetUp());
     const bool can = try_make_large_page(storage_.descriptor(), 0);
     EXPECT_EQ(ftruncate(storage_.descriptor(), 0), 0);
-    storage_.set_shared(&writers_, &has_large_pages_);
+    storage_.set_writers(&writers_);
     if (!can) GTEST_SKIP() << "this kernel makes no large pages of files in memory";
   }
   void write(std::size_t bytes, std::int64_t offset, unsigned char turn) {
@@ -144,16 +144,15 @@ class LargePagesTest : public WithStorage {
     EXPECT_TRUE(now == memory);
   }
   static constexpr std::size_t kRuns = 1024;
-  /// The first page, and one of so many, which is the share of one rank; or shorter runs.
-  void write_every(int share, std::int64_t filled_from, unsigned char turn, std::size_t bytes = kPageBytes) {
-    const auto apart = std::size_t(share) * bytes;
-    std::vector<unsigned char> memory(kRuns * bytes), now(kRuns * apart);
+  /// The first page, and one of so many, which is the share of one rank.
+  void write_every(int share, std::int64_t filled_from, unsigned char turn) {
+    const auto apart = std::size_t(share) * kPageBytes;
+    std::vector<unsigned char> memory(kRuns * kPageBytes), now(kRuns * apart);
     for (std::size_t i = 0; i < memory.size(); ++i)
       memory[i] = static_cast<unsigned char>(i * 7 + i / 251 + turn);
     Datatype* made = nullptr;
     const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
-    const auto length = std::int64_t(bytes), stride = std::int64_t(apart);
-    ASSERT_EQ(datatype::type_vector(kRuns, length, stride, byte, true, &made), Err::ok);
+    ASSERT_EQ(datatype::type_vector(kRuns, kPageBytes, std::int64_t(apart), byte, true, &made), Err::ok);
     made->set_committed();
     const auto type = Ref<Datatype>::adopt(made);
     const coll::Block block = coll::Block::of_bytes(memory.data(), memory.size());
@@ -161,11 +160,11 @@ class LargePagesTest : public WithStorage {
     EXPECT_EQ(storage_.move({Direction::write, block, view, 0, false, filled_from, share}).bytes,
               std::int64_t(memory.size()));
     EXPECT_GE(pread(storage_.descriptor(), now.data(), now.size(), 0),
-              ssize_t(now.size() - apart + bytes));
+              ssize_t(now.size() - apart + kPageBytes));
     for (std::size_t i = 0; i < kRuns; ++i)
-      ASSERT_EQ(std::memcmp(&now[i * apart], &memory[i * bytes], bytes), 0) << i;
+      ASSERT_EQ(std::memcmp(&now[i * apart], &memory[i * kPageBytes], kPageBytes), 0) << i;
   }
-  transport::shm::Number writers_{0}, has_large_pages_{0};
+  transport::shm::Number writers_{0};
 };
 
 TEST_F(LargePagesTest, WhatIsNewAndWrittenWholeGoesToThem) {
@@ -208,17 +207,6 @@ TEST_F(LargePagesTest, RunsGoToThem) {
   most = SSIZE_MAX;
 }
 
-/// Short ones, too, where a window would hold little else than gaps.
-TEST_F(LargePagesTest, ShortRunsGoToThemFarApart) {
-  storage_.begin_windows();
-  write(2 << 20, 0, 1);
-  for (const std::size_t bytes : {64, 256, 1000}) {
-    listed = 0;
-    write_every(2, INT64_MAX, static_cast<unsigned char>(bytes), bytes);
-    EXPECT_EQ(listed, bytes < 256 ? 0 : 4 * 255 * ssize_t(bytes));
-  }
-}
-
 /// Other ranks write the rest.
 TEST_F(LargePagesTest, RunsMakeThemWhereNothingIsLeftOut) {
   write_every(2, INT64_MAX, 1);
@@ -248,7 +236,7 @@ TEST_F(LargePagesTest, AFileThatCannotBeReadIsWrittenWithoutThem) {
   setfsuid(geteuid());
   unlink(name.c_str());
   ASSERT_EQ(error, 0);
-  written.set_shared(&writers_, &has_large_pages_);
+  written.set_writers(&writers_);
   std::vector<unsigned char> memory(40 << 20, 7);
   const coll::Block block = coll::Block::of_bytes(memory.data(), memory.size());
   const Tiling view(0, *from_handle<Datatype>(MPI_BYTE));
