@@ -66,10 +66,8 @@ Err Instance::acquire(int thread_level) noexcept {
 Err Instance::release() noexcept {
   DUNLIN_ASSERT(current_ != nullptr);
   DUNLIN_ASSERT(Life::users > 0);
-  if (Life::users > 1) return --Life::users, Err::ok;
-  const Err error = current_->stop();  // still usable meanwhile: attribute callbacks may call MPI
-  --Life::users;
-  BigLock::set_needed(true);
+  const Err error = Life::users == 1 ? current_->stop() : Err::ok;
+  if (--Life::users == 0) BigLock::set_needed(true);
   return error;
 }
 
@@ -99,7 +97,7 @@ Err Instance::start_first() noexcept {
   return Err::ok;
 }
 
-/// After the last user left, all ranks passed a barrier with nothing under way: the transports are as new.
+/// After the last user left nothing was under way with those whom it had met: the transports are as new.
 Err Instance::start_again() noexcept {
   if (Err error = boot_->restart(); error != Err::ok) return error;
   open_world();
@@ -251,33 +249,47 @@ void Instance::note_unreceived() noexcept {
   while (engine_->poll()) {
   }
   const match::Matcher& matcher = messaging_->matcher();
-  if (const match::Unexpected* const first = matcher.first_arrived())
+  const match::Unexpected* const first = matcher.first_arrived();
+  // Others may be ahead, and make a communicator with us.
+  if (first && !comm::is_meeting_place(first->key.context))
     log::note(
         "%zu messages were never received; the first has tag %d and comes from rank %d of its communicator",
         matcher.unexpected_count(), first->key.tag, first->key.source);
 }
 
-Err Instance::stop() noexcept {
-  const Err error = comm::finish_self(process_);
-  // Everything we hand over must have left, and peers may still read our memory or wait for our answers.
+/// Everything we hand over must have left.
+void Instance::await_idle() noexcept {
   engine_->wait_until(
       [](const void* m) noexcept { return static_cast<const protocol::Messaging*>(m)->is_idle(); },
       messaging_.get(),
       [](const void*, WaitReason& reason) noexcept {
         std::snprintf(reason.what, sizeof reason.what, "its messages to leave");
       });
+}
+
+Err Instance::leave_world() noexcept {
+  const Err error = comm::finish_self(process_);  // still usable: attribute callbacks may call MPI
+  await_idle();
+  // Peers may still read our memory or wait for our answers.
   if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
-  progress::Helper::stop();
-  note_unreceived();
+  return error;
+}
+
+Err Instance::stop() noexcept {
+  await_idle();
   // A process that ends takes its connections along: not before everybody has heard its last word.
   if (network_) {
+    if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
     if (Err fence = boot_->fence(); fence != Err::ok) return fence;
-    network_->note_counters();
   }
+  progress::Helper::stop();
+  if (Life::users > 1) return Err::ok;  // another thread has begun a session meanwhile
+  note_unreceived();
+  if (network_) network_->note_counters();
   comm::destroy_world(process_);
   (void)boot_->finalize();  // the launcher is told; that it is gone already is no error of ours
   progress::Engine::set_of_process(nullptr);
-  return error;
+  return Err::ok;
 }
 
 }  // namespace dunlin::runtime

@@ -26,8 +26,11 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   /// One more user, who wants at least this thread level (MPI_THREAD_...).  The first one starts everything:
   /// a few milliseconds; collective over the job only under launchers that hand out no descriptor.
   static Err acquire(int thread_level) noexcept;
-  /// One user less.  The last one waits for all ranks (barrier), then takes everything down.
+  /// One user less.  The last one takes everything down; where the job has several nodes it waits for all
+  /// ranks.
   static Err release() noexcept;
+  /// What MPI_Finalize does before: waits for all ranks.
+  Err leave_world() noexcept;
 
   boot::Boot& boot() noexcept { return *boot_; }
   comm::Process& process() noexcept { return process_; }
@@ -43,6 +46,7 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   Err start_network() noexcept;
   Err let_network_match(unsigned bits) noexcept;
   void add(transport::Transport& transport) noexcept;
+  void await_idle() noexcept;
   Err stop() noexcept;
   void note_unreceived() noexcept;
   Result<std::string> address_of(int peer) noexcept override;

@@ -37,7 +37,10 @@ Err session_init(Info* info, Errhandler& errhandler, Session** session) noexcept
                 "errhandler was made for another kind of object; use MPI_Session_create_errhandler");
   const Result<int> level = level_of(info);
   if (!level) return level.error();
-  if (Err e = Instance::acquire(level.value()); e != Err::ok) return e;
+  // Each session has a level of its own: where this one is left to several threads, even by turns, others may
+  // use another meanwhile.
+  const bool is_single = level.value() == MPI_THREAD_SINGLE;
+  if (Err e = Instance::acquire(is_single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE); e != Err::ok) return e;
   *session = new Session(errhandler);
   (*session)->thread_level = level.value();
   return Err::ok;
@@ -47,7 +50,9 @@ Err session_finalize(Session& session) noexcept {
   void* memory = nullptr;
   std::int64_t bytes = 0;
   if (Err e = pt2pt::session_detach_buffer(session, &memory, &bytes); e != Err::ok) return e;
-  const Err error = Instance::release();
+  const Err parted = comm::part(session);
+  const Err released = Instance::release();
+  const Err error = parted != Err::ok ? parted : released;
   if (error == Err::ok) session.release();  // else its handler still has to hear of it
   return error;
 }
