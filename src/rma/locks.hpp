@@ -31,10 +31,15 @@ namespace dunlin::rma {
 /// ranks of a node wait; readers are up to 2,097,151 of all nodes.  Such a ticket steps aside while that
 /// process computes: it keeps its place in the queue, but where it is the first it is taken out.
 ///
+/// Those behind the first look at another word, in a line of its own, which says whose turn it is: the first
+/// word changes with every look of the first and with every other that passes, and each change would wait for
+/// all who look.
+///
 /// Invariants: 1. There are readers, or there is a writer, or it is free.  2. Those who wait have the tickets
 /// from the first one's on, in order of arrival; numbers wrap.  3. Whoever leaves it free wakes the first; a
 /// reader that was the first wakes the next.  4. One ticket at most has stepped aside.  Whoever resets
-/// `aside_` decides: the owner is back, or another takes it out and moves the first on.
+/// `aside_` decides: the owner is back, or another takes it out and moves the first on.  5. Whoever moves the
+/// first on says so in `turn_` before it leaves or wakes, and nobody moves it on again before that.
 template <class M, std::uint64_t PassesMax = 512>
 struct BasicFairLock {
   static constexpr std::uint32_t kPlaces = 16;  // more who wait are all woken together
@@ -83,7 +88,8 @@ struct BasicFairLock {
   }
   template <class Wake>
   bool try_enter_in_turn(std::uint32_t ticket, bool is_shared, int rank, const Wake& wake) noexcept {
-    std::uint64_t seen = word_.load(std::memory_order_seq_cst);  // S2 orders it
+    if (turn_.load(std::memory_order_seq_cst) != ticket) return false;  // S2 orders it; T1
+    std::uint64_t seen = word_.load(std::memory_order_seq_cst);         // S2 orders it
     std::uint64_t changed;
     bool is_free;
     do {
@@ -95,6 +101,7 @@ struct BasicFairLock {
     } while (
         !word_.compare_exchange_strong(seen, changed, std::memory_order_seq_cst, std::memory_order_relaxed));
     if (!is_free) return false;
+    tell_first(first_of(changed));
     if (!is_shared) holder_.store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
     if (is_shared && changed >= kWaiting) wake_first(changed, wake);
     return true;
@@ -136,6 +143,10 @@ struct BasicFairLock {
     const std::uint64_t next = (first_of(seen) + 1) % kTickets;
     return (seen / kWaiting - 1) * kWaiting + next * kFirst + (seen & kHeld);
   }
+  /// That this ticket is the first now.
+  void tell_first(std::uint32_t ticket) noexcept {
+    turn_.exchange(ticket, std::memory_order_seq_cst);  // T2 (pairs with T1)
+  }
   /// Whether the first may be passed.
   static bool is_open(std::uint64_t seen) noexcept { return seen % kFirst < PassesMax * kPass; }
   /// Whether who comes now may go in.
@@ -149,13 +160,16 @@ struct BasicFairLock {
     std::uint32_t ticket = first_of(seen) + 1;
     if (aside_.load(std::memory_order_seq_cst) != ticket) [[likely]]  // A2
       return false;
+    // T1: who is about to say that it is the first looks again afterwards.
+    if (turn_.load(std::memory_order_seq_cst) != first_of(seen)) return false;
     if (!aside_.compare_exchange_strong(ticket, 0, std::memory_order_seq_cst, std::memory_order_relaxed))
       return false;
     std::uint64_t changed;
     do changed = with_next_first(seen);
     while (
         !word_.compare_exchange_strong(seen, changed, std::memory_order_seq_cst, std::memory_order_relaxed));
-    seen = changed;
+    tell_first(first_of(changed));
+    seen = word_.load(std::memory_order_seq_cst);  // another may have come and stepped aside before that
     return true;
   }
   template <class Wake>
@@ -172,6 +186,7 @@ struct BasicFairLock {
   Atomic<std::uint32_t> holder_{};           // rank + 1 of the last writer
   Atomic<std::uint32_t> aside_{};            // the ticket that has stepped aside, + 1; 0: none
   Atomic<std::uint64_t> places_[kPlaces]{};  // who waits, by ticket: ticket << 32 | rank
+  alignas(64) Atomic<std::uint32_t> turn_{};  // the ticket of the first, for all behind it
 };
 using FairLock = BasicFairLock<transport::shm::Hardware>;
 

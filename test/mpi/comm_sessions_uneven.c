@@ -1,7 +1,8 @@
 /* ranks: 1 2 3 4 7
    variants: none
-   Ranks begin and end sessions a different number of times, or beside MPI_Init and MPI_Finalize: who is in no
-   communicator of a session waits for nobody.  With threads of a rank that do so at once, in their own sessions. */
+   Ranks begin and end sessions a different number of times, or beside MPI_Init and MPI_Finalize: who is in
+   no communicator of a session waits for nobody.  With threads of a rank that do so at once, in their own
+   sessions. */
 #include <pthread.h>
 
 #include "check.h"
@@ -85,7 +86,8 @@ static void meet_neighbours(int round) {
   MPI_Session_finalize(&session);
 }
 
-/* MPI_Finalize waits for all ranks, and for no session: rank 0 keeps one, in which the others meet it later. */
+/* MPI_Finalize waits for all ranks, and for no session: rank 0 keeps one, in which the others meet it
+   later. */
 static void beside_the_world(void) {
   MPI_Session session = MPI_SESSION_NULL;
   MPI_Comm comm;
