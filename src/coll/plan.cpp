@@ -58,28 +58,18 @@ struct FreeTracks {
   Task start(const Cx& cx) const noexcept { return allreduce_shared(cx, sets); }
 };
 
-/// Predefined objects count references like others, so no case distinction.
-void retain(const Object* object) noexcept {
-  if (object) const_cast<Object*>(object)->retain();
-}
-void release(const Object* object) noexcept {
-  if (object) const_cast<Object*>(object)->release();
-}
-
 }  // namespace
 
-void Held::retain() const noexcept {
-  for (const Object* each : objects) coll::retain(each);
+void Held::retain_types() const noexcept {
   for (int which = 0; which < 2; ++which)
     for (int i = 0; types[which] && i < type_counts[which]; ++i)
-      coll::retain(from_handle<Datatype>(types[which][i]));
+      if (auto* const type = from_handle<Datatype>(types[which][i])) type->retain();
 }
 
-void Held::release() const noexcept {
-  for (const Object* each : objects) coll::release(each);
+void Held::release_types() const noexcept {
   for (int which = 0; which < 2; ++which)
     for (int i = 0; types[which] && i < type_counts[which]; ++i)
-      coll::release(from_handle<Datatype>(types[which][i]));
+      if (auto* const type = from_handle<Datatype>(types[which][i])) type->release();
 }
 
 const bool are_collectives_checked = check.index() == 1;

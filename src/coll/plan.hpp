@@ -49,8 +49,26 @@ struct Held {
   std::array<const Object*, 3> objects{};  // may be null
   const MPI_Datatype* types[2] = {};       // arrays of the program, unchanged meanwhile
   int type_counts[2] = {};                 // of each array
-  void retain() const noexcept;
-  void release() const noexcept;
+  void retain() const noexcept {
+    const auto keep = [](const Object* each) {
+      if (each) const_cast<Object*>(each)->retain();
+    };
+    keep(objects[0]), keep(objects[1]), keep(objects[2]);  // no loop: most are known to be null
+    if (types[0] || types[1]) [[unlikely]]
+      retain_types();
+  }
+  void release() const noexcept {
+    const auto let_go = [](const Object* each) {
+      if (each) const_cast<Object*>(each)->release();
+    };
+    let_go(objects[0]), let_go(objects[1]), let_go(objects[2]);
+    if (types[0] || types[1]) [[unlikely]]
+      release_types();
+  }
+
+ private:
+  void retain_types() const noexcept;
+  void release_types() const noexcept;
 };
 
 /// What all ranks must give to a collective in the same way; compared with DUNLIN_CHECK=collectives.
@@ -215,7 +233,8 @@ class CollectiveRequestOf final : public CollectiveRequest {
  public:
   CollectiveRequestOf(const Cx& cx, LastingRun* run, const Arguments& arguments) noexcept
       : CollectiveRequest(cx, run, Arguments::kName, calls_program(arguments)), arguments_(arguments) {
-    if constexpr (requires { arguments_.own_arrays(arrays_, cx); }) arguments_.own_arrays(arrays_, cx);
+    if constexpr (requires { arguments_.own_arrays(arrays_, cx); })
+      if (arguments.has_arrays()) arguments_.own_arrays(arrays_, cx);
     arguments_.held().retain();
   }
 

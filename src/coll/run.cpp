@@ -226,22 +226,15 @@ Run::Progress Run::advance() noexcept {
   return Progress::ended;
 }
 
-void Run::reset() noexcept {
-  DUNLIN_ASSERT(!sends_ && !receives_);
-  DUNLIN_ASSERT(!is_deferred_);
-  while (newest) {
-    const std::coroutine_handle<> handle = newest->handle;
-    newest = newest->older;
+void Run::destroy_frames() noexcept {
+  for (Frame* each = newest; each;) {
+    const std::coroutine_handle<> handle = each->handle;
+    each = each->older;
     if (!handle.done()) handle.destroy();  // one that is done holds only what needs no destructor
   }
+  newest = nullptr;
   leaf = nullptr;
-  unused_sends_ = nullptr;
-  unused_receives_ = nullptr;
   flags_ = {};
-  is_cancelled_ = false;
-  wrong_length_ = Err::ok;
-  error = Err::ok;
-  arena.rewind();
 }
 
 }  // namespace dunlin::coll

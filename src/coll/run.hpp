@@ -45,9 +45,10 @@ class Run {
  public:
   Run(progress::Engine& engine, bool is_blocking, std::byte* memory, std::size_t memory_bytes) noexcept
       : arena(memory, memory_bytes), engine(engine), is_blocking(is_blocking) {}
-  /// The run must have ended.  All tasks of a blocking one are done then and hold nothing, if it was right.
+  /// The run must have ended.  All its tasks are done then and hold nothing, if it was right.
   ~Run() {
-    if (newest && (!is_blocking || error != Err::ok)) reset();
+    if (leaf || error != Err::ok) [[unlikely]]
+      destroy_frames();
   }
 
   Arena arena;
@@ -106,7 +107,18 @@ class Run {
   /// Resumes what can be resumed.  After `ended`, `error` is the result, and `reset` may follow.
   Progress advance() noexcept;
   /// Destroys all frames and takes all memory back: ready for another round.
-  void reset() noexcept;
+  void reset() noexcept {
+    DUNLIN_ASSERT(!sends_ && !receives_ && !is_deferred_);
+    if (leaf || error != Err::ok) [[unlikely]]
+      destroy_frames();
+    newest = nullptr;
+    unused_sends_ = nullptr;
+    unused_receives_ = nullptr;
+    is_cancelled_ = false;
+    wrong_length_ = Err::ok;
+    error = Err::ok;
+    arena.rewind();
+  }
 
  private:
   template <class T>
@@ -127,6 +139,8 @@ class Run {
   void start_receive(Comm& comm, Plane plane, const Target& data, int from, int tag) noexcept;
   void start_deferred() noexcept;
   void finish_deferred() noexcept;
+  /// Of a run that an error has ended: some are suspended, and hold something.
+  [[gnu::cold]] void destroy_frames() noexcept;
   void wait_for_flags() noexcept;
   bool sweep() noexcept;
   void cancel_all() noexcept;

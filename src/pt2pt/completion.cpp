@@ -153,8 +153,10 @@ Err wait(MPI_Request* request, MPI_Status* status) noexcept {
     set_empty_status(status);
     return check(*request, "request", 0);
   }
-  if (!awaited_request->is_complete) awaited_request->look_first();
-  engine().wait(*awaited_request);
+  if (!awaited_request->is_complete) {
+    awaited_request->look_first();
+    engine().wait(*awaited_request);
+  }
   return report(request, *awaited_request, status);
 }
 
