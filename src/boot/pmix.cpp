@@ -1,6 +1,8 @@
 // The PMIx client; see pmix.hpp.
 #include "boot/pmix.hpp"
 
+#include <fcntl.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include "base/log.hpp"
 #include "boot/pmix_library.hpp"
 #include "os/environment.hpp"
+#include "os/membarrier.hpp"
 
 namespace dunlin::boot {
 namespace {
@@ -26,6 +29,18 @@ Client client;
 Err check(int status, const char* what) noexcept {
   if (status == pmix::kSuccess) return Err::ok;
   return fail(Err::other, "the PMIx launcher refuses to %s: %s", what, client.library->error_string(status));
+}
+
+/// PMIx_Init starts a thread, and of a process that has several the kernel makes two later steps of a start
+/// wait until all CPUs have passed a quiet point, 15 to 20 ms each: the first membarrier, and a table of
+/// descriptors that grows, as for the heap's.  So both are done before.
+void do_what_is_slow_with_threads() noexcept {
+  constexpr int kAboveTheHeaps = 1023;
+  (void)os::register_for_global_barrier();
+  const int any = ::eventfd(0, EFD_CLOEXEC);
+  const int high = any < 0 ? -1 : ::fcntl(any, F_DUPFD_CLOEXEC, kAboveTheHeaps);
+  if (high >= 0) ::close(high);
+  if (any >= 0) ::close(any);
 }
 
 std::string name_of(std::string_view key) { return "dunlin." + std::string(key); }
@@ -60,6 +75,7 @@ Result<std::unique_ptr<Boot>> PmixBoot::open() noexcept {
   const auto library = pmix::library();
   if (!library) return library.error();
   client.library = library.value();
+  do_what_is_slow_with_threads();
   if (const Err e = check(client.library->init(&client.me, nullptr, 0), "talk to this process (PMIx_Init)");
       e != Err::ok)
     return e;

@@ -20,6 +20,7 @@ import cluster
 MPIRUN = os.environ["CLUSTER_TEST_MPIRUN"]
 PROBE = os.environ["CLUSTER_TEST_PROBE"]
 NODES = os.environ["CLUSTER_TEST_NODES"]
+START = os.environ["CLUSTER_TEST_START"]
 REFUSE_PMI1 = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "launcher", "refuse_pmi1.py")
 PRTERUN = shutil.which(os.environ.get("CLUSTER_TEST_PRTERUN", "")) or shutil.which("prterun")
 NETWORK = ctypes.util.find_library("fabric")
@@ -77,6 +78,11 @@ class Job(Cluster):
         for engine, ranks in (("matching", self.hosts), ("matching", 2 * self.hosts + 1), ("offload", 2 * self.hosts + 1)):
             code, out, err = self.job("-n", str(ranks), NODES, DUNLIN_P2P=engine)
             self.assertEqual((code, out.count("fine: rank")), (0, ranks), out + err)
+
+    @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+    def test_start_does_nothing_twice_or_late(self):
+        code, out, err = self.job("-ppn", "2", START, DUNLIN_HEAP="private")
+        self.assertEqual(code, 0, out + err)
 
     @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
     def test_abort_in_the_midst_of_messages(self):

@@ -9,6 +9,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -71,7 +72,8 @@ struct Interface {
   bool is_link_local = false;
 };
 
-Interface interface_of(const fi_info& info) noexcept {
+/// `machine`: what getifaddrs says, asked once: each time it has the kernel list all interfaces.
+Interface interface_of(const fi_info& info, const ifaddrs* machine) noexcept {
   Interface found;
   const auto* const mine = static_cast<const sockaddr*>(info.src_addr);
   if (!mine || (mine->sa_family != AF_INET && mine->sa_family != AF_INET6)) return found;
@@ -90,13 +92,10 @@ Interface interface_of(const fi_info& info) noexcept {
   std::memcpy(&found.where, mine, is_4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
   found.is_loopback = found.address.starts_with("127.") || found.address == "::1";
   found.is_link_local = found.address.starts_with("fe80:") || found.address.starts_with("169.254.");
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return found;
-  for (const ifaddrs* each = all; each; each = each->ifa_next)
+  for (const ifaddrs* each = machine; each; each = each->ifa_next)
     if (each->ifa_addr && each->ifa_addr->sa_family == mine->sa_family &&
         bytes_of(each->ifa_addr) == bytes_of(mine))
       found.name = each->ifa_name;
-  ::freeifaddrs(all);
   return found;
 }
 
@@ -141,11 +140,14 @@ void put_plain_tcp_first(std::vector<Offer>& offers) {
 std::vector<Offer> offers_of(const fi_info* all, bool matches, std::string_view name,
                              std::string_view provider) {
   std::vector<Offer> offers;
+  ifaddrs* machine = nullptr;
+  if (::getifaddrs(&machine) != 0) machine = nullptr;
   for (const fi_info* each = all; each; each = each->next) {
-    Interface interface = interface_of(*each);
+    Interface interface = interface_of(*each, machine);
     const int rank = rank_of(*each, interface, matches, name, provider);
     if (rank >= 0) offers.push_back({each, std::move(interface), rank});
   }
+  if (machine) ::freeifaddrs(machine);
   std::stable_sort(offers.begin(), offers.end(),
                    [](const Offer& one, const Offer& other) { return one.rank < other.rank; });
   put_plain_tcp_first(offers);
@@ -204,6 +206,17 @@ void tell_size_of_universe(int peers) noexcept {
 /// process touched 55 MB before its first message.  What finds none waits in the connection.
 void limit_receive_buffers_of_rxm() noexcept { ::setenv("FI_OFI_RXM_MSG_RX_SIZE", "128", 0); }
 
+/// TCP of libfabric 2 has a buffer of 16 KiB beside each of its 1,024 first operations, for what comes before
+/// its receive, and writes zeros to all of them; what is longer than the buffer gets memory of its own.
+void limit_buffers_of_tcp() noexcept { ::setenv("FI_TCP_MAX_RX_SIZE", "128", 0); }
+
+/// Without a device there is nothing that verbs could find; where it is a file of its own (libfabric 2) it is
+/// then not even begun: its beginning reads all symbols of the kernel.
+void leave_out_verbs_without_devices() noexcept {
+  if (::access("/sys/class/net", F_OK) == 0 && ::access("/sys/class/infiniband_verbs", F_OK) != 0)
+    ::setenv("FI_PROVIDER", "^verbs", 0);
+}
+
 }  // namespace
 
 Region::Region(Region&& other) noexcept
@@ -225,6 +238,8 @@ Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool ma
                                                               std::string_view door) noexcept {
   tell_size_of_universe(peers);  // it reads its settings once
   limit_receive_buffers_of_rxm();
+  limit_buffers_of_tcp();
+  leave_out_verbs_without_devices();
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
   if (matches) avoid_faults_of_rxm();
