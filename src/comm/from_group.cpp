@@ -6,12 +6,8 @@
 // probability 2^-61; the same one made twice is kept apart by the order of messages.  From there on it is any
 // other creation.
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "coll/functions.hpp"
 #include "comm/functions.hpp"
 #include "comm/region.hpp"
 #include "comm/intercomm.hpp"
@@ -57,7 +53,7 @@ Ref<Comm> meeting_place(Ref<Group> group, const char* stringtag, std::uint64_t p
   return place;
 }
 
-constexpr std::uint64_t kIntra = 1, kInterGroup = 2, kInterLeaders = 3, kParting = 4;
+constexpr std::uint64_t kIntra = 1, kInterGroup = 2, kInterLeaders = 3;
 
 Err check(const Group& group, const char* name) noexcept {
   if (group.rank() < 0)
@@ -65,41 +61,7 @@ Err check(const Group& group, const char* name) noexcept {
   return Err::ok;
 }
 
-/// That these have met, by communicators of a session; the world's wait for each other in MPI_Finalize.  All
-/// of them hear of the same sets before any of them parts, in whatever order, and so all are left with the
-/// same.
-void note_met(Session* session, std::vector<int> members) noexcept {
-  if (!session || members.size() < 2) return;
-  std::sort(members.begin(), members.end());
-  std::vector<std::vector<int>>& met = session->met;
-  for (const std::vector<int>& each : met)
-    if (std::includes(each.begin(), each.end(), members.begin(), members.end())) return;
-  std::erase_if(met, [&](const std::vector<int>& each) {
-    return std::includes(members.begin(), members.end(), each.begin(), each.end());
-  });
-  met.push_back(std::move(members));
-}
-
 }  // namespace
-
-Err part(Session& session) noexcept {
-  const Process& process = *Process::of_process();
-  std::vector<std::pair<Ref<Comm>, Request*>> partings;
-  for (std::vector<int>& members : std::exchange(session.met, {})) {
-    auto group = Ref<Group>::adopt(new Group(std::move(members), process.me));
-    Ref<Comm> place = meeting_place(std::move(group), "", kParting, *session.errhandler);
-    std::snprintf(place->name, sizeof place->name, "the end of sessions of %d ranks", place->size);
-    Request* request = nullptr;
-    if (const Err e = coll::ibarrier_attended(*place, &request); e != Err::ok) return e;
-    partings.emplace_back(std::move(place), request);
-  }
-  // All at once: others may have met them in another order.
-  for (const auto& [place, request] : partings) {
-    process.engine->wait(*request);
-    if (!request->is_static) request->release();
-  }
-  return Err::ok;
-}
 
 Err comm_create_from_group(Group& group, const char* stringtag, Info* info, Errhandler& errhandler,
                            Comm** newcomm) noexcept {
@@ -114,8 +76,6 @@ Err comm_create_from_group(Group& group, const char* stringtag, Info* info, Errh
   set_contexts(*made, {context, 0});
   if (const Err error = share_memory_of_domains(*made); error != Err::ok) return error;
   if (info) set_hints(*made, *info);
-  const auto members = group.span();
-  note_met(group.session.get(), {members.begin(), members.end()});
   *newcomm = made.detach();
   return Err::ok;
 }
@@ -145,10 +105,6 @@ Err intercomm_create_from_groups(Group& local_group, int local_leader, Group& re
   Comm* made = nullptr;
   if (Err e = connect(*local, peers.get(), {local_leader, remote_place}, 0, &made); e != Err::ok) return e;
   if (info) set_hints(*made, *info);
-  const auto local_members = local_group.span(), remote_members = remote_group.span();
-  std::vector<int> members(local_members.begin(), local_members.end());
-  members.insert(members.end(), remote_members.begin(), remote_members.end());
-  note_met(local_group.session.get(), std::move(members));
   *newintercomm = made;
   return Err::ok;
 }

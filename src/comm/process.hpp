@@ -66,7 +66,7 @@ struct Process {
 };
 
 inline constexpr std::uint64_t kContextStep = 1 << 5;
-/// Whether members meet there that have no communicator yet, or none any more (from_group.cpp).
+/// Whether members meet there that have no communicator yet (from_group.cpp).
 inline bool is_meeting_place(std::uint64_t context) noexcept { return context >> 63 != 0; }
 
 /// Makes world and self of this process, with MPI_ERRORS_ARE_FATAL; no communication.  `process` must stay
@@ -76,9 +76,6 @@ void publish_world(Process& process) noexcept;
 /// What MPI_Finalize does first: the delete callbacks of MPI_COMM_SELF's attributes, last set first
 /// (MPI 5.0, 11.2.4).
 Err finish_self(Process& process) noexcept;
-/// What the end of a session does first: waits until all with whom it has made communicators end theirs, too
-/// (MPI 5.0, 11.3.1).  Who was in none waits for nobody.  from_group.cpp
-Err part(Session& session) noexcept;
 /// Takes the handles back and frees world and self.
 void destroy_world(Process& process) noexcept;
 

@@ -3,8 +3,6 @@
 // The data only: opening and closing is runtime/sessions.cpp, process sets are comm/sessions.cpp.
 #pragma once
 
-#include <vector>
-
 #include "object/errhandler.hpp"
 #include "object/info.hpp"
 #include "object/object.hpp"
@@ -20,9 +18,6 @@ class Session final : public Object {
   Ref<Errhandler> errhandler;
   int thread_level = 0;  // MPI_THREAD_...: what was granted
   pt2pt::BufferPool* buffer = nullptr;  // MPI_Session_attach_buffer; owned, see pt2pt/buffered.cpp
-  // World ranks, ascending, of the communicators that were made of it: sets of several, none of them within
-  // another (comm/from_group.cpp).
-  std::vector<std::vector<int>> met;
 
  private:
   ~Session() override;

@@ -97,7 +97,7 @@ Err Instance::start_first() noexcept {
   return Err::ok;
 }
 
-/// After the last user left nothing was under way with those whom it had met: the transports are as new.
+/// When the last user left nothing of this process was under way: the transports are as new.
 Err Instance::start_again() noexcept {
   if (Err error = boot_->restart(); error != Err::ok) return error;
   open_world();
@@ -244,7 +244,7 @@ std::unique_ptr<peer::PeerMemory> Instance::connect(int peer) noexcept {
 
 bool Instance::is_shared(const void* at, std::size_t bytes) noexcept { return heap::is_shared(at, bytes); }
 
-/// After the last barrier all that was ever sent has come, or lies in a ring.
+/// What others have sent before they left has come, or lies in a ring.
 void Instance::note_unreceived() noexcept {
   while (engine_->poll()) {
   }

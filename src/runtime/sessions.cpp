@@ -50,9 +50,7 @@ Err session_finalize(Session& session) noexcept {
   void* memory = nullptr;
   std::int64_t bytes = 0;
   if (Err e = pt2pt::session_detach_buffer(session, &memory, &bytes); e != Err::ok) return e;
-  const Err parted = comm::part(session);
-  const Err released = Instance::release();
-  const Err error = parted != Err::ok ? parted : released;
+  const Err error = Instance::release();
   if (error == Err::ok) session.release();  // else its handler still has to hear of it
   return error;
 }

@@ -1,9 +1,10 @@
 /* ranks: 1 2 3 4 7
    variants: none
-   Ranks begin and end sessions a different number of times, or beside MPI_Init and MPI_Finalize: who is in
-   no communicator of a session waits for nobody.  With threads of a rank that do so at once, in their own
-   sessions. */
+   Ranks begin and end sessions a different number of times, or beside MPI_Init and MPI_Finalize: on one node
+   the end of a session waits for nobody.  With threads of a rank that do so at once, in their own sessions. */
 #include <pthread.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -118,6 +119,34 @@ static void* come_and_go(void* word) {
   return NULL;
 }
 
+/* Rank 0 sends, ends its session and leaves, before the others look for what it has sent. */
+static void leave_first(void) {
+  static const int lengths[] = {8, 4096, 40000, 1 << 20};
+  static char buffer[1 << 20];
+  MPI_Session session = begin("MPI_THREAD_SINGLE");
+  MPI_Comm comm = connect(session, "leave", 0, check_size, 1);
+  int each, rank, i;
+  for (each = 0; each < 4; ++each) {
+    memset(buffer, each + 1, sizeof buffer);
+    for (rank = 1; rank < check_size && check_rank == 0; ++rank)
+      MPI_Send(buffer, lengths[each], MPI_BYTE, rank, each, comm);
+    if (check_rank == 0) continue;
+    if (each == 3) usleep(100000);
+    memset(buffer, 0, sizeof buffer);
+    MPI_Recv(buffer, lengths[each], MPI_BYTE, 0, each, comm, MPI_STATUS_IGNORE);
+    for (i = 0; i < lengths[each]; ++i) CHECK(buffer[i] == each + 1);
+  }
+  for (i = 0; i < 20 && check_rank == 0; ++i)
+    for (rank = 1; rank < check_size; ++rank) MPI_Send(&i, 1, MPI_INT, rank, 99, comm);
+  if (check_rank != 0) usleep(100000);
+  for (i = 0; i < 20 && check_rank != 0; ++i) {
+    int got = -1;
+    MPI_Recv(&got, 1, MPI_INT, 0, 99, comm, MPI_STATUS_IGNORE);
+    CHECK(got == i);
+  }
+  MPI_Session_finalize(&session);
+}
+
 int main(void) {
   static char words[2][8] = {"first", "second"};
   pthread_t threads[2];
@@ -134,5 +163,6 @@ int main(void) {
   for (i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
   beside_the_world();
   alone(check_rank);
+  leave_first();
   return 0;
 }
