@@ -27,8 +27,8 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   /// a few milliseconds; collective over the job only under launchers that hand out no descriptor.
   static Err acquire(int thread_level) noexcept;
   /// One user less.  The last one takes everything down when all that this process has begun is done, and
-  /// waits for nobody else: in shared memory others need it no more.  Where the job has several nodes it waits
-  /// for all ranks.
+  /// waits for nobody else: in shared memory others need it no more.  Where the job has several nodes it
+  /// waits for all ranks.
   static Err release() noexcept;
   /// What MPI_Finalize does before: waits for all ranks.
   Err leave_world() noexcept;

@@ -1,7 +1,7 @@
 /* ranks: 1 2 3 4 7
    variants: none
-   Ranks begin and end sessions a different number of times, or beside MPI_Init and MPI_Finalize: on one node
-   the end of a session waits for nobody.  With threads of a rank that do so at once, in their own sessions. */
+   Ranks begin and end sessions a different number of times, or beside MPI_Init and MPI_Finalize: on one
+   node the end of a session waits for nobody.  With threads of a rank that do so at once, in their own. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
