@@ -9,14 +9,14 @@
 namespace dunlin {
 
 void Request::release_comm() noexcept {
-  if (is_let_go) --comm->let_go_count;
+  if (is_let_go) --comm->let_go_count, --all_let_go;
   comm->release();
 }
 
 void Request::mark_let_go() noexcept {
   DUNLIN_ASSERT(!is_let_go);
   is_let_go = true;
-  if (is_comm_held_) ++comm->let_go_count;
+  if (is_comm_held_) ++comm->let_go_count, ++all_let_go;
 }
 
 Err Request::start() noexcept {

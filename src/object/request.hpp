@@ -61,6 +61,8 @@ class Request : public Object {
     if (is_complete || !is_active) return release();
     mark_let_go();
   }
+  /// Operations of this process that are under way although the program has freed their requests.
+  static inline std::int64_t all_let_go = 0;
   /// The operation has come to its end; nothing may touch the request afterwards.
   void finish() noexcept {
     is_complete = true;

@@ -102,8 +102,13 @@ struct BasicFairLock {
         !word_.compare_exchange_strong(seen, changed, std::memory_order_seq_cst, std::memory_order_relaxed));
     if (!is_free) return false;
     tell_first(first_of(changed));
-    if (!is_shared) holder_.store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
-    if (is_shared && changed >= kWaiting) wake_first(changed, wake);
+    if (!is_shared) {
+      holder_.store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
+      return true;
+    }
+    // The next may have come, and found that it is not its turn yet, before that was told.
+    seen = word_.load(std::memory_order_seq_cst);
+    if (seen >= kWaiting) wake_first(seen, wake);
     return true;
   }
 

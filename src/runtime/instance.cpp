@@ -267,6 +267,15 @@ void Instance::await_idle() noexcept {
       });
 }
 
+void Instance::await_let_go() noexcept {
+  engine_->wait_until([](const void*) noexcept { return Request::all_let_go == 0; }, nullptr,
+                      [](const void*, WaitReason& reason) noexcept {
+                        std::snprintf(reason.what, sizeof reason.what,
+                                      "%lld operations whose requests were freed",
+                                      static_cast<long long>(Request::all_let_go));
+                      });
+}
+
 Err Instance::leave_world() noexcept {
   const Err error = comm::finish_self(process_);  // still usable: attribute callbacks may call MPI
   await_idle();

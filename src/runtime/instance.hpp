@@ -32,6 +32,9 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   static Err release() noexcept;
   /// What MPI_Finalize does before: waits for all ranks.
   Err leave_world() noexcept;
+  /// What the end of the last session does before: waits until what the program has let go is done, as
+  /// MPI_Comm_disconnect does.
+  void await_let_go() noexcept;
 
   boot::Boot& boot() noexcept { return *boot_; }
   comm::Process& process() noexcept { return process_; }

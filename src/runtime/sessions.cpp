@@ -1,4 +1,5 @@
 // MPI_Session_init and MPI_Session_finalize: the library runs as long as anybody uses it (MPI 5.0, 11.3).
+#include "object/life.hpp"
 #include "object/memory_kinds.hpp"
 #include "pt2pt/functions.hpp"
 #include "runtime/functions.hpp"
@@ -50,6 +51,8 @@ Err session_finalize(Session& session) noexcept {
   void* memory = nullptr;
   std::int64_t bytes = 0;
   if (Err e = pt2pt::session_detach_buffer(session, &memory, &bytes); e != Err::ok) return e;
+  // The peers of what is still under way may be in no call of ours that waits for this process.
+  if (Life::users == 1) Instance::current()->await_let_go();
   const Err error = Instance::release();
   if (error == Err::ok) session.release();  // else its handler still has to hear of it
   return error;

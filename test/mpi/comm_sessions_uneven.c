@@ -87,15 +87,32 @@ static void meet_neighbours(int round) {
   MPI_Session_finalize(&session);
 }
 
+static void* begin_and_end(void* at_once) {
+  int i;
+  pthread_barrier_wait(at_once);
+  for (i = 0; i < 20; ++i) {
+    MPI_Session session = begin("MPI_THREAD_MULTIPLE");
+    MPI_Session_finalize(&session);
+  }
+  return NULL;
+}
+
 /* MPI_Finalize waits for all ranks, and for no session: rank 0 keeps one, in which the others meet it
    later. */
 static void beside_the_world(void) {
   MPI_Session session = MPI_SESSION_NULL;
   MPI_Comm comm;
-  if (check_rank == 0) session = begin("MPI_THREAD_SINGLE");
-  MPI_Init(NULL, NULL);
+  pthread_t thread;
+  pthread_barrier_t at_once;
+  int level;
+  if (check_rank == 0) session = begin("MPI_THREAD_MULTIPLE");
+  pthread_barrier_init(&at_once, NULL, 2);
+  pthread_create(&thread, NULL, begin_and_end, &at_once);
+  pthread_barrier_wait(&at_once);
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
   talk(MPI_COMM_WORLD);
   MPI_Finalize();
+  pthread_join(thread, NULL);
   alone(check_rank % 2);
   if (check_rank != 0) session = begin("MPI_THREAD_SINGLE");
   comm = connect(session, "afterwards", 0, check_size, 1);
@@ -144,6 +161,18 @@ static void leave_first(void) {
     MPI_Recv(&got, 1, MPI_INT, 0, 99, comm, MPI_STATUS_IGNORE);
     CHECK(got == i);
   }
+  for (rank = 1; rank < check_size && check_rank == 0; ++rank) {
+    MPI_Request request;
+    MPI_Isend(buffer, sizeof buffer, MPI_BYTE, rank, 100, comm, &request);
+    MPI_Request_free(&request);
+  }
+  if (check_rank != 0) {
+    usleep(100000);
+    memset(buffer, 0, sizeof buffer);
+    MPI_Recv(buffer, sizeof buffer, MPI_BYTE, 0, 100, comm, MPI_STATUS_IGNORE);
+    for (i = 0; i < (int)sizeof buffer; ++i) CHECK(buffer[i] == each);
+  }
+  MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
 }
 

@@ -99,6 +99,7 @@ extern "C" decltype(PMPI_Get_version) MPI_Get_version __attribute__((weak, alias
 
 extern "C" int PMPI_Init(int* argc, char*** argv) {
   constexpr const char* call = "MPI_Init";
+  BigLock::Guard guard;
   const Err error = runtime::init(argc, argv);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);
   return MPI_SUCCESS;
@@ -107,6 +108,7 @@ extern "C" decltype(PMPI_Init) MPI_Init __attribute__((weak, alias("PMPI_Init"))
 
 extern "C" int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   constexpr const char* call = "MPI_Init_thread";
+  BigLock::Guard guard;
   if (is_missing(provided)) [[unlikely]] return bad_pointer(nullptr, "provided", call);
   const Err error = runtime::init_thread(argc, argv, required, provided);
   if (error != Err::ok) [[unlikely]] return raise(nullptr, error, call);

@@ -31,6 +31,9 @@ struct Ranks {
     if (lock.try_enter(is_shared, rank)) return;
     const std::uint32_t ticket = lock.draw();
     lock.announce(ticket, rank);
+    await(ticket, rank, is_shared);
+  }
+  void await(std::uint32_t ticket, int rank, bool is_shared) {
     while (!lock.try_enter_in_turn(ticket, is_shared, rank, wake())) {
       attention[rank].announce();
       const bool has_entered = lock.try_enter_in_turn(ticket, is_shared, rank, wake());
@@ -46,6 +49,12 @@ struct Ranks {
     EXPECT_LE(writers.load(kRelaxed) + (readers.load(kRelaxed) > 0), 1u);
     (is_shared ? readers : writers).fetch_sub(1, kRelaxed);
     lock.leave(is_shared, wake());
+  }
+  /// Inside as a reader until both are.
+  void meet() {
+    readers.fetch_add(1, std::memory_order_relaxed);
+    Interleaver::poll_until([this] { return readers.load(std::memory_order_relaxed) == 2; });
+    lock.leave(true, wake());
   }
 };
 
@@ -108,6 +117,28 @@ void explore_guest(const char* turns, int looks) {
   EXPECT_GT(outcome.runs, 100u);
   std::printf("  %llu runs, %llu states\n", static_cast<unsigned long long>(outcome.runs),
               static_cast<unsigned long long>(outcome.states));
+}
+
+/// The first in the queue is a reader, the lock is free, and nobody may pass any more: another reader comes.
+TEST(FairLockInterleavings, TwoReadersWhoMeet) {
+  const auto outcome = Interleaver::explore([] {
+    static std::optional<Ranks> place;
+    Ranks* const ranks = &place.emplace();
+    EXPECT_TRUE(ranks->lock.try_enter(false, 0));
+    const std::uint32_t first = ranks->lock.draw();
+    ranks->lock.announce(first, 0);
+    ranks->lock.leave(false, ranks->wake());
+    EXPECT_TRUE(ranks->lock.try_enter(false, 1));  // passes it
+    ranks->lock.leave(false, ranks->wake());
+    Interleaver::Program program;
+    program.threads.push_back([ranks, first] { ranks->await(first, 0, true), ranks->meet(); });
+    program.threads.push_back([ranks] { ranks->acquire(1, true), ranks->meet(); });
+    program.check = [ranks] { EXPECT_TRUE(ranks->lock.try_enter(false, 0)); };
+    return program;
+  });
+  EXPECT_TRUE(outcome.is_complete) << outcome.runs;
+  EXPECT_EQ(outcome.deadlocks, 0u);
+  EXPECT_GT(outcome.runs, 100u);
 }
 
 TEST(FairLockInterleavings, AGuestThatLooksOnce) { explore_guest("ww", 1); }
