@@ -65,10 +65,12 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
 }
 
 int main(int argc, char** argv) {
+  const int has_own_choice = getenv("FI_PROVIDER") != NULL;
   if (argc > 1 && access(argv[1], R_OK) != 0) return kSkipped;
   check_start(&argc, &argv);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(asks > 0 && asks <= kAsksMost, "asked for interfaces %d times", asks);
+  CHECK(has_own_choice || !getenv("FI_PROVIDER"), "children would inherit what was chosen for this machine");
   if (argc > 1) {
     const long touched_kb = status_of("RssAnon") + status_of("RssShmem");
     CHECK(touched_kb > 0 && touched_kb < 8 << 10, "%ld KiB", touched_kb);

@@ -211,11 +211,23 @@ void limit_receive_buffers_of_rxm() noexcept { ::setenv("FI_OFI_RXM_MSG_RX_SIZE"
 void limit_buffers_of_tcp() noexcept { ::setenv("FI_TCP_MAX_RX_SIZE", "128", 0); }
 
 /// Without a device there is nothing that verbs could find; where it is a file of its own (libfabric 2) it is
-/// then not even begun: its beginning reads all symbols of the kernel.
-void leave_out_verbs_without_devices() noexcept {
-  if (::access("/sys/class/net", F_OK) == 0 && ::access("/sys/class/infiniband_verbs", F_OK) != 0)
-    ::setenv("FI_PROVIDER", "^verbs", 0);
-}
+/// then not even begun: its beginning reads all symbols of the kernel.  As long as this lives: what the
+/// program starts may run on another machine.
+class WithoutVerbs {
+ public:
+  WithoutVerbs() noexcept
+      : is_set_(!std::getenv("FI_PROVIDER") && ::access("/sys/class/net", F_OK) == 0 &&
+                ::access("/sys/class/infiniband_verbs", F_OK) != 0) {
+    if (is_set_) ::setenv("FI_PROVIDER", "^verbs", 0);
+  }
+  ~WithoutVerbs() {
+    if (is_set_) ::unsetenv("FI_PROVIDER");
+  }
+  WithoutVerbs(const WithoutVerbs&) = delete;
+
+ private:
+  const bool is_set_;
+};
 
 }  // namespace
 
@@ -239,7 +251,7 @@ Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool ma
   tell_size_of_universe(peers);  // it reads its settings once
   limit_receive_buffers_of_rxm();
   limit_buffers_of_tcp();
-  leave_out_verbs_without_devices();
+  const WithoutVerbs without_verbs;
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
   if (matches) avoid_faults_of_rxm();
