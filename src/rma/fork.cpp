@@ -15,7 +15,6 @@
 #include "base/big_lock.hpp"
 #include "heap/heap.hpp"
 #include "os/clock.hpp"
-#include "os/membarrier.hpp"
 #include "rma/gate.hpp"
 
 namespace dunlin::rma {
@@ -38,17 +37,13 @@ constexpr std::int64_t kInsideNsMax = 10'000'000'000;
 
 void close_gate(Window& window) noexcept {
   RankBlock& mine = window.own_block();
-  mine.era.fetch_add(1, std::memory_order_seq_cst);
-  // G6 (pairs with G5 in gate.hpp): the store above comes before the loads below, and so it does for those
-  // that enter.
-  if (!os::global_barrier()) std::atomic_thread_fence(std::memory_order_seq_cst);
+  Gate::close(mine.era);
   const std::int64_t end_ns = os::now_ns() + kInsideNsMax;
   for (const Part& each : window.parts) {
     // This process needs no gate to its own memory: it is behind another's, perhaps below the signal handler
     // that forks.
     if (!each.block || each.block == &mine) continue;
-    // G3 (pairs with G4 in gate.hpp).
-    while (each.block->is_inside.load(std::memory_order_acquire) && os::now_ns() < end_ns) sched_yield();
+    while (Gate::is_anybody_inside(each.block->is_inside) && os::now_ns() < end_ns) sched_yield();
   }
   for (ShortLock& each : mine.elements.locks) {
     bool is_mine = each.try_lock();
@@ -65,9 +60,7 @@ void close_gates() noexcept {
 }
 
 void open_gates() noexcept {
-  for (Window* each : watched().windows)
-    // G8 (pairs with G7 in gate.hpp): the heap's new generation comes before.
-    each->own_block().era.fetch_add(1, std::memory_order_release);
+  for (Window* each : watched().windows) Gate::open(each->own_block().era);
   watched().mutex.unlock();
 }
 

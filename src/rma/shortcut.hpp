@@ -5,7 +5,7 @@
 // (Part in window.hpp) that say how many bytes may be done here, the displacement lies within reach; then it
 // is done.  A shortcut has no opinion on errors, layouts or threads: whatever it does not recognise at once
 // it declines, and the call goes the general way (operation.cpp).
-// hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, behind a gate 48 and 42, MPI_Win_flush 13
+// hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, behind a gate 47 and 43, MPI_Win_flush 13
 // after a put, else 11; a sum by MPI_Fetch_and_op 48 and 56 (GCC 12).
 // Thread safety: the facts allow nothing where base/big_lock.hpp is needed.
 #pragma once
@@ -68,28 +68,23 @@ struct ShortData {
   return reinterpret_cast<std::uintptr_t>(address) > 1;
 }
 
-/// Does `use()` behind the target's gate.  False: a fork has frozen the memory, or its owner has detached
-/// some.
+/// Does `use()`, behind the target's gate where the memory needs one.  False: a fork has frozen it, or its
+/// owner has detached some.
 template <class Use>
-[[gnu::always_inline]] inline bool try_inside(const Part& part, const Use& use) noexcept {
+[[gnu::always_inline]] inline bool try_at(const Part& part, const Use& use) noexcept {
+  if (!part.is_inside) [[likely]] {
+    use();
+    return true;
+  }
   if (!Inside::try_enter(part)) [[unlikely]]
     return false;
   use();
-  Inside::leave(part);
-  return true;
-}
-
-/// The same where the memory may need no gate.
-template <class Use>
-[[gnu::always_inline]] inline bool try_at(const Part& part, const Use& use) noexcept {
-  if (part.is_inside) [[unlikely]]
-    return try_inside(part, use);
-  use();
+  Gate::leave(part);
   return true;
 }
 
 /// What an operation does to the target's memory.
-enum class Access : std::uint8_t { loads, changes };
+enum class Access : std::uint8_t { loads, stores };
 
 /// Bytes of a target's memory.
 struct Found {
@@ -138,10 +133,10 @@ template <Access access, class Use>
   const std::uint64_t from_first = displacement - part.from();
   if (from_first >= part.gated_words) [[unlikely]]
     return false;
-  if constexpr (access == Access::changes)
-    return try_inside(part, [&]() __attribute__((always_inline)) { use_word(from_first); });
+  if constexpr (access == Access::stores)
+    return Gate::try_store(part, [&]() __attribute__((always_inline)) { use_word(from_first); });
   use_word(from_first);
-  return is_unchanged(part);  // else what was loaded is void
+  return Gate::is_unchanged(part);  // else what was loaded is void
 }
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,
@@ -167,7 +162,7 @@ template <Access access, class Use>
     move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
   };
   if (bytes == sizeof(std::uint64_t)) [[likely]]
-    return try_word<Access::changes>(origin, target_rank, target_disp, win, move);
+    return try_word<Access::stores>(origin, target_rank, target_disp, win, move);
   return is_short(bytes) && try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win, move);
 }
 
@@ -219,7 +214,7 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
     const Elements elements = elements_at(place, type, part);
     // The lock orders what is stored, and is a gate as well: before its owner forks it waits for all of them.
     const std::lock_guard hold(elements.lock_of(place.address));
-    if (part.is_inside && !is_unchanged(part)) [[unlikely]]
+    if (part.is_inside && !Gate::is_unchanged(part)) [[unlikely]]
       return false;
     elements.combine_locked(*from_handle<Op>(op_handle), place, operand, before);
     return true;

@@ -148,6 +148,43 @@ static void look(MPI_Win win, long* memory, pid_t (*make)(void), const char* wha
   for (int i = 0; check_rank == 0 && i < kForks; ++i) waitpid(children[i], NULL, 0);
 }
 
+/* A child never sees what others put behind the fork, by whatever way they had reached that memory before. */
+static void keep_apart(MPI_Win win, long* memory, pid_t (*make)(void), const char* what) {
+  enum { kWords = 4, kAt = 600 }; /* a page that nothing else here writes */
+  int ends[2], status = 0;
+  pid_t child = -1;
+  char go = 0;
+  for (long i = 0; i < kWords; ++i) memory[kAt + i] = i;
+  MPI_Win_lock_all(0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (long i = 0; check_rank == check_size - 1 && i < kWords; ++i) {
+      const long word = turn ? 100 + i : i;
+      MPI_Put(&word, 1, MPI_LONG, 0, kAt + i, 1, MPI_LONG, win);
+      MPI_Win_flush(0, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (turn == 0 && check_rank == 0) {
+      CHECK(pipe(ends) == 0, "pipe");
+      child = make();
+      if (child == 0) {
+        int differs = read(ends[0], &go, 1) != 1;
+        for (long i = 0; i < kWords; ++i) differs |= memory[kAt + i] != i;
+        _exit(differs ? 8 : 7);
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Win_unlock_all(win);
+  if (check_rank > 0) return;
+  for (long i = 0; i < kWords; ++i) CHECK(memory[kAt + i] == 100 + i, "%s: %ld", what, memory[kAt + i]);
+  CHECK(child > 0 && write(ends[1], &go, 1) == 1 && waitpid(child, &status, 0) == child, "%s", what);
+  CHECK(WEXITSTATUS(status) == 7, "%s: the child sees what was put behind the fork, or is gone: status %x",
+        what, (unsigned)status);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 static volatile sig_atomic_t signals;
 static void fork_in_handler(int signal) {
   (void)signal;
@@ -223,6 +260,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 2; ++round) {
     memory = malloc(kBytes);
     MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    keep_apart(win, memory, round ? fork : _Fork, "malloc");
     look(win, memory, round ? fork : _Fork, "malloc");
     run(win, memory, round ? fork : _Fork, "malloc");
     MPI_Win_free(&win);
@@ -230,6 +268,7 @@ int main(int argc, char** argv) {
     add_much(round ? fork : _Fork, round ? "fork" : "_Fork");
   }
   MPI_Win_create(in_static, sizeof in_static, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  keep_apart(win, in_static, fork, "static");
   look(win, in_static, fork, "static");
   run(win, in_static, fork, "static");
   MPI_Win_free(&win);
