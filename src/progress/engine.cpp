@@ -226,8 +226,10 @@ void Engine::rest() noexcept {
 void Engine::give_way() noexcept { away(&sched_yield); }
 
 bool Engine::poll_parked() noexcept {
+  // An operator of the program's, which work has called, may call MPI.
+  if (is_polling_parked_) [[unlikely]]
+    return false;
   // Work may add work while it is polled: the list is taken off first, what stays is put back.
-  DUNLIN_ASSERT(!is_polling_parked_);
   is_polling_parked_ = true;
   bool moved = false;
   Pollable* each = parked_;

@@ -1,7 +1,7 @@
 /* A function of the program's, called inside an MPI call, begins the first nonblocking collective of its
  * process: an attribute's copy function, a generalized request's query function, an error handler.  With
  * DUNLIN_HELPER=always that would make the library's helper thread, and the call around it, which holds no
- * lock, goes on beside it: so it has to wait. ranks: 2 4 variants: none */
+ * lock, goes on beside it: so it has to wait.  An operator may probe. ranks: 2 4 variants: none */
 #include <dirent.h>
 #include <unistd.h>
 
@@ -65,6 +65,29 @@ static void handle(MPI_Comm* comm, int* code, ...) {
   begin_and_end_one(0, 1);
 }
 
+/* The standard forbids communication here; programs do it all the same, and a probe loses nothing. */
+static void add_and_probe(void* from, void* to, int* count, MPI_Datatype* type) {
+  int flag;
+  (void)type;
+  MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  for (int i = 0; i < *count; ++i) ((int*)to)[i] += ((int*)from)[i];
+}
+static void test_probe_in_operator(void) {
+  enum { MANY = 3 };
+  static int sums[MANY][LONG];
+  MPI_Request requests[MANY];
+  MPI_Op op;
+  MPI_Op_create(add_and_probe, 1, &op);
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < MANY; ++i)
+      MPI_Iallreduce(in, sums[i], round % 2 ? LONG : 10, MPI_INT, op, MPI_COMM_WORLD, &requests[i]);
+    MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < MANY; ++i)
+      CHECK(sums[i][9] == check_size * (check_size - 1) / 2 + check_size * 9, "sum %d is %d", i, sums[i][9]);
+  }
+  MPI_Op_free(&op);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   int key, value = 7;
@@ -97,6 +120,7 @@ int main(int argc, char** argv) {
     begin_and_end_one(0, 0);
     check_sum();
   }
+  test_probe_in_operator();
   MPI_Finalize();
   return 0;
 }
