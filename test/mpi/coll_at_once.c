@@ -6,7 +6,7 @@
 
 #include "coll_check.h"
 
-enum { FLOATS = 16384, CALLS = 20000 };
+enum { FLOATS = 16384, CALLS = 5000 };
 
 /* How often the threads of this process but the calling one have gone to sleep. */
 static long sleeps_of_others(void) {

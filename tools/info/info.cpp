@@ -157,7 +157,8 @@ std::vector<dunlin::coll::MemberPlace> places_of(const std::vector<int>& node_of
   std::unordered_map<int, int> on_node;
   for (const int node : node_of_rank) {
     const int index = on_node[node]++;
-    const int memory = near.memory > 0 ? index / near.memory : 0, cache = near.cache > 0 ? index / near.cache : 0;
+    const int memory = near.memory > 0 ? index / near.memory : 0;
+    const int cache = near.cache > 0 ? index / near.cache : 0;
     places.push_back({node, memory, cache});
   }
   return places;
