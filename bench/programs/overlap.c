@@ -81,7 +81,7 @@ static void measure(const Context* c, const Operation* operation) {
   for (long repeat = 0; repeat < bench_option("repeats", 5); ++repeat) {
     const double before = bench_probe();
     alone = timed(c, operation, 0, iterations);
-    (void)timed(c, operation, alone, iterations / 2 + 1);  // a library may have to see that the program computes
+    (void)timed(c, operation, alone, iterations / 2 + 1);  // a library may have to see that it computes
     const double both = timed(c, operation, alone, iterations);
     const double after = bench_probe();
     const double hidden = 100 * (1 - (both - alone) / alone);
