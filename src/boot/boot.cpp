@@ -95,6 +95,15 @@ Err Boot::redraw_nodes() noexcept {
   return Err::ok;
 }
 
+std::vector<int> drawn_nodes(int ranks) {
+  std::vector<int> node_of_rank(static_cast<std::size_t>(ranks));
+  if (engine.index() == 1)
+    std::iota(node_of_rank.begin(), node_of_rank.end(), 0);
+  else if (*emulated_nodes.get() && ranks > 1)
+    return parse_nodes(emulated_nodes.get(), ranks);
+  return node_of_rank;
+}
+
 Err Boot::emulate_nodes() noexcept {
   if (!*emulated_nodes.get() || size() == 1) return Err::ok;
   if (nodes() > 1)

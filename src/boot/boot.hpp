@@ -112,6 +112,10 @@ class Boot {
   std::vector<int> machine_peers_;
 };
 
+/// The node of each of so many ranks of one machine, by DUNLIN_NODES and DUNLIN_P2P (`Boot::redraw_nodes`);
+/// empty where the former names no nodes.
+std::vector<int> drawn_nodes(int ranks);
+
 /// Finds the launcher of this process: our mpirun, a PMI launcher (Hydra, Slurm), a PMIx launcher (PRRTE,
 /// Slurm), or none (a singleton).
 /// Under a launcher that cannot be spoken to yet this fails with one sentence instead of making N

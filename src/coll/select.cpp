@@ -206,24 +206,31 @@ Task start_alltoallv(const Cx& cx, Blocks send, Blocks recv, bool in_place) noex
   return (cx.share_memory() ? alltoall_varied : alltoall_pairwise)(cx, send, recv);
 }
 
-std::vector<Decision> decisions(const Facts& facts) {
-  Facts several = facts;  // where a rank puts in a block for each rank
-  several.blocks = facts.ranks;
-  Facts whole = facts;  // of a reduce-scatter all blocks are one operand
-  whole.bytes *= std::size_t(facts.ranks);
-  Facts divided = facts;
-  divided.is_divided = facts.ranks > 2;
+std::vector<Decision> decisions(const Facts& asked, const Hierarchy* domains) {
+  Facts facts = asked;
+  facts.has_domains = domains != nullptr;
   Facts none = facts;
   none.bytes = 0;
+  Facts several = facts;  // where a rank puts in a block for each rank
+  several.blocks = facts.ranks;
+  Facts exchanged = several;
+  exchanged.has_domains = domains && domains->is_grid();
+  Facts divided = facts;
+  divided.is_divided = facts.ranks > 2;
+  Facts in_order = facts;
+  in_order.has_domains = domains && domains->is_in_order();
+  Facts whole = facts;  // of a reduce-scatter all blocks are one operand
+  whole.bytes *= std::size_t(facts.ranks);
+  whole.has_domains = exchanged.has_domains;
   return {{"barrier", choices::barrier.word(none)},
           {"bcast", choices::bcast.word(facts)},
           {"gather", choices::gather.word(facts)},
           {"scatter", choices::scatter.word(several)},
           {"allgather", choices::allgather.word(facts)},
-          {"alltoall", choices::alltoall.word(several)},
+          {"alltoall", choices::alltoall.word(exchanged)},
           {"reduce", choices::reduce.word(facts)},
           {"allreduce", choices::allreduce.word(divided)},
-          {"scan", choices::scan.word(facts)},
+          {"scan", choices::scan.word(in_order)},
           {"reduce_scatter", choices::reduce_scatter.word(whole)}};
 }
 

@@ -4,17 +4,23 @@
 // which is why the library's objects are linked in.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <utility>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/variable.hpp"
+#include "boot/boot.hpp"
+#include "coll/hierarchy.hpp"
 #include "coll/select.hpp"
 #include "coverage.hpp"
 #include "os/answer.hpp"
 #include "os/cpus.hpp"
+#include "os/topology.hpp"
 #include "peer/describe.hpp"
 
 namespace {
@@ -135,22 +141,74 @@ void print_transport() {
               dunlin::peer::describe_copying().c_str());
 }
 
-constexpr std::size_t kRanksMax = 1 << 24;  // asked for with --collectives
+// Asked for with --collectives.
+constexpr std::size_t kRanksMax = 1 << 24, kBytesMax = std::size_t{1} << 38;
 
-/// What collectives of so many ranks of this node would do with blocks (or operands) of so many bytes.
-void print_collectives(int ranks, std::size_t bytes) {
-  dunlin::coll::Facts facts{.ranks = ranks, .bytes = bytes};
+/// Where so many ranks of this machine would run, each with its share of the CPUs.
+std::vector<dunlin::coll::MemberPlace> places_of(const std::vector<int>& node_of_rank,
+                                                 const std::vector<int>& cpus) {
+  const std::size_t ranks = node_of_rank.size();
+  dunlin::os::NearRanks near;
+  if (ranks <= cpus.size() || ranks % cpus.size() == 0) {
+    const auto topology = dunlin::os::read_topology(cpus);
+    near = dunlin::os::near_ranks(topology, dunlin::os::share_cpus(topology, int(ranks)));
+  }
+  std::vector<dunlin::coll::MemberPlace> places;
+  std::unordered_map<int, int> on_node;
+  for (const int node : node_of_rank) {
+    const int index = on_node[node]++;
+    const int memory = near.memory > 0 ? index / near.memory : 0;
+    const int cache = near.cache > 0 ? index / near.cache : 0;
+    places.push_back({node, memory, cache});
+  }
+  return places;
+}
+
+/// What collectives of so many ranks of this machine would do with blocks (or operands) of so many bytes:
+/// by the facts of MPI_COMM_WORLD (comm/region.cpp).
+int print_collectives(int ranks, std::size_t bytes) {
+  if (ranks == 1) return std::printf("One rank has nothing to choose.\n"), 0;
+  const std::vector<int> node_of_rank = dunlin::boot::drawn_nodes(ranks);
+  if (node_of_rank.empty()) {
+    std::fprintf(stderr, "dunlin-info: --collectives: DUNLIN_NODES names no nodes\n");
+    return 2;
+  }
+  const std::vector<int> cpus = dunlin::os::allowed_cpus();
   const auto in_one_region = value_of("COLL_SHARED_RANKS");
-  facts.share_memory = ranks >= 2 && ranks <= in_one_region;
-  facts.share_cpus = std::size_t(ranks) > dunlin::os::allowed_cpus().size();
-  facts.has_domains = in_one_region > 1 && ranks > in_one_region;
-  std::printf("%d ranks of this node, blocks of %zu bytes:\n", ranks, bytes);
-  for (const auto& each : dunlin::coll::decisions(facts))
+  const dunlin::coll::Hierarchy hierarchy(places_of(node_of_rank, cpus),
+                                          in_one_region > 1 ? int(in_one_region) : ranks);
+  const bool has_domains = ranks > 2 && hierarchy.domains() > 1 && hierarchy.domains() < ranks;
+  const int nodes = int(std::unordered_set<int>(node_of_rank.begin(), node_of_rank.end()).size());
+  dunlin::coll::Facts facts{.ranks = ranks, .bytes = bytes};
+  facts.share_memory = !has_domains && nodes == 1 && ranks >= 2 && ranks <= in_one_region;
+  facts.share_cpus = ranks > std::min(int(cpus.size()), dunlin::os::cpu_quota());
+  std::printf("%d ranks of %s, blocks of %zu bytes:\n", ranks,
+              nodes == 1 ? "this node" : (std::to_string(nodes) + " nodes").c_str(), bytes);
+  for (const auto& each : dunlin::coll::decisions(facts, has_domains ? &hierarchy : nullptr))
     std::printf("  %-15s %s\n", each.collective, each.algorithm);
   std::printf(
       "shared: put into memory that all share; direct: straight from buffer to buffer; hierarchical: so "
       "inside\n"
       "each of several domains, by messages between them; else by messages\n");
+  return 0;
+}
+
+/// False, with a sentence, where a word is no number of `what` from `least` to `most`.
+bool read_number(const std::string& word, const char* what, std::size_t least, std::size_t most,
+                 std::size_t& number) {
+  const char* const end = word.data() + word.size();
+  const auto [read_to, error] = std::from_chars(word.data(), end, number);
+  if (error == std::errc{} && read_to == end && number >= least && number <= most) return true;
+  std::fprintf(stderr, "dunlin-info: --collectives: the number of %s must be from %zu to %zu, and is '%s'\n",
+               what, least, most, word.c_str());
+  return false;
+}
+
+int answer_collectives(const std::vector<std::string>& words) {
+  std::size_t ranks = 0, bytes = 0;
+  if (!read_number(words[0], "ranks", 1, kRanksMax, ranks)) return 2;
+  if (!read_number(words[1], "bytes", 0, kBytesMax, bytes)) return 2;
+  return print_collectives(int(ranks), bytes);
 }
 
 void print_version() {
@@ -186,11 +244,12 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "the same for scripts, one line 'real MPI_Xxx' or 'missing MPI_Xxx' each");
   app.add_flag("--settings", settings, "every setting with meaning, unit, default, value and its source");
   app.add_flag("--transport", transport, "which ways of moving bytes work on this machine, found by trying");
-  std::pair<std::size_t, std::size_t> collectives;  // ranks, bytes
+  std::vector<std::string> collectives;  // ranks, bytes
   const CLI::Option* const are_collectives_asked =
-      app.add_option(
-             "--collectives", collectives,
-             "which algorithms collectives of so many ranks of a node use for blocks of so many bytes")
+      app.add_option("--collectives", collectives,
+                     "which algorithms collectives of so many ranks of this machine use for blocks of so "
+                     "many bytes, with the settings of the environment")
+          ->expected(2)
           ->type_name("RANKS BYTES");
   CLI11_PARSE(app, argc, argv);
   if (version) print_version();
@@ -198,15 +257,8 @@ int main(int argc, char** argv) {
   if (list) print_list();
   if (settings) print_settings(false);
   if (transport) print_transport();
-  if (*are_collectives_asked) {
-    const auto [ranks, bytes] = collectives;
-    if (ranks < 1 || ranks > kRanksMax) {
-      std::fprintf(stderr, "dunlin-info: --collectives: the number of ranks must be from 1 to %zu\n",
-                   kRanksMax);
-      return 2;
-    }
-    print_collectives(int(ranks), bytes);
-  }
+  if (*are_collectives_asked)
+    if (const int code = answer_collectives(collectives); code != 0) return code;
   if (argc == 1) print_overview();
   return dunlin::os::end_answer("dunlin-info");
 }
