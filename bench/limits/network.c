@@ -6,7 +6,8 @@
 // message|tagged|write|read; a host is the process whose network namespace a side enters
 //
 // Both processes spin on their completion queue, each on a CPU of its own.  A write carries remote completion
-// data, which the target waits for.  Prints samples as bench/programs do.
+// data, which the target waits for.  What comes lands beside what is sent, as in bench/programs/pingpong.c:
+// data that is sent on where it has just come lies in the caches.  Prints samples as bench/programs do.
 #include <fcntl.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -38,8 +39,8 @@ typedef struct {
   struct fid_mr* region;
   fi_addr_t peer;
   void* descriptor;
-  char* data;             // kBytesMax, registered
-  uint64_t address, key;  // of the peer's data
+  char *data, *room;      // kBytesMax each, what is sent and what comes; registered together
+  uint64_t address, key;  // of the peer's data, or of its room, whichever the operation reaches
   size_t inject_bytes;
   uint64_t sent, received;        // completions so far
   uint64_t wanted;                // of those received: what was waited for so far
@@ -66,8 +67,8 @@ static void post_receive(End* end, Operation operation, size_t bytes) {
   ssize_t code;
   do {
     code = operation == kTagged
-               ? fi_trecv(end->endpoint, end->data, bytes, end->descriptor, end->peer, 1, 0, &end->scratch[1])
-               : fi_recv(end->endpoint, end->data, bytes, end->descriptor, end->peer, &end->scratch[1]);
+               ? fi_trecv(end->endpoint, end->room, bytes, end->descriptor, end->peer, 1, 0, &end->scratch[1])
+               : fi_recv(end->endpoint, end->room, bytes, end->descriptor, end->peer, &end->scratch[1]);
     if (code == -FI_EAGAIN) progress(end);
   } while (code == -FI_EAGAIN);
   must(code, "receive");
@@ -95,7 +96,7 @@ static void post_send(End* end, Operation operation, size_t bytes) {
                                       &end->scratch[0]);
         break;
       default:
-        code = fi_read(ep, end->data, bytes, d, end->peer, end->address, end->key, &end->scratch[0]);
+        code = fi_read(ep, end->room, bytes, d, end->peer, end->address, end->key, &end->scratch[0]);
     }
     if (code == -FI_EAGAIN) progress(end);
   } while (code == -FI_EAGAIN);
@@ -158,10 +159,11 @@ static void open_end(End* end, const char* provider, Operation operation, int li
   must(fi_ep_bind(end->endpoint, &end->queue->fid, FI_TRANSMIT | FI_RECV), "bind");
   must(fi_enable(end->endpoint), "enable");
   end->inject_bytes = info->tx_attr->inject_size;
-  end->data = aligned_alloc(4096, kBytesMax);
-  memset(end->data, 1, kBytesMax);
+  end->data = aligned_alloc(4096, 2 * kBytesMax);
+  memset(end->data, 1, 2 * kBytesMax);
+  end->room = end->data + kBytesMax;
   const uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-  must(fi_mr_reg(end->domain, end->data, kBytesMax, access, 0, 1, 0, &end->region, NULL), "register");
+  must(fi_mr_reg(end->domain, end->data, 2 * kBytesMax, access, 0, 1, 0, &end->region, NULL), "register");
   end->descriptor = fi_mr_desc(end->region);
   struct {
     uint64_t address, key;
@@ -169,6 +171,7 @@ static void open_end(End* end, const char* provider, Operation operation, int li
     char name[256];
   } mine = {0}, theirs;
   mine.address = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)end->data : 0;
+  mine.address += operation == kWrite ? kBytesMax : 0;
   mine.key = fi_mr_key(end->region);
   mine.name_bytes = sizeof mine.name;
   must(fi_getname(&end->endpoint->fid, mine.name, &mine.name_bytes), "name");

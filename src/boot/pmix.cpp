@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <vector>
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
@@ -67,6 +69,31 @@ Result<int> ask_number(std::uint32_t rank, const char* name) noexcept {
   return fail(Err::other, "the PMIx launcher's \"%s\" is not a number of 32 bits", name);
 }
 
+/// The same as text, be it a number or a name.
+Result<std::string> ask_text(std::uint32_t rank, const char* name) noexcept {
+  const Result<pmix::Value*> value = ask(rank, name);
+  if (!value) return value.error();
+  const bool is_text = value.value()->type == pmix::kString && value.value()->text;
+  const bool is_number = value.value()->type == pmix::kUint32;
+  const std::string text = is_text ? value.value()->text : std::to_string(value.value()->number);
+  if (is_text) std::free(value.value()->text);
+  std::free(value.value());
+  if (is_text || is_number) return text;
+  return fail(Err::other, "the PMIx launcher's \"%s\" is neither a name nor a number of 32 bits", name);
+}
+
+/// By what the launcher tells of each rank, its node's number or name; empty where it does not tell of all.
+std::vector<int> nodes_by(const char* name, int ranks) noexcept {
+  std::map<std::string, int> numbers;
+  std::vector<int> node_of_rank;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Result<std::string> node = ask_text(std::uint32_t(rank), name);
+    if (!node) return {};
+    node_of_rank.push_back(numbers.emplace(node.value(), rank).first->second);
+  }
+  return node_of_rank;
+}
+
 }  // namespace
 
 bool PmixBoot::is_present() noexcept { return *os::environment_text("PMIX_NAMESPACE"); }
@@ -93,12 +120,10 @@ Err PmixBoot::find_place() noexcept {
     return fail(Err::other, "the PMIx launcher says rank %d of %d", place_.rank, place_.size);
   if (const auto number = ask_number(client.me.rank, "pmix.appnum")) place_.app_number = number.value();
   if (const auto slots = ask_number(pmix::kAnyRank, "pmix.univ.size")) place_.universe_size = slots.value();
-  std::vector<int> node_of_rank;
-  for (int rank = 0; rank < place_.size; ++rank) {
-    const Result<int> node = ask_number(std::uint32_t(rank), "pmix.nodeid");
-    if (!node) return find_nodes_by_host();
-    node_of_rank.push_back(node.value());
-  }
+  // PRRTE has numbers for the ranks of a node's own, and names for all.
+  std::vector<int> node_of_rank = nodes_by("pmix.nodeid", place_.size);
+  if (node_of_rank.empty()) node_of_rank = nodes_by("pmix.hname", place_.size);
+  if (node_of_rank.empty()) return find_nodes_by_host();
   place_.set_map(NodeMap(node_of_rank));
   return Err::ok;
 }

@@ -13,7 +13,7 @@ namespace dunlin::boot::pmix {
 inline constexpr int kSuccess = 0;
 inline constexpr std::uint32_t kAnyRank = UINT32_MAX - 1;  // what belongs to the job and to no rank
 inline constexpr std::uint8_t kGlobal = 3;                 // scope of a value: all ranks
-enum Type : std::uint16_t { kBool = 1, kUint32 = 14, kByteObject = 27 };
+enum Type : std::uint16_t { kBool = 1, kString = 3, kUint32 = 14, kByteObject = 27 };
 
 struct Process {
   char job[256];
@@ -26,6 +26,7 @@ struct Value {
   union {
     bool flag;
     std::uint32_t number;
+    char* text;
     struct {
       char* at;
       std::size_t size;

@@ -21,6 +21,7 @@ MPIRUN = os.environ["CLUSTER_TEST_MPIRUN"]
 PROBE = os.environ["CLUSTER_TEST_PROBE"]
 NODES = os.environ["CLUSTER_TEST_NODES"]
 START = os.environ["CLUSTER_TEST_START"]
+COUNTED_PMIX = os.environ["CLUSTER_TEST_PMIX"]
 REFUSE_PMI1 = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "launcher", "refuse_pmi1.py")
 PRTERUN = shutil.which(os.environ.get("CLUSTER_TEST_PRTERUN", "")) or shutil.which("prterun")
 NETWORK = ctypes.util.find_library("fabric")
@@ -66,6 +67,14 @@ class Job(Cluster):
             self.assertIn("%d ranks on" % ranks, err)
             self.assertRegex(err, r"started by (/.*/)?%s\n" % self.launcher)
             self.assert_places(out, [ranks // self.hosts + (i < ranks % self.hosts) for i in range(self.hosts)])
+
+    def test_launcher_knows_places(self):
+        """Ranks learn who shares a node by what they are told, not from each other."""
+        if self.manager != "PMIx":
+            self.skipTest("not of this launcher")
+        code, out, err = self.job("-ppn", "2", PROBE, "place", DUNLIN_PMIX=COUNTED_PMIX)
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(out.count("PMIx: 0 values put, 1 fences"), 2 * self.hosts, out)  # the probe ends with one
 
     def test_values_and_segments(self):
         for what in ("exchange", "segment"):

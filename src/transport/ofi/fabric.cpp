@@ -187,47 +187,54 @@ void close(Fid*& each) noexcept {
   each = nullptr;
 }
 
+/// What libfabric is told by the environment.  It reads that while it begins and while a device is opened, so
+/// it is taken back when this object ends: what the program starts may run on another machine, and may have
+/// needs of its own.  What the user has set stays.
+class Told {
+ public:
+  Told() = default;
+  Told(const Told&) = delete;
+  ~Told() {
+    for (const char* name : names_) ::unsetenv(name);
+  }
+  void tell(const char* name, const char* value) {
+    if (std::getenv(name)) return;
+    ::setenv(name, value, 1);
+    names_.push_back(name);
+  }
+
+ private:
+  std::vector<const char*> names_;
+};
+
 /// Receives that are too short for their messages, which MPI calls an error of that receive only, and rxm
 /// (of libfabric 1.17) answers by giving the connection up where it places data into the program's buffer,
-/// and by mixing up the parts of messages where it sends them in parts.  So it does neither, unless the user
-/// wants it.
-void avoid_faults_of_rxm() noexcept {
-  ::setenv("FI_OFI_RXM_ENABLE_DYN_RBUF", "0", 0);
-  ::setenv("FI_OFI_RXM_SAR_LIMIT", "0", 0);
+/// and by mixing up the parts of messages where it sends them in parts.  So it does neither.
+void avoid_faults_of_rxm(Told& told) {
+  told.tell("FI_OFI_RXM_ENABLE_DYN_RBUF", "0");
+  told.tell("FI_OFI_RXM_SAR_LIMIT", "0");
 }
 
 /// By how many ranks may talk to this one, rxm sizes what it shares among connections: over verbs 384 entries
 /// of the device's completion queue for each, of which small devices have too few for libfabric's own guess.
-void tell_size_of_universe(int peers) noexcept {
-  ::setenv("FI_UNIVERSE_SIZE", std::to_string(std::clamp(peers, kPeersExpected, kUniverse)).c_str(), 0);
+void tell_size_of_universe(Told& told, int peers) {
+  told.tell("FI_UNIVERSE_SIZE", std::to_string(std::clamp(peers, kPeersExpected, kUniverse)).c_str());
 }
 
 /// rxm of libfabric 1.17 keeps receive buffers of 18 KiB for all its peers together: over TCP so many that a
 /// process touched 55 MB before its first message.  What finds none waits in the connection.
-void limit_receive_buffers_of_rxm() noexcept { ::setenv("FI_OFI_RXM_MSG_RX_SIZE", "128", 0); }
+void limit_receive_buffers_of_rxm(Told& told) { told.tell("FI_OFI_RXM_MSG_RX_SIZE", "128"); }
 
 /// TCP of libfabric 2 has a buffer of 16 KiB beside each of its 1,024 first operations, for what comes before
 /// its receive, and writes zeros to all of them; what is longer than the buffer gets memory of its own.
-void limit_buffers_of_tcp() noexcept { ::setenv("FI_TCP_MAX_RX_SIZE", "128", 0); }
+void limit_buffers_of_tcp(Told& told) { told.tell("FI_TCP_MAX_RX_SIZE", "128"); }
 
 /// Without a device there is nothing that verbs could find; where it is a file of its own (libfabric 2) it is
-/// then not even begun: its beginning reads all symbols of the kernel.  As long as this lives: what the
-/// program starts may run on another machine.
-class WithoutVerbs {
- public:
-  WithoutVerbs() noexcept
-      : is_set_(!std::getenv("FI_PROVIDER") && ::access("/sys/class/net", F_OK) == 0 &&
-                ::access("/sys/class/infiniband_verbs", F_OK) != 0) {
-    if (is_set_) ::setenv("FI_PROVIDER", "^verbs", 0);
-  }
-  ~WithoutVerbs() {
-    if (is_set_) ::unsetenv("FI_PROVIDER");
-  }
-  WithoutVerbs(const WithoutVerbs&) = delete;
-
- private:
-  const bool is_set_;
-};
+/// then not even begun: its beginning reads all symbols of the kernel.
+void leave_out_verbs(Told& told) {
+  if (::access("/sys/class/net", F_OK) == 0 && ::access("/sys/class/infiniband_verbs", F_OK) != 0)
+    told.tell("FI_PROVIDER", "^verbs");
+}
 
 }  // namespace
 
@@ -248,13 +255,14 @@ std::uint64_t Region::key() const noexcept { return ::fi_mr_key(registration_); 
 
 Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool matches,
                                                               std::string_view door) noexcept {
-  tell_size_of_universe(peers);  // it reads its settings once
-  limit_receive_buffers_of_rxm();
-  limit_buffers_of_tcp();
-  const WithoutVerbs without_verbs;
+  Told told;
+  tell_size_of_universe(told, peers);
+  limit_receive_buffers_of_rxm(told);
+  limit_buffers_of_tcp(told);
+  leave_out_verbs(told);
+  if (matches) avoid_faults_of_rxm(told);
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
-  if (matches) avoid_faults_of_rxm();
   std::vector<std::unique_ptr<Fabric>> all;
   std::string_view names = interface_wanted.get(), provider = provider_wanted.get();
   do {
