@@ -88,10 +88,7 @@ Err Boot::find_nodes_by_host() noexcept {
 Err Boot::redraw_nodes() noexcept {
   machine_peers_ = place_.node_peers;
   if (const Err error = emulate_nodes(); error != Err::ok) return error;
-  if (!matches_in_network()) return Err::ok;
-  std::vector<int> node_of_rank(static_cast<std::size_t>(size()));
-  std::iota(node_of_rank.begin(), node_of_rank.end(), 0);
-  place_.set_map(NodeMap(node_of_rank));
+  if (matches_in_network()) place_.set_map(NodeMap(drawn_nodes(size())));
   return Err::ok;
 }
 

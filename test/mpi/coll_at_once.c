@@ -32,14 +32,16 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   float* const in = calloc(FLOATS, sizeof *in);
   float* const out = calloc(FLOATS, sizeof *out);
+  const double start = MPI_Wtime();
   for (int i = 0; i < CALLS; ++i) {
     MPI_Request request;
     MPI_Iallreduce(in, out, FLOATS, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+  const long looks = (long)((MPI_Wtime() - start) / .005); /* by itself, between its longest naps */
   const long sleeps = sleeps_of_others();
   CHECK(sleeps > 0, "there is no thread of the library's");
-  CHECK(sleeps < CALLS / 20, "the library's thread was woken %ld times in %d calls", sleeps, CALLS);
+  CHECK(sleeps < looks + CALLS / 20, "the library's thread was woken %ld times in %d calls", sleeps, CALLS);
   free(in);
   free(out);
   return check_end();
