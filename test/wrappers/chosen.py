@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""chosen.py BUILD PROGRAM: `dunlin-info --collectives` says what a run does, and one sentence to odd arguments.
+"""chosen.py BUILD PROGRAM [TEST]...: `dunlin-info --collectives` says what a run does, and one sentence to odd arguments.
 
 Rank 0 of PROGRAM (chosen.c) runs under callgrind, which writes down after each call the functions that were passed:
 among them the algorithm's.  A hierarchical one uses others inside its domains, a direct one others where valgrind's
@@ -121,4 +121,4 @@ class Chosen(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
