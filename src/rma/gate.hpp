@@ -5,9 +5,9 @@
 // Entering costs a store and a load: the owner, who forks rarely, pays for the order of the two with a
 // barrier on all CPUs (os/membarrier.hpp), or where that is refused the entering side with a fence.
 // The word that is loaded, the owner's era, also tells whether anything has changed since it was looked up: a
-// fork or a detachment (inquiry.cpp).  What can be done again, a load or a store of one word, is not inside:
-// it looks at the era afterwards, a store before as well.  The locks of elements are gates, too
-// (`is_unchanged`).
+// fork or a detachment (inquiry.cpp).  Loads alone can be done again: they look at it afterwards instead.  (A
+// store can not: who polls the word may have seen it, and have stored its answer there.)  The locks of
+// elements are gates, too (`is_unchanged`).
 //
 // Used by rma/operation.cpp and rma/shortcut.hpp (who enters) and rma/fork.cpp (the owner).
 // Thread safety: between processes; in this one under base/big_lock.hpp.
@@ -56,25 +56,11 @@ struct BasicGate {
     return target.block->era.load(std::memory_order_relaxed) == target.era;
   }
 
-  /// Stores what can be stored again, not inside.  False: it may be lost, or was not done.  Only where all
-  /// take part in barriers.  The look before: what is stored behind a fork does not show in the child's
-  /// memory.  (A store that is under way while the owner forks may come there: so may any that meets a fork.)
-  template <class Store>
-  [[gnu::always_inline]] static bool try_store(const Target& target, const Store& store) noexcept {
-    const Word& era = target.block->era;
-    if (era.load(std::memory_order_acquire) != target.era) [[unlikely]]  // G7
-      return false;
-    store();
-    // G11 (pairs with G6): either this sees the gate closed, or the owner forks behind the store.
-    M::compiler_fence();
-    return era.load(std::memory_order_relaxed) == target.era;
-  }
-
   /// The owner's side; then it waits until nobody is inside, and may fork.
   static void close(Word& era) noexcept {
     era.fetch_add(1, std::memory_order_seq_cst);
-    // G6 (pairs with G5, G9 and G11): the store above comes before the loads of `is_anybody_inside` and
-    // before the fork, and the stores of others come before their next look at the era.
+    // G6 (pairs with G5 and G9): the store above comes before the loads of `is_anybody_inside` and before
+    // the fork, and so it does for those that enter.
     if (!M::global_barrier()) M::full_fence();
   }
   static bool is_anybody_inside(const Word& is_inside) noexcept {

@@ -5,7 +5,7 @@
 // (Part in window.hpp) that say how many bytes may be done here, the displacement lies within reach; then it
 // is done.  A shortcut has no opinion on errors, layouts or threads: whatever it does not recognise at once
 // it declines, and the call goes the general way (operation.cpp).
-// hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, behind a gate 47 and 43, MPI_Win_flush 13
+// hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, behind a gate 49 and 43, MPI_Win_flush 13
 // after a put, else 11; a sum by MPI_Fetch_and_op 48 and 56 (GCC 12).
 // Thread safety: the facts allow nothing where base/big_lock.hpp is needed.
 #pragma once
@@ -68,14 +68,10 @@ struct ShortData {
   return reinterpret_cast<std::uintptr_t>(address) > 1;
 }
 
-/// Does `use()`, behind the target's gate where the memory needs one.  False: a fork has frozen it, or its
-/// owner has detached some.
+/// Does `use()` behind the target's gate.  False: a fork has frozen the memory, or its owner has detached
+/// some.
 template <class Use>
-[[gnu::always_inline]] inline bool try_at(const Part& part, const Use& use) noexcept {
-  if (!part.is_inside) [[likely]] {
-    use();
-    return true;
-  }
+[[gnu::always_inline]] inline bool try_inside(const Part& part, const Use& use) noexcept {
   if (!Inside::try_enter(part)) [[unlikely]]
     return false;
   use();
@@ -83,8 +79,17 @@ template <class Use>
   return true;
 }
 
+/// The same where the memory may need no gate.
+template <class Use>
+[[gnu::always_inline]] inline bool try_at(const Part& part, const Use& use) noexcept {
+  if (part.is_inside) [[unlikely]]
+    return try_inside(part, use);
+  use();
+  return true;
+}
+
 /// What an operation does to the target's memory.
-enum class Access : std::uint8_t { loads, stores };
+enum class Access : std::uint8_t { loads, changes };
 
 /// Bytes of a target's memory.
 struct Found {
@@ -133,8 +138,8 @@ template <Access access, class Use>
   const std::uint64_t from_first = displacement - part.from();
   if (from_first >= part.gated_words) [[unlikely]]
     return false;
-  if constexpr (access == Access::stores)
-    return Gate::try_store(part, [&]() __attribute__((always_inline)) { use_word(from_first); });
+  if constexpr (access == Access::changes)
+    return try_inside(part, [&]() __attribute__((always_inline)) { use_word(from_first); });
   use_word(from_first);
   return Gate::is_unchanged(part);  // else what was loaded is void
 }
@@ -162,7 +167,7 @@ template <Access access, class Use>
     move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
   };
   if (bytes == sizeof(std::uint64_t)) [[likely]]
-    return try_word<Access::stores>(origin, target_rank, target_disp, win, move);
+    return try_word<Access::changes>(origin, target_rank, target_disp, win, move);
   return is_short(bytes) && try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win, move);
 }
 
