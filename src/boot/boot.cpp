@@ -94,10 +94,8 @@ Err Boot::redraw_nodes() noexcept {
 
 std::vector<int> drawn_nodes(int ranks) {
   std::vector<int> node_of_rank(static_cast<std::size_t>(ranks));
-  if (engine.index() == 1)
-    std::iota(node_of_rank.begin(), node_of_rank.end(), 0);
-  else if (*emulated_nodes.get() && ranks > 1)
-    return parse_nodes(emulated_nodes.get(), ranks);
+  if (*emulated_nodes.get() && ranks > 1) node_of_rank = parse_nodes(emulated_nodes.get(), ranks);
+  if (engine.index() == 1) std::iota(node_of_rank.begin(), node_of_rank.end(), 0);
   return node_of_rank;
 }
 

@@ -41,6 +41,7 @@ struct Running {
   transport::shm::Bell& bell;
   pthread_t thread = {};
   std::atomic<bool> has_to_end = false;
+  std::atomic<bool> serves_others = false;  // from now on it waits for the lock
   // Under the lock:
   bool is_to_be_rung = false;      // by the next operation: always where it sleeps until rung
   std::uint64_t begun = 0;         // operations that the program has begun
@@ -54,24 +55,29 @@ enum class Work : std::uint8_t { none, idle, moved };
 /// None: no work is under way, nor has the program begun any since the last look.
 ///
 /// To be rung costs the program a system call.  One that waits for each operation at once has it do so in
-/// vain: so a ring holds until a look has seen that the program computes while an operation is under way, or
-/// has begun no further one; until then it looks by itself, ever more seldom.
-Work look(Running& self) noexcept {
+/// vain: so a ring holds until a look that found the lock free has seen that the program computes while an
+/// operation is under way, or until it has begun no further one; until then the helper looks by itself, ever
+/// more seldom.
+Work look(Running& self, bool was_free) noexcept {
   const Engine::Help help = self.engine.help();
   const bool has_begun = self.begun != std::exchange(self.begun_before, self.begun);
   if (help == Engine::Help::moved) return Work::moved;
   if (help == Engine::Help::refused || (help == Engine::Help::none && has_begun)) return Work::idle;
-  self.is_to_be_rung = true;
-  return help == Engine::Help::none ? Work::none : Work::idle;
+  const bool is_over = help == Engine::Help::none;
+  self.is_to_be_rung |= was_free || is_over;
+  return is_over ? Work::none : Work::idle;
 }
 
-/// As long as something moves, and no thread of the program wants the lock, in a call that may go on with all
-/// there is: whether anything has, and whether it is to come again.
-Work work(Running& self) noexcept {
+/// As long as something moves, and where it does not wait for the lock, no thread of the program wants that:
+/// such a call may go on with all there is.  Whether anything has moved, and whether it is to come again.
+Work work(Running& self, bool waits) noexcept {
   bool has_moved = false;
   for (int idle = 0; idle < (has_moved ? kPollsMax : kPollsFirst); ++idle) {
-    if (!BigLock::try_acquire()) break;
-    const Work done = look(self);
+    if (waits)
+      BigLock::acquire();
+    else if (!BigLock::try_acquire())
+      break;
+    const Work done = look(self, !waits);
     BigLock::release();
     if (done == Work::none) return Work::none;
     if (done == Work::moved) idle = 0, has_moved = true;
@@ -83,13 +89,16 @@ Work work(Running& self) noexcept {
 void* run(void* argument) noexcept {
   auto& self = *static_cast<Running*>(argument);
   is_helper = true;
-  std::int64_t nap_ns = helper_nap_us.get() * 1000;
+  const std::int64_t first_ns = helper_nap_us.get() * 1000, most_ns = kNapsMost * first_ns;
+  std::int64_t nap_ns = first_ns;
   // Acquire: pairs with `stop`.
   while (!self.has_to_end.load(std::memory_order_acquire)) {
     const bool is_rung = self.bell.announce();
-    const Work done = work(self);
-    const std::int64_t first_ns = helper_nap_us.get() * 1000;
-    nap_ns = done == Work::idle && !is_rung ? std::min(2 * nap_ns, kNapsMost * first_ns) : first_ns;
+    // Calls that hold the lock and never poll would keep a helper out that only tries.  Relaxed: who sets it
+    // rings.
+    const bool waits = self.serves_others.load(std::memory_order_relaxed) || nap_ns == most_ns;
+    const Work done = work(self, waits);
+    nap_ns = done == Work::idle && !is_rung ? std::min(2 * nap_ns, most_ns) : first_ns;
     if (self.has_to_end.load(std::memory_order_acquire)) break;
     self.bell.sleep(done == Work::none ? INT64_MAX : nap_ns);
   }
@@ -104,12 +113,14 @@ void Helper::want(Engine& engine, For whom) noexcept {
   if (mode.index() == kNever || (mode.index() == kAuto && !has_core)) return;
   if (running) {
     ++running->begun;
+    if (whom == For::others) running->serves_others.store(true, std::memory_order_relaxed);
     if (whom == For::others || running->is_to_be_rung) running->bell.ring();
     running->is_to_be_rung = false;
     return;
   }
   if (Callback::is_under_way() && !BigLock::is_needed()) return;  // a later call makes it
   running = new Running(engine, engine.bell());
+  running->serves_others.store(whom == For::others, std::memory_order_relaxed);
   BigLock::set_helped(true);
   const int error = os::start_thread(&running->thread, run, running);
   if (error == 0) return;

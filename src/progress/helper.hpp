@@ -17,7 +17,8 @@
 // needed.
 //
 // Thread safety: `want` and `stop` under base/big_lock.hpp.  The thread polls under it, and only while no
-// thread of the program waits: that one polls for all.  It never waits for the lock: who has it is in a call.
+// thread of the program waits: that one polls for all.  For overlap alone it tries the lock and waits for it
+// at last, for others it waits for it at once.
 #pragma once
 
 #include <cstdint>

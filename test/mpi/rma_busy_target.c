@@ -1,7 +1,7 @@
 /* A target that computes and calls no MPI delays nobody: the last rank looks at its own memory until an
  * origin has written there, behind all sorts of operations that it has flushed, and behind messages that
  * fill the rings.  Every flavour; memory that maps and memory that does not.  Where the target is needed, its
- * helper thread does it (DUNLIN_HELPER). ranks: 2 variants: none */
+ * helper thread does it (DUNLIN_HELPER), also while it is in other calls. ranks: 2 variants: none */
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -60,10 +60,18 @@ static void operate(MPI_Win win, MPI_Aint at, MPI_Aint unit) {
   MPI_Win_unlock(target, win);
 }
 
+/* Such a call polls for nobody, and has the library's lock nearly all the time. */
+static void pack(void) {
+  static double from[1 << 17], to[1 << 17];
+  int position = 0;
+  MPI_Pack(from, 1 << 17, MPI_DOUBLE, to, sizeof to, &position, MPI_COMM_WORLD);
+}
+
+static int does_pack;
 static void compute(const volatile long* flag, const char* what) {
   const double end = now() + 20;
-  while (*flag < check_size - 1 && now() < end) {
-  }
+  while (*flag < check_size - 1 && now() < end)
+    if (does_pack) pack();
   CHECK(*flag == check_size - 1, "%s: %ld of %d origins came through while the target computed", what, *flag,
         check_size - 1);
 }
@@ -159,5 +167,7 @@ int main(int argc, char** argv) {
   test_create(memory, "a small block");
   free(memory);
   test_create(stack, "the stack");
+  does_pack = 1;
+  test_create(stack, "the stack, packing");
   return check_end();
 }

@@ -82,7 +82,7 @@ TEST(GateInterleavings, TwoStores) {
       8);
 }
 
-/// The owner's program sees a store, answers it in the same word, and then forks: the store is not done again.
+/// The owner's program sees a store, answers it in the same word, and then forks: it is not done again.
 TEST(GateInterleavings, AStoreThatIsAnswered) {
   explore(
       [](Memory& memory) { memory.inside([](auto& word) { word.store(7, kRelaxed); }); }, 1,
