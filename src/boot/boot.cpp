@@ -71,6 +71,14 @@ Err Boot::publish(std::span<const std::byte> address) noexcept {
 
 Result<std::string> Boot::lookup(int rank) noexcept { return get(rank, kAddressKey); }
 
+Err Boot::restart() noexcept {
+  if (nodes() == 1) return Err::ok;
+  return fail(Err::other,
+              "the last session of this process has ended, and %s has let it go: in a job of several nodes no "
+              "other session can begin; keep one open meanwhile",
+              name());
+}
+
 Err Boot::find_nodes_by_host() noexcept {
   if (const Err e = put("host", os::host_identity()); e != Err::ok) return e;
   if (const Err e = fence(); e != Err::ok) return e;

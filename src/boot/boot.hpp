@@ -90,9 +90,10 @@ class Boot {
   virtual Err finalize() noexcept = 0;
 
   /// Takes `finalize` back: the same process uses MPI again (a session after the last one).  What the ranks
-  /// share stays as it is.  A launcher that speaks PMI cannot be told; it then sees only how the process
-  /// ends.
-  virtual Err restart() noexcept { return Err::ok; }
+  /// share stays as it is.  A launcher that speaks PMI or PMIx cannot be told, and then sees only how the
+  /// process ends; over several nodes, where the end of a session waits for all ranks with its help, that is
+  /// an error.
+  virtual Err restart() noexcept;
 
   /// Obeys DUNLIN_NODES: nodes are what it says, although all ranks run on this machine; and DUNLIN_P2P:
   /// where the network matches, nothing else carries messages, and every rank is a node of its own.

@@ -11,6 +11,8 @@ inline constexpr char kLaunchSize[] = "DUNLIN_LAUNCH_SIZE";
 // Among the ranks of a machine; for scripts, which know such variables by other launchers' names too.
 inline constexpr char kLaunchLocalRank[] = "DUNLIN_LAUNCH_LOCAL_RANK";
 inline constexpr char kLaunchLocalSize[] = "DUNLIN_LAUNCH_LOCAL_SIZE";
+// Not by mpirun: a rank under PMIx tells what it starts that this rank is taken, and by which process.
+inline constexpr char kLaunchPmixRank[] = "DUNLIN_LAUNCH_PMIX_RANK";
 inline constexpr char kLaunchApp[] = "DUNLIN_LAUNCH_APP";  // index of the part of an MPMD command line
 inline constexpr char kLaunchPid[] = "DUNLIN_LAUNCH_PID";  // of the process that holds the node segment
 inline constexpr char kLaunchNodeFd[] = "DUNLIN_LAUNCH_NODE_FD";  // the same number there and in the ranks

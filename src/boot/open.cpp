@@ -12,15 +12,18 @@ namespace dunlin::boot {
 
 namespace {
 
+Result<std::unique_ptr<Boot>> started_by_a_rank() noexcept {
+  log::note("this program was started by a rank of an MPI job and runs as a job of its own");
+  return std::unique_ptr<Boot>(std::make_unique<SingletonBoot>());
+}
+
 Result<std::unique_ptr<Boot>> find_launcher() noexcept {
   if (OwnLauncherBoot::is_present()) {
     Result<std::unique_ptr<Boot>> own = OwnLauncherBoot::open();
-    if (!own || *own) return own;
-    log::note("this program was started by a rank of an MPI job and runs as a job of its own");
-    return std::unique_ptr<Boot>(std::make_unique<SingletonBoot>());
+    return !own || *own ? std::move(own) : started_by_a_rank();
   }
   if (os::environment_number("PMI_FD", -1) >= 0 || *os::environment_text("PMI_PORT")) return PmiBoot::open();
-  if (PmixBoot::is_present()) return PmixBoot::open();
+  if (PmixBoot::is_present()) return PmixBoot::is_taken() ? started_by_a_rank() : PmixBoot::open();
   if (const char* launcher = unspoken_launcher())
     return fail(Err::other,
                 "started by %s, which this library cannot speak to yet: use its own mpirun, or a "

@@ -12,6 +12,7 @@
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
+#include "boot/launch_environment.hpp"
 #include "boot/pmix_library.hpp"
 #include "os/environment.hpp"
 #include "os/membarrier.hpp"
@@ -94,9 +95,19 @@ std::vector<int> nodes_by(const char* name, int ranks) noexcept {
   return node_of_rank;
 }
 
+/// The rank that the environment names, of whichever process: what comes before that in kLaunchPmixRank.
+std::string inherited_rank() {
+  return std::string(os::environment_text("PMIX_NAMESPACE")) + " " + os::environment_text("PMIX_RANK") + " ";
+}
+
 }  // namespace
 
 bool PmixBoot::is_present() noexcept { return *os::environment_text("PMIX_NAMESPACE"); }
+
+bool PmixBoot::is_taken() noexcept {
+  const std::string_view taken = os::environment_text(kLaunchPmixRank);
+  return taken.starts_with(inherited_rank()) && taken != inherited_rank() + std::to_string(::getpid());
+}
 
 Result<std::unique_ptr<Boot>> PmixBoot::open() noexcept {
   const auto library = pmix::library();
@@ -106,6 +117,7 @@ Result<std::unique_ptr<Boot>> PmixBoot::open() noexcept {
   if (const Err e = check(client.library->init(&client.me, nullptr, 0), "talk to this process (PMIx_Init)");
       e != Err::ok)
     return e;
+  ::setenv(kLaunchPmixRank, (inherited_rank() + std::to_string(::getpid())).c_str(), 1);
   auto boot = std::make_unique<PmixBoot>();
   if (const Err e = boot->find_place(); e != Err::ok) return e;
   return std::unique_ptr<Boot>(std::move(boot));

@@ -16,6 +16,8 @@ class PmixBoot final : public Boot {
  public:
   /// True when a PMIx launcher has started this process, or one before it.
   static bool is_present() noexcept;
+  /// Whether that was one before it, which is the rank: this process has inherited its environment.
+  static bool is_taken() noexcept;
   static Result<std::unique_ptr<Boot>> open() noexcept;
 
   const char* name() const noexcept override { return "PMIx"; }

@@ -76,6 +76,19 @@ class Job(Cluster):
         self.assertEqual(code, 0, out + err)
         self.assertEqual(out.count("PMIx: 0 values put, 1 fences"), 2 * self.hosts, out)  # the probe ends with one
 
+    def test_rank_starts_a_program(self):
+        """It has the rank's environment, and is a job of its own."""
+        if self.manager != "PMIx":
+            self.skipTest("not of this launcher")
+        code, out, err = self.job("-ppn", "2", NODES, "starts")
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual((out.count("alone"), out.count("fine: ")), (2 * self.hosts, 2 * self.hosts), out)
+
+    def test_session_behind_the_last(self):
+        code, out, err = self.job("-ppn", "2", NODES, "again")
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(out.count("no other session can begin"), 2 * self.hosts, out)
+
     def test_values_and_segments(self):
         for what in ("exchange", "segment"):
             code, out, err = self.job("-ppn", "2", PROBE, what)

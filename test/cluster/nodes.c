@@ -1,7 +1,8 @@
 // Messages within hosts and between them: who shares memory, all to all, wildcards over both, sums, windows.
 // Each rank prints one line when it is content.  First argument: "abort" ends the job after that.
 // "stream SECONDS" only sends long messages from the first rank to the last for so long, "quiet SECONDS"
-// none; both say when they begin.
+// none; both say when they begin.  "starts" has each rank start another MPI program, which is "alone".
+// "again" begins a session behind the last one, which is refused.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +145,26 @@ static void stream(double seconds) {
   free(data);
 }
 
+static int start_another(const char* program) {
+  char command[4200];
+  (void)snprintf(command, sizeof command, "%s alone", program);
+  return system(command);  // NOLINT: this program
+}
+
+static int begin_again(void) {
+  char sentence[MPI_MAX_ERROR_STRING] = "";
+  MPI_Session session;
+  int code = MPI_SUCCESS, length;
+  for (int i = 0; i < 2 && code == MPI_SUCCESS; ++i) {
+    code = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    if (code == MPI_SUCCESS && MPI_Session_finalize(&session) != MPI_SUCCESS) return 1;
+  }
+  MPI_Error_string(code, sentence, &length);
+  return puts(sentence) < 0;
+}
+
 int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "again") == 0) return begin_again();
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -159,6 +179,13 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
+  if (argc > 1 && strcmp(argv[1], "alone") == 0) {
+    must(size == 1, "a program that a rank has started is of its job");
+    MPI_Finalize();
+    return puts("alone") < 0;
+  }
+  const int starts = argc > 1 && strcmp(argv[1], "starts") == 0;
+  must(!starts || start_another(argv[0]) == 0, "the program that a rank has started failed");
   check_memory();
   const int here = check_host();
   check_messages(1);
