@@ -21,8 +21,6 @@ class BigLock {
   /// What is done when the lock comes to be needed, or null: rma/ closes shortcuts that take no lock.
   static void set_when_needed(void (*task)() noexcept) noexcept { when_needed_ = task; }
   static void acquire() noexcept;
-  /// For the library's own thread: not where a thread of the program has it, or waits for it.
-  static bool try_acquire() noexcept;
   static void release() noexcept;
   /// Gives up all levels held by this thread and answers how many; `reacquire` takes them again.
   static int release_all() noexcept;

@@ -71,8 +71,7 @@ Err Boot::publish(std::span<const std::byte> address) noexcept {
 
 Result<std::string> Boot::lookup(int rank) noexcept { return get(rank, kAddressKey); }
 
-Err Boot::restart() noexcept {
-  if (nodes() == 1) return Err::ok;
+Err Boot::refuse_restart() noexcept {
   return fail(Err::other,
               "the last session of this process has ended, and %s has let it go: in a job of several nodes no "
               "other session can begin; keep one open meanwhile",

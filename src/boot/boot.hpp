@@ -93,7 +93,7 @@ class Boot {
   /// share stays as it is.  A launcher that speaks PMI or PMIx cannot be told, and then sees only how the
   /// process ends; over several nodes, where the end of a session waits for all ranks with its help, that is
   /// an error.
-  virtual Err restart() noexcept;
+  virtual Err restart() noexcept { return nodes() == 1 ? Err::ok : refuse_restart(); }
 
   /// Obeys DUNLIN_NODES: nodes are what it says, although all ranks run on this machine; and DUNLIN_P2P:
   /// where the network matches, nothing else carries messages, and every rank is a node of its own.
@@ -109,6 +109,7 @@ class Boot {
   Place place_;
 
  private:
+  Err refuse_restart() noexcept;
   Err emulate_nodes() noexcept;
   std::vector<int> machine_peers_;
 };

@@ -128,7 +128,8 @@ void Engine::poll_for_test(const void* argument, LongWait::Explain explain) noex
 }
 
 Engine::Help Engine::help() noexcept {
-  if (poller_) return Help::refused;
+  has_refused_help_ = poller_ != nullptr;
+  if (poller_) return Help::none;
   if (poll()) return Help::moved;
   return help_expected_ > 0 ? Help::idle : Help::none;
 }
@@ -378,6 +379,8 @@ void Engine::leave(Waiter& me) noexcept {
   }
   *link = me.next;
   if (poller_ == &me) poller_ = nullptr;
+  // This thread need not have seen what it was rung for: a poll takes a few messages of each ring.
+  if (!poller_ && std::exchange(has_refused_help_, false)) Helper::ring();
   if (!waiters_)
     BigLock::set_before_release(nullptr);
   else if (!poller_)

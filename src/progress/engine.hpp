@@ -95,9 +95,9 @@ class Engine {
   /// Whether somebody goes on to poll after this round: a thread that waits, or the helper.
   bool is_attended() const noexcept;
 
-  /// For the helper thread (helper.hpp): a round; refused where a thread waits, which polls for all.  None:
-  /// nothing is to be done for it.
-  enum class Help : std::uint8_t { none, refused, idle, moved };
+  /// For the helper thread (helper.hpp): a round, unless a thread waits, which polls for all.  None: nothing
+  /// is to be done for it, or somebody else does it.
+  enum class Help : std::uint8_t { none, idle, moved };
   Help help() noexcept;
   /// So many pieces of work more that must go on while the program computes, or less.
   void expect_help(int pieces) noexcept { help_expected_ += pieces; }
@@ -148,6 +148,7 @@ class Engine {
   bool is_polling_parked_ = false;
   int waiting_ = 0;  // threads inside wait_slow
   int help_expected_ = 0;
+  bool has_refused_help_ = false;  // the helper thread was turned away while a thread polled
   bool is_oversubscribed_ = false;
   bool has_free_core_ = false;
   bool job_shares_cores_ = false;

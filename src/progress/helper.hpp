@@ -4,8 +4,8 @@
 //   want         whoever will need it makes it: not where ranks share CPUs, and only for the sake of overlap
 //                where they leave one free, unless DUNLIN_HELPER says so.  A collective that all other ranks
 //                could end without this one needs none: a short one in shared memory
-//   bell         a peer of this node rings behind a message that it is to see (transport/shm/bell.hpp), an
-//                operation that is begun where the program may compute behind it; until then it sleeps
+//   ring         a peer of this node rings behind a message that it is to see (transport/shm/bell.hpp); until
+//                then it sleeps
 //   expect_help  while work for it is under way (progress/engine.hpp) it polls, and then with patience: a
 //                nap between looks, at most 5 ms.  So it does for a window over several nodes as long as
 //                that lives, because nobody rings from afar, and for collectives, because flags do not ring
@@ -17,8 +17,7 @@
 // needed.
 //
 // Thread safety: `want` and `stop` under base/big_lock.hpp.  The thread polls under it, and only while no
-// thread of the program waits: that one polls for all.  For overlap alone it tries the lock and waits for it
-// at last, for others it waits for it at once.
+// thread of the program waits: that one polls for all.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +35,8 @@ class Helper {
   /// Has it look, or makes it where it is allowed.  To be called last in a call of the program: from then on
   /// it may poll, and that call does not hold the lock.
   static void want(Engine& engine, For whom) noexcept;
+  /// Has it look, where there is one.
+  static void ring() noexcept;
   static bool is_there() noexcept;
   /// Whether the calling thread is it.
   static bool is_this_thread() noexcept;

@@ -24,8 +24,8 @@ struct alignas(64) Bell {
       return;
     if (word.exchange(kAwake, std::memory_order_relaxed) == kAsleep) os::futex_wake(word, 1);
   }
-  /// The sleeper: looks once more before `sleep`.  Whether it has been rung since it did so last.
-  bool announce() noexcept { return word.exchange(kAsleep, std::memory_order_seq_cst) == kAwake; }  // B2
+  /// The sleeper: looks once more before `sleep`.
+  void announce() noexcept { word.exchange(kAsleep, std::memory_order_seq_cst); }  // B2
   void sleep(std::int64_t timeout_ns) noexcept { os::futex_wait(word, kAsleep, timeout_ns); }
   /// There is no sleeper any more.
   void withdraw() noexcept { word.store(kNobody, std::memory_order_relaxed); }

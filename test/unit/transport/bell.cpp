@@ -32,15 +32,6 @@ TEST(Bell, WakesWhoeverSleeps) {
   EXPECT_EQ(bell.word, Bell::kNobody);
 }
 
-TEST(Bell, TellsWhetherItWasRung) {
-  Bell bell{};
-  EXPECT_FALSE(bell.announce());
-  EXPECT_FALSE(bell.announce());
-  bell.ring();
-  EXPECT_TRUE(bell.announce());
-  EXPECT_FALSE(bell.announce());
-}
-
 TEST(Bell, RingsNobodyWhereNobodyListens) {
   Bell bell{};
   bell.ring();
