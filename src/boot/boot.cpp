@@ -78,24 +78,37 @@ Err Boot::refuse_restart() noexcept {
               name());
 }
 
-Err Boot::find_nodes_by_host() noexcept {
-  if (const Err e = put("host", os::host_identity()); e != Err::ok) return e;
-  if (const Err e = fence(); e != Err::ok) return e;
+Err Boot::find_nodes_by(const std::function<Result<std::string>(int)>& text_of) noexcept {
   std::map<std::string, int> numbers;
   std::vector<int> node_of_rank;
   for (int rank = 0; rank < size(); ++rank) {
-    const Result<std::string> host = get(rank, "host");
-    if (!host) return host.error();
-    node_of_rank.push_back(numbers.emplace(host.value(), rank).first->second);
+    const Result<std::string> text = text_of(rank);
+    if (!text) return text.error();
+    node_of_rank.push_back(numbers.emplace(text.value(), rank).first->second);
   }
   place_.set_map(NodeMap(node_of_rank));
   return Err::ok;
 }
 
+Err Boot::find_nodes_by_host() noexcept {
+  if (const Err e = put("host", os::host_identity()); e != Err::ok) return e;
+  if (const Err e = fence(); e != Err::ok) return e;
+  return find_nodes_by([this](int rank) { return get(rank, "host"); });
+}
+
 Err Boot::redraw_nodes() noexcept {
   machine_peers_ = place_.node_peers;
-  if (const Err error = emulate_nodes(); error != Err::ok) return error;
-  if (matches_in_network()) place_.set_map(NodeMap(drawn_nodes(size())));
+  const bool are_emulated = *emulated_nodes.get() && size() > 1;
+  if (!are_emulated && !matches_in_network()) return Err::ok;
+  if (are_emulated && nodes() > 1)
+    return fail(Err::other, "DUNLIN_NODES=%s is for jobs on one machine, but this one has %d",
+                emulated_nodes.get(), nodes());
+  const std::vector<int> node_of_rank = drawn_nodes(size());
+  if (node_of_rank.empty())
+    return fail(Err::other,
+                "DUNLIN_NODES=%s is neither a number of nodes nor the node of each rank, such as 0,0,1,1",
+                emulated_nodes.get());
+  place_.set_map(NodeMap(node_of_rank));
   return Err::ok;
 }
 
@@ -104,20 +117,6 @@ std::vector<int> drawn_nodes(int ranks) {
   if (*emulated_nodes.get() && ranks > 1) node_of_rank = parse_nodes(emulated_nodes.get(), ranks);
   if (engine.index() == 1) std::iota(node_of_rank.begin(), node_of_rank.end(), 0);
   return node_of_rank;
-}
-
-Err Boot::emulate_nodes() noexcept {
-  if (!*emulated_nodes.get() || size() == 1) return Err::ok;
-  if (nodes() > 1)
-    return fail(Err::other, "DUNLIN_NODES=%s is for jobs on one machine, but this one has %d",
-                emulated_nodes.get(), nodes());
-  const std::vector<int> node_of_rank = parse_nodes(emulated_nodes.get(), size());
-  if (node_of_rank.empty())
-    return fail(Err::other,
-                "DUNLIN_NODES=%s is neither a number of nodes nor the node of each rank, such as 0,0,1,1",
-                emulated_nodes.get());
-  place_.set_map(NodeMap(node_of_rank));
-  return Err::ok;
 }
 
 }  // namespace dunlin::boot

@@ -8,6 +8,7 @@
 // should need at most one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -103,6 +104,8 @@ class Boot {
 
  protected:
   Boot() = default;
+  /// Ranks of the same text share a node.
+  Err find_nodes_by(const std::function<Result<std::string>(int)>& text_of) noexcept;
   /// For launchers that tell nothing of nodes: ranks tell each other the identity of their hosts. Collective;
   /// each rank asks for all, so this is for small jobs.
   Err find_nodes_by_host() noexcept;
@@ -110,7 +113,6 @@ class Boot {
 
  private:
   Err refuse_restart() noexcept;
-  Err emulate_nodes() noexcept;
   std::vector<int> machine_peers_;
 };
 

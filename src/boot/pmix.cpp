@@ -7,8 +7,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <vector>
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
@@ -83,18 +81,6 @@ Result<std::string> ask_text(std::uint32_t rank, const char* name) noexcept {
   return fail(Err::other, "the PMIx launcher's \"%s\" is neither a name nor a number of 32 bits", name);
 }
 
-/// By what the launcher tells of each rank, its node's number or name; empty where it does not tell of all.
-std::vector<int> nodes_by(const char* name, int ranks) noexcept {
-  std::map<std::string, int> numbers;
-  std::vector<int> node_of_rank;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const Result<std::string> node = ask_text(std::uint32_t(rank), name);
-    if (!node) return {};
-    node_of_rank.push_back(numbers.emplace(node.value(), rank).first->second);
-  }
-  return node_of_rank;
-}
-
 /// The rank that the environment names, of whichever process: what comes before that in kLaunchPmixRank.
 std::string inherited_rank() {
   return std::string(os::environment_text("PMIX_NAMESPACE")) + " " + os::environment_text("PMIX_RANK") + " ";
@@ -133,11 +119,10 @@ Err PmixBoot::find_place() noexcept {
   if (const auto number = ask_number(client.me.rank, "pmix.appnum")) place_.app_number = number.value();
   if (const auto slots = ask_number(pmix::kAnyRank, "pmix.univ.size")) place_.universe_size = slots.value();
   // PRRTE has numbers for the ranks of a node's own, and names for all.
-  std::vector<int> node_of_rank = nodes_by("pmix.nodeid", place_.size);
-  if (node_of_rank.empty()) node_of_rank = nodes_by("pmix.hname", place_.size);
-  if (node_of_rank.empty()) return find_nodes_by_host();
-  place_.set_map(NodeMap(node_of_rank));
-  return Err::ok;
+  for (const char* name : {"pmix.nodeid", "pmix.hname"})
+    if (find_nodes_by([name](int rank) { return ask_text(std::uint32_t(rank), name); }) == Err::ok)
+      return Err::ok;
+  return find_nodes_by_host();
 }
 
 Err PmixBoot::put(std::string_view key, std::string_view value) noexcept {
