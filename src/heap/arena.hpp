@@ -54,13 +54,6 @@ struct File {
 /// Moves a descriptor to a number out of the way of the program's own; stays where it is when that fails.
 int move_descriptor(int descriptor) noexcept;
 
-/// What is to be called around forks that run no handlers, perhaps in a signal handler.
-struct AroundFork {
-  bool (*try_before)() noexcept;  // false: not now, and nothing was done
-  void (*after_in_parent)() noexcept;
-  void (*after_in_child)() noexcept;
-};
-
 class Arena {
  public:
   constexpr Arena() noexcept = default;
@@ -73,11 +66,10 @@ class Arena {
   /// A fork by a function that runs no handlers (`_Fork`); -1 and EAGAIN where a signal handler calls it that
   /// has interrupted the allocator.
   pid_t fork_by(pid_t (*fork)() noexcept) noexcept;
-  void watch_direct_forks(const AroundFork& around) noexcept {
-    around_direct_fork_.store(&around, std::memory_order_release);
-  }
   /// From now on devices read and write blocks of this process, which shall keep their pages over a fork.
   void keep_pages_over_forks() noexcept { keeps_pages_ = true; }
+  /// So do peers by windows in memory of the program's own (rma/create.cpp), while there are any.
+  void count_windows(int change) noexcept;
   /// Whether new blocks get no pages before they are touched.
   void commit_late(bool is_late) noexcept { commits_late_.store(is_late, std::memory_order_relaxed); }
   bool is_open() const noexcept { return base_ != nullptr; }
@@ -129,7 +121,6 @@ class Arena {
 
   // arena_fork.cpp
   void before_fork() noexcept;
-  bool try_before_direct_fork(const AroundFork* around) noexcept;
   void prepare_fork() noexcept;
   void after_fork_in_parent() noexcept;
   void after_fork_in_child() noexcept;
@@ -160,11 +151,11 @@ class Arena {
   bool can_collapse_ = true;
   std::atomic<bool> commits_late_{false};  // written by any thread; says nothing of other memory
   int collapse_failures_ = 0;  // in a row
-  std::atomic<const AroundFork*> around_direct_fork_ = nullptr;
   bool has_left_ = false;      // this is a forked child: the arena belongs to the parent
   Region static_data_ = {};    // as in the control page, but of this process alone
   bool static_frozen_ = false;
   bool keeps_pages_ = false;
+  bool child_copies_ = false;     // during one fork: what is in use keeps its pages
   bool is_fork_watched_ = false;  // between the handlers of one fork: there is something to keep apart
   static constexpr int kPatience = 4;
   static constexpr unsigned kHastyForks = 16;

@@ -15,9 +15,10 @@
 // Until it maps privately the child shares the parent's memory, so this needs handlers that were registered
 // before the program's: those of the preloaded allocator, not of the library's own arena.
 //
-// copy: where a network has pages of this process pinned (keep_pages_over_forks), these must stay what the
-// process sees. Then the child copies all that is in use, and the parent waits until it has; what other
-// threads of the parent write meanwhile the child may see.
+// copy: where a network has pages of this process pinned (keep_pages_over_forks), or peers may store to them
+// at any moment (count_windows), these must stay what the process sees.  Then the child copies all that is in
+// use, and the parent waits until it has; what other threads of the parent or peers write meanwhile the child
+// may see.
 //
 // `_Fork`, which runs no handlers, is replaced by the preloaded allocator.  A child made by a raw clone does
 // not inherit the heap at all (MADV_DONTFORK): it gets SIGSEGV instead of the parent's live memory.
@@ -36,6 +37,7 @@
 
 #include "base/assert.hpp"
 #include "heap/arena.hpp"
+#include "heap/arena_lock.hpp"
 
 namespace dunlin::heap {
 namespace {
@@ -121,19 +123,18 @@ void Arena::before_fork() noexcept {
   prepare_fork();
 }
 
-bool Arena::try_before_direct_fork(const AroundFork* around) noexcept {
-  if (around && !around->try_before()) return false;
-  if (has_left_ || pthread_mutex_trylock(&lock_) == 0) return true;
-  if (around) around->after_in_parent();
-  return false;
+void Arena::count_windows(int change) noexcept {
+  if (!base_) return;
+  const ArenaLock hold(lock_);  // no fork is under way
+  // Relaxed: what ranks tell each other when they make a window comes before operations.
+  if (!has_left_) control_->open_windows.fetch_add(std::uint32_t(change), std::memory_order_relaxed);
 }
 
 pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
   if (!base_) return fork();
   constexpr int kTries = 1000;
-  const AroundFork* const around = around_direct_fork_.load(std::memory_order_acquire);
   // The caller may be a signal handler that has interrupted its own thread inside the allocator.
-  for (int tries = 0; !try_before_direct_fork(around); ++tries) {
+  for (int tries = 0; !has_left_ && pthread_mutex_trylock(&lock_) != 0; ++tries) {
     if (tries == kTries) {
       errno = EAGAIN;
       return -1;
@@ -146,7 +147,6 @@ pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
     after_fork_in_child();
   else
     after_fork_in_parent();
-  if (around) child == 0 ? around->after_in_child() : around->after_in_parent();
   return child;
 }
 
@@ -160,10 +160,12 @@ void Arena::prepare_fork() noexcept {
   set_fork_advice(MADV_DOFORK);
   is_fork_watched_ = has_shared_bytes();
   if (!is_fork_watched_) return;  // everything in use is private already
+  // Relaxed: this process counts them, under the lock that is held.
+  child_copies_ = keeps_pages_ || control_->open_windows.load(std::memory_order_relaxed) > 0;
   const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
-  if (keeps_pages_ || (settings_.fork_wait_us > 0 && is_patient && has_one_thread()))
+  if (child_copies_ || (settings_.fork_wait_us > 0 && is_patient && has_one_thread()))
     fork_page_ = ForkPage::make();
-  if (!fork_page_ && keeps_pages_)
+  if (!fork_page_ && child_copies_)
     fatal("fork has no descriptors left for a child that copies the shared heap");
   if (!fork_page_) freeze();
 }
@@ -176,7 +178,7 @@ void Arena::after_fork_in_child() noexcept {
   if (fork_page_) {
     pthread_mutex_lock(&fork_page_->child_lives);
     close(fork_page_->ends[0]);  // the other end stays open: it tells that this process lives
-    if (keeps_pages_)
+    if (child_copies_)
       copy_all();
     else
       make_private();
@@ -197,8 +199,8 @@ void Arena::after_fork_in_parent() noexcept {
   bool is_frozen = is_fork_watched_;
   if (fork_page_) {
     close(fork_page_->ends[1]);
-    if (keeps_pages_) wait_for_copies(*fork_page_);
-    is_frozen = !keeps_pages_ && !child_left(*fork_page_);
+    if (child_copies_) wait_for_copies(*fork_page_);
+    is_frozen = !child_copies_ && !child_left(*fork_page_);
     if (is_frozen) freeze();  // before anything is written that the child may still see
     close(fork_page_->ends[0]);
     munmap(fork_page_, kPageBytes);

@@ -12,7 +12,7 @@
 namespace dunlin::heap {
 
 struct Face {
-  static constexpr std::uint32_t kVersion = 5;  // changes with this struct and with Control
+  static constexpr std::uint32_t kVersion = 6;  // changes with this struct and with Control
 
   std::uint32_t version;
   void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;  // nullptr: no room
@@ -27,7 +27,7 @@ struct Face {
   ArenaCounters (*counters)() noexcept;
   void (*keep_pages_over_forks)() noexcept;
   void (*commit_late)(bool is_late) noexcept;
-  void (*watch_direct_forks)(const AroundFork& around) noexcept;  // which lasts as long as the process
+  void (*count_windows)(int change) noexcept;
 };
 
 /// Name of the function `const Face* (std::uint32_t version)` that the preloaded allocator exports; it
@@ -52,7 +52,7 @@ inline constexpr Face kFaceOf = {
     +[]() noexcept { return kArena.counters(); },
     +[]() noexcept { kArena.keep_pages_over_forks(); },
     +[](bool is_late) noexcept { kArena.commit_late(is_late); },
-    +[](const AroundFork& around) noexcept { kArena.watch_direct_forks(around); },
+    +[](int change) noexcept { kArena.count_windows(change); },
 };
 
 }  // namespace dunlin::heap

@@ -11,11 +11,9 @@
 #include "comm/functions.hpp"
 #include "comm/process.hpp"
 #include "heap/heap.hpp"
-#include "os/membarrier.hpp"
 #include "progress/helper.hpp"
 #include "protocol/messaging.hpp"
 #include "rma/functions.hpp"
-#include "rma/gate.hpp"
 #include "rma/hints.hpp"
 #include "rma/operation.hpp"
 #include "rma/shortcut.hpp"
@@ -48,7 +46,6 @@ struct Told {
   peer::Exposure exposure;
   std::uint64_t unit;
   std::uint64_t cookie;
-  std::uint64_t can_barrier;
   std::uint64_t is_open_to_network = 0;
   transport::RemoteBuffer for_network = {};
 };
@@ -64,15 +61,12 @@ bool is_in_segment(int flavor) noexcept {
   return flavor == MPI_WIN_FLAVOR_ALLOCATE || flavor == MPI_WIN_FLAVOR_SHARED;
 }
 
-/// Peers hear how many windows others may write in memory that the program has from elsewhere, and may send
-/// (peer::Mapping::may_take_over).
+/// Windows in memory that the program has from elsewhere: it stays where it is when this process forks, and
+/// peers hear that others may write it (peer::Mapping::may_take_over).
 void count_open(const Window& window, int change) noexcept {
   const bool lies_in_own_memory =
       window.is_dynamic() || (window.flavor == MPI_WIN_FLAVOR_CREATE && window.bytes > 0);
-  heap::Control* const control = heap::face().control();
-  // Relaxed: what the ranks tell each other orders it before operations.
-  if (lies_in_own_memory && control)
-    control->open_windows.fetch_add(std::uint32_t(change), std::memory_order_relaxed);
+  if (lies_in_own_memory) heap::face().count_windows(change);
 }
 
 Err check(const Wanted& wanted, const Comm& comm) noexcept {
@@ -142,14 +136,14 @@ void tell_each_other(Window& window) noexcept {
   own.bytes = window.is_dynamic() ? UINT64_MAX : std::uint64_t(window.bytes);
   own.fixed = static_cast<std::byte*>(window.base);
   Told mine{window.exposed.exposure(), std::uint64_t(window.displacement_unit),
-            reinterpret_cast<std::uintptr_t>(&window), os::register_for_global_barrier()};
+            reinterpret_cast<std::uintptr_t>(&window)};
   mine.exposure.at = own.address;
   mine.exposure.bytes = own.bytes;
   mine.is_open_to_network = try_open_to_network(window);
   mine.for_network = window.open_to_network.first_byte();
   // From here on operations of ranks that are further may come, and wait for nothing else.
   const std::vector<Told> all = coll::gather_all(*window.comm, mine);
-  window.can_barrier = window.sees_processes = true;
+  window.sees_processes = true;
   for (int rank = 0; rank < window.size; ++rank) {
     const Told& told = all[std::size_t(rank)];
     Part& part = window.part(rank);
@@ -158,13 +152,10 @@ void tell_each_other(Window& window) noexcept {
     part.bytes = told.exposure.bytes;
     part.unit = told.unit;
     part.cookie = told.cookie;
-    part.is_here = part.fixed && (may_use_mappings() || rank == window.comm->rank);
-    if (part.is_here) {
+    if (part.fixed && (may_use_mappings() || rank == window.comm->rank)) {
       part.at = reinterpret_cast<std::uintptr_t>(part.fixed);
       part.mapped_bytes = part.bytes;
       part.words = part.words_in(part.bytes);
-    } else {
-      part.is_inside = &window.own_block().is_inside;
     }
     if (!part.block) {
       if (!told.is_open_to_network) continue;
@@ -172,7 +163,6 @@ void tell_each_other(Window& window) noexcept {
       window.networks[std::size_t(rank)] = told.for_network;
       continue;
     }
-    window.can_barrier = window.can_barrier && told.can_barrier;
     const pid_t process = part.block->process.load(std::memory_order_relaxed);  // written before
     window.sees_processes = window.sees_processes && kill(process, 0) == 0;
   }
@@ -210,7 +200,6 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
     window->exposed = peer::Exposed(wanted.base, std::size_t(wanted.bytes));
   hear_requests(*comm->messaging);
   prepare_shortcuts();
-  if (!is_own) watch_forks(*window);  // before others may use its memory
   tell_each_other(*window);
   const bool needs_help = needs_help_for(*window, window->base, wanted.bytes);  // of a dynamic one: 0 bytes
   if (window->has_other_nodes()) comm->engine->expect_help(1);
@@ -238,13 +227,6 @@ bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexce
   return !is_in_segment(window.flavor) && !window.comm->messaging->peers.is_mappable(all);
 }
 
-bool needs_help(const Window& window) noexcept {
-  if (!window.is_dynamic()) return needs_help_for(window, window.base, window.bytes);
-  return window.part(window.comm->rank).attached->has([&](const Attachments::Range& range) noexcept {
-    return needs_help_for(window, reinterpret_cast<void*>(range.begin), std::int64_t(range.bytes));
-  });
-}
-
 void want_help(const Window& window) noexcept {
   progress::Helper::want(*window.comm->engine, progress::Helper::For::others);
 }
@@ -258,7 +240,6 @@ Window::Window(Ref<Comm> members) noexcept
 
 Window::~Window() {
   count_open(*this, -1);
-  forget_forks(*this);
   std::erase(all_windows(), this);
 }
 

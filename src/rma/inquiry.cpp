@@ -89,11 +89,7 @@ Err win_detach(Win& win, const void* base) noexcept {
   if (!window.is_dynamic())
     return fail(Err::rma_flavor, "memory is detached from windows of MPI_Win_create_dynamic only");
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  if (window.part(window.comm->rank).attached->try_remove(begin)) {
-    // D1: what others have looked up is void; who uses the memory while it is detached errs.
-    window.own_block().era.fetch_add(2, std::memory_order_release);
-    return Err::ok;
-  }
+  if (window.part(window.comm->rank).attached->try_remove(begin)) return Err::ok;
   const auto nothing = std::find(window.attached_nothing.begin(), window.attached_nothing.end(), begin);
   if (nothing == window.attached_nothing.end())
     return fail(Err::base, "argument base is no address that was given to MPI_Win_attach");

@@ -9,7 +9,6 @@
 #include "datatype/cursor.hpp"
 #include "protocol/messaging.hpp"
 #include "rma/accumulate.hpp"
-#include "rma/gate.hpp"
 #include "rma/shortcut.hpp"
 
 namespace dunlin::rma {
@@ -98,12 +97,14 @@ std::span<const std::byte> extent_of(const Operation& operation, std::uint64_t b
 }
 
 /// Has `part.mapping` reach the operation where that is possible: of a dynamic window the memory attached
-/// around it.  Inside the target's gate, in this era.
-void look_up(const Window& window, Part& part, const Operation& operation, std::uint32_t era) noexcept {
+/// around it.
+void look_up(Part& part, const Operation& operation) noexcept {
   const std::span<const std::byte> all = extent_of(operation, operation.bytes);
   const auto at = reinterpret_cast<std::uintptr_t>(all.data());
   const std::uint64_t offset = at - part.from();
-  if (part.era == era && offset < part.mapped_bytes && all.size() <= part.mapped_bytes - offset) return;
+  if (part.is_still_attached() && offset < part.mapped_bytes && all.size() <= part.mapped_bytes - offset)
+    return;
+  part.attached_version = part.attached->version();
   // What lies between two attachments is mapped as well, but for this operation only.
   const Attachments::Range attached = part.attached->find(at, all.size());
   const Attachments::Range range = attached.bytes ? attached : Attachments::Range{at, all.size()};
@@ -131,15 +132,13 @@ bool try_mapped(Window& window, const Operation& operation) noexcept {
   }
   find_memory(window, part, operation.target);
   if (!part.memory || !part.memory->can_map()) return false;
-  const Inside inside(window, part);
-  if (window.is_dynamic())
-    look_up(window, part, operation, inside.era());
+  if (part.attached)
+    look_up(part, operation);
   else
     part.mapped_bytes = part.bytes;
   std::byte* const first = part.mapping.at();
   if (!first) part.mapped_bytes = 0;
   part.words = part.words_in(part.mapped_bytes);
-  part.era = inside.era();
   part.at = reinterpret_cast<std::uintptr_t>(first);
   window.gather_facts(part);
   if (!first) return false;

@@ -1,4 +1,4 @@
-// What the ranks of a window share: a memfd with one block of words a rank (locks, gates), lines for each
+// What the ranks of a window share: a memfd with one block of words a rank (locks), lines for each
 // two of them (signals) and the memory that MPI_Win_allocate and MPI_Win_allocate_shared hand out.
 //
 // Made by rma/create.cpp, one a window.  It is no part of the heap: a fork never freezes it, and a child does
@@ -34,11 +34,7 @@ struct ElementLocks {
 struct RankBlock {
   alignas(64) FairLock lock;              // of its memory: MPI_Win_lock.  Written by whoever locks
   std::atomic<std::int32_t> process = 0;  // its pid, written by it once: the dead are found by it
-  // The gate of its memory (gate.hpp): odd while it is about to fork; another number: what others know of its
-  // memory is void.  Written by it.
-  alignas(64) std::atomic<std::uint32_t> era = 0;
-  alignas(64) std::atomic<std::uint32_t> is_inside = 0;  // written by it: it uses memory behind some gate
-  ElementLocks elements;  // for accumulates in its memory that the processor cannot do alone
+  alignas(64) ElementLocks elements;  // for accumulates in its memory that the processor cannot do alone
 };
 static_assert(sizeof(RankBlock) % 64 == 0);
 

@@ -21,7 +21,6 @@
 #include "op/op.hpp"
 #include "os/memory_order.hpp"
 #include "rma/accumulate.hpp"
-#include "rma/gate.hpp"
 #include "rma/window.hpp"
 
 namespace dunlin::rma {
@@ -68,29 +67,6 @@ struct ShortData {
   return reinterpret_cast<std::uintptr_t>(address) > 1;
 }
 
-/// Does `use()` behind the target's gate.  False: a fork has frozen the memory, or its owner has detached
-/// some.
-template <class Use>
-[[gnu::always_inline]] inline bool try_inside(const Part& part, const Use& use) noexcept {
-  if (!Inside::try_enter(part)) [[unlikely]]
-    return false;
-  use();
-  Gate::leave(part);
-  return true;
-}
-
-/// The same where the memory may need no gate.
-template <class Use>
-[[gnu::always_inline]] inline bool try_at(const Part& part, const Use& use) noexcept {
-  if (part.is_inside) [[unlikely]]
-    return try_inside(part, use);
-  use();
-  return true;
-}
-
-/// What an operation does to the target's memory.
-enum class Access : std::uint8_t { loads, changes };
-
 /// Bytes of a target's memory.
 struct Found {
   const Part* part = nullptr;  // the target's; nullptr: declined
@@ -107,7 +83,8 @@ struct Found {
   std::int64_t offset;
   std::uint64_t end;
   if (__builtin_mul_overflow(from_first, std::int64_t(part.unit), &offset) ||
-      __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach) [[unlikely]]
+      __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach ||
+      !part.is_still_attached()) [[unlikely]]
     return {};
   return {&part, {part.here(end - bytes), bytes}};
 }
@@ -117,10 +94,11 @@ template <class Use>
                                              MPI_Aint target_disp, MPI_Win win, const Use& use) noexcept {
   const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
   if (!found.part) return false;
-  return try_at(*found.part, [&]() __attribute__((always_inline)) { use(found.place); });
+  use(found.place);
+  return true;
 }
 /// The same of a word.  Where one may begin is known as a displacement: nothing overflows on the way there.
-template <Access access, class Use>
+template <class Use>
 [[gnu::always_inline]] inline bool try_word(const void* buffer, int target_rank, MPI_Aint target_disp,
                                             MPI_Win win, const Use& use) noexcept {
   const Window* const window = window_behind(win);
@@ -136,12 +114,10 @@ template <Access access, class Use>
     return true;
   }
   const std::uint64_t from_first = displacement - part.from();
-  if (from_first >= part.gated_words) [[unlikely]]
+  if (from_first >= part.attached_words || !part.is_still_attached()) [[unlikely]]
     return false;
-  if constexpr (access == Access::changes)
-    return try_inside(part, [&]() __attribute__((always_inline)) { use_word(from_first); });
   use_word(from_first);
-  return Gate::is_unchanged(part);  // else what was loaded is void
+  return true;
 }
 
 [[gnu::always_inline]] inline void move_short(std::byte* to, const std::byte* from,
@@ -167,7 +143,7 @@ template <Access access, class Use>
     move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
   };
   if (bytes == sizeof(std::uint64_t)) [[likely]]
-    return try_word<Access::changes>(origin, target_rank, target_disp, win, move);
+    return try_word(origin, target_rank, target_disp, win, move);
   return is_short(bytes) && try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win, move);
 }
 
@@ -182,7 +158,7 @@ template <Access access, class Use>
     move_short(static_cast<std::byte*>(origin), place.address, place.bytes);
   };
   if (bytes == sizeof(std::uint64_t)) [[likely]]
-    return try_word<Access::loads>(origin, target_rank, target_disp, win, move);
+    return try_word(origin, target_rank, target_disp, win, move);
   return is_short(bytes) && try_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win, move);
 }
 
@@ -217,19 +193,14 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
   auto* const before = static_cast<std::byte*>(result);
   if (count == 1 && word_bytes_at(place.address, kind) == 0) {
     const Elements elements = elements_at(place, type, part);
-    // The lock orders what is stored, and is a gate as well: before its owner forks it waits for all of them.
-    const std::lock_guard hold(elements.lock_of(place.address));
-    if (part.is_inside && !Gate::is_unchanged(part)) [[unlikely]]
-      return false;
+    const std::lock_guard hold(elements.lock_of(place.address));  // orders what is stored
     elements.combine_locked(*from_handle<Op>(op_handle), place, operand, before);
     return true;
   }
-  const auto combine = [&]() __attribute__((always_inline)) {
-    if (count == 1 && combine_word(operation, word_bytes_of(kind), place.address, origin, result)) return;
-    stores_are_pending = true;
-    elements_at(place, type, part).combine(*from_handle<Op>(op_handle), operand, before);
-  };
-  return try_at(part, combine);
+  if (count == 1 && combine_word(operation, word_bytes_of(kind), place.address, origin, result)) return true;
+  stores_are_pending = true;
+  elements_at(place, type, part).combine(*from_handle<Op>(op_handle), operand, before);
+  return true;
 }
 
 [[gnu::always_inline]] inline bool try_accumulate_short(const void* origin, std::int64_t count,
@@ -253,7 +224,8 @@ template <class Change>
   const Found found = find_bytes(buffer, bytes, target_rank, target_disp, win);
   if (!found.part || (reinterpret_cast<std::uintptr_t>(found.place.address) & (bytes - 1)) != 0) [[unlikely]]
     return false;
-  return try_at(*found.part, [&]() __attribute__((always_inline)) { change(found.place.address, bytes); });
+  change(found.place.address, bytes);
+  return true;
 }
 
 [[gnu::always_inline]] inline bool try_fetch_and_op_word(const void* origin, void* result, MPI_Datatype type,
@@ -291,12 +263,10 @@ template <class Change>
     return false;
   const Found found = find_bytes(origin, std::uint64_t(bytes), target_rank, target_disp, win);
   if (!found.part) return false;
-  const auto swap = [&]() __attribute__((always_inline)) {
-    elements_at(found.place, type, *found.part)
-        .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
-                          static_cast<std::byte*>(result));
-  };
-  return try_at(*found.part, swap);
+  elements_at(found.place, type, *found.part)
+      .compare_and_swap(static_cast<const std::byte*>(compare), static_cast<const std::byte*>(origin),
+                        static_cast<std::byte*>(result));
+  return true;
 }
 
 /// Nothing by message is under way, and all targets are locked: only the order is left, of what was stored

@@ -37,12 +37,11 @@ struct alignas(256) Part {
   std::atomic<std::uint64_t> first = 0;
   std::uint64_t unit = 1;          // of displacements, bytes
   std::uint64_t reach = 0;         // bytes from there that a shortcut may use; 0: none now
-  std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin, where no gate is asked
-  std::uint64_t gated_words = 0;   // the same from `first` on, behind the target's gate (gate.hpp)
-  RankBlock* block = nullptr;      // its locks and its gate; nullptr: it is on another node
-  // Says that this process is behind the gate; nullptr: the memory needs none.
-  std::atomic<std::uint32_t>* is_inside = nullptr;
-  std::uint32_t era = 0;           // the target's, when `mapping` was looked up
+  std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin
+  std::uint64_t attached_words = 0;     // the same of a dynamic window, from `first` on
+  RankBlock* block = nullptr;           // its locks; nullptr: it is on another node
+  Attachments* attached = nullptr;      // to a dynamic window of this node
+  std::uint32_t attached_version = 0;   // of these, when `mapping` was looked up
   int under_way = 0;               // operations by message that have not come back
 
   peer::LastingMapping mapping;    // of the target's window, or of memory that it has attached
@@ -53,12 +52,10 @@ struct alignas(256) Part {
   std::uint64_t words = 0;          // displacements from `first` on at which 8 bytes begin
   std::uint64_t cookie = 0;         // its Window, for messages to it
   std::byte* fixed = nullptr;       // the first byte, where it lies here for good
-  Attachments* attached = nullptr;  // to a dynamic window; nullptr: it is on another node
 
   enum class Hold : std::uint8_t { none, shared, exclusive, unchecked };
   Hold hold = Hold::none;              // of its lock, by MPI_Win_lock or lock_all
   bool is_open = false;                // an epoch allows operations
-  bool is_here = false;                // `fixed` may be used
   bool is_known = false;               // `memory` was asked for
   std::uint32_t come_back = 0;         // operations by message that have, so far; wraps
   peer::PeerMemory* memory = nullptr;  // nullptr: it cannot be reached without its help
@@ -68,6 +65,10 @@ struct alignas(256) Part {
     return of_bytes < sizeof(std::uint64_t) ? 0 : (of_bytes - sizeof(std::uint64_t)) / unit + 1;
   }
   std::uint64_t from() const noexcept { return first.load(std::memory_order_relaxed); }
+  /// Whether the memory that was looked up is that of the window still: to be asked before it is used.
+  [[gnu::always_inline]] bool is_still_attached() const noexcept {
+    return !attached || attached->version() == attached_version;
+  }
   /// So many bytes behind `first`.
   std::byte* here(std::uint64_t offset) const noexcept { return reinterpret_cast<std::byte*>(at + offset); }
   /// The address here at which the window begins, or would begin.
@@ -138,13 +139,13 @@ class Window final : public Win {
   /// What shortcuts may do towards this rank.  Where several threads call they stay closed: nothing of what
   /// they look at is written then.
   void gather_facts(Part& part) noexcept {
-    const bool is_allowed = part.is_open && !BigLock::is_needed() && (part.is_here || can_barrier);
+    const bool is_allowed = part.is_open && !BigLock::is_needed();
     if (!is_allowed && part.reach == 0) return;
     // Behind an operation by message accumulates go the same way: they stay in order.
     const bool is_allowed_now = is_allowed && part.under_way == 0;
     part.reach = is_allowed_now ? part.mapped_bytes : 0;
-    part.words_reach = is_allowed_now && !part.is_inside ? part.words : 0;
-    part.gated_words = is_allowed_now && part.is_inside ? part.words : 0;
+    part.words_reach = is_allowed_now && !part.attached ? part.words : 0;
+    part.attached_words = is_allowed_now && part.attached ? part.words : 0;
   }
   /// Whether flushes of any target have nothing to do.
   void gather_facts() noexcept {
@@ -198,7 +199,6 @@ class Window final : public Win {
   Epoch epoch = Epoch::none;
   int locks_held = 0;             // Epoch::lock: targets with a hold
   bool is_nobody_locked = false;  // MPI_Win_lock of MPI_PROC_NULL
-  bool can_barrier = false;       // all ranks take part in os::global_barrier
   bool sees_processes = false;    // the pids of all ranks mean something here (no namespaces)
 
   Segment segment;
@@ -246,8 +246,6 @@ inline Err check_assertions(int assertions) noexcept {
 
 /// Whether others may need this process for operations on these bytes of it while it computes.
 bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept;
-/// The same of all its memory in the window, which a fork may have frozen.
-bool needs_help(const Window& window) noexcept;
 /// To be called last, where it does: makes the helper thread (progress/helper.hpp) if that is allowed.
 void want_help(const Window& window) noexcept;
 
