@@ -54,6 +54,15 @@ struct File {
 /// Moves a descriptor to a number out of the way of the program's own; stays where it is when that fails.
 int move_descriptor(int descriptor) noexcept;
 
+/// Bytes that others store to at any moment: they stay in their pages over a fork, as long as they are in the
+/// list of the arena, whose lock guards the members.
+struct KeptPages {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+  KeptPages* next = nullptr;
+  KeptPages** from = nullptr;  // what points here; nullptr: nobody
+};
+
 class Arena {
  public:
   constexpr Arena() noexcept = default;
@@ -66,10 +75,9 @@ class Arena {
   /// A fork by a function that runs no handlers (`_Fork`); -1 and EAGAIN where a signal handler calls it that
   /// has interrupted the allocator.
   pid_t fork_by(pid_t (*fork)() noexcept) noexcept;
-  /// From now on devices read and write blocks of this process, which shall keep their pages over a fork.
-  void keep_pages_over_forks() noexcept { keeps_pages_ = true; }
-  /// So do peers by windows in memory of the program's own (rma/create.cpp), while there are any.
-  void count_windows(int change) noexcept;
+  /// Both wait for the end of a fork that is under way.
+  void keep(KeptPages& pages) noexcept;
+  void keep_no_more(KeptPages& pages) noexcept;
   /// Whether new blocks get no pages before they are touched.
   void commit_late(bool is_late) noexcept { commits_late_.store(is_late, std::memory_order_relaxed); }
   bool is_open() const noexcept { return base_ != nullptr; }
@@ -124,16 +132,16 @@ class Arena {
   void prepare_fork() noexcept;
   void after_fork_in_parent() noexcept;
   void after_fork_in_child() noexcept;
-  template <class MapRun>
-  void for_shared_runs(const MapRun& map_run) const noexcept;
+  void look_for_kept() noexcept;
+  bool is_kept(std::uint32_t first) const noexcept;
+  void forget_kept() noexcept;
   void make_private() noexcept;
-  void copy_all() noexcept;
+  void copy_kept() noexcept;
   void freeze() noexcept;
   bool open_generation() noexcept;
   bool child_left(ForkPage& page) noexcept;
   void wait_for_copies(const ForkPage& page) noexcept;
   void set_fork_advice(int advice) noexcept;
-  bool has_shared_bytes() const noexcept;
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
@@ -154,9 +162,17 @@ class Arena {
   bool has_left_ = false;      // this is a forked child: the arena belongs to the parent
   Region static_data_ = {};    // as in the control page, but of this process alone
   bool static_frozen_ = false;
-  bool keeps_pages_ = false;
-  bool child_copies_ = false;     // during one fork: what is in use keeps its pages
-  bool is_fork_watched_ = false;  // between the handlers of one fork: there is something to keep apart
+  bool static_loose_ = false;  // as kLoose
+  KeptPages* kept_ = nullptr;  // the list
+  // Between the handlers of one fork: ...
+  std::uint64_t* kept_pages_ = nullptr;  // one bit a page before `top`; nullptr: none is kept
+  std::size_t kept_pages_bytes_ = 0;
+  bool is_static_kept_ = false;
+  bool keeps_all_ = false;      // for want of another file
+  File next_file_;              // where some blocks stay and others freeze
+  bool child_copies_ = false;   // some blocks stay, of which the child needs copies
+  bool must_freeze_ = false;    // others do not
+  bool waits_for_exec_ = false; // before it freezes
   static constexpr int kPatience = 4;
   static constexpr unsigned kHastyForks = 16;
   unsigned hasty_forks_ = 0;        // since then; now and then one waits, because programs change

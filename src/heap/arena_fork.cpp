@@ -15,10 +15,10 @@
 // Until it maps privately the child shares the parent's memory, so this needs handlers that were registered
 // before the program's: those of the preloaded allocator, not of the library's own arena.
 //
-// copy: where a network has pages of this process pinned (keep_pages_over_forks), or peers may store to them
-// at any moment (count_windows), these must stay what the process sees.  Then the child copies all that is in
-// use, and the parent waits until it has; what other threads of the parent or peers write meanwhile the child
-// may see.
+// copy: to some blocks others store at any moment (KeptPages: windows in memory of the program's own, pages
+// that a network has pinned).  They stay in their pages; the child makes copies, and the parent waits for it.
+// What other threads of the parent, or others, write meanwhile the child may see.  If the rest freezes they
+// are *loose*: who has them mapped goes on, and who comes new finds them frozen.
 //
 // `_Fork`, which runs no handlers, is replaced by the preloaded allocator.  A child made by a raw clone does
 // not inherit the heap at all (MADV_DONTFORK): it gets SIGSEGV instead of the parent's live memory.
@@ -61,6 +61,25 @@ bool is_hung_up(int descriptor, const timespec& end) noexcept {
   const timespec patience{0, left > 0 ? left % 1000000000 : 0};  // at most DUNLIN_HEAP_FORK_WAIT_US
   pollfd pipe{descriptor, 0, 0};
   return ppoll(&pipe, 1, &patience, nullptr) == 1 && (pipe.revents & POLLHUP);
+}
+
+constexpr const char* kCannotPartText =
+    "the shared heap cannot be made private for a fork: too many mappings, or the program closed a "
+    "descriptor that is not its own; DUNLIN_HEAP=private avoids it";
+
+/// Calls `on_word(index, mask)` for the words with a bit for each of these pages, until it answers false;
+/// whether it never did.
+template <class OnWord>
+bool for_words(std::uint32_t first, std::uint32_t pages, const OnWord& on_word) noexcept {
+  const std::uint32_t end = first + pages;
+  for (std::uint32_t page = first; page < end;) {
+    const std::uint32_t in_word = page % 64;
+    const std::uint32_t count = end - page < 64 - in_word ? end - page : 64 - in_word;
+    const std::uint64_t mask = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << in_word;
+    if (!on_word(page / 64, mask)) return false;
+    page += count;
+  }
+  return true;
 }
 
 bool has_one_thread() noexcept {
@@ -123,11 +142,21 @@ void Arena::before_fork() noexcept {
   prepare_fork();
 }
 
-void Arena::count_windows(int change) noexcept {
+void Arena::keep(KeptPages& pages) noexcept {
   if (!base_) return;
-  const ArenaLock hold(lock_);  // no fork is under way
-  // Relaxed: what ranks tell each other when they make a window comes before operations.
-  if (!has_left_) control_->open_windows.fetch_add(std::uint32_t(change), std::memory_order_relaxed);
+  const ArenaLock hold(lock_);
+  pages.next = kept_;
+  pages.from = &kept_;
+  if (kept_) kept_->from = &pages.next;
+  kept_ = &pages;
+}
+
+void Arena::keep_no_more(KeptPages& pages) noexcept {
+  if (!pages.from) return;
+  const ArenaLock hold(lock_);
+  *pages.from = pages.next;
+  if (pages.next) pages.next->from = pages.from;
+  pages.from = nullptr;
 }
 
 pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
@@ -158,16 +187,23 @@ void Arena::prepare_fork() noexcept {
   }
   fork_page_ = nullptr;
   set_fork_advice(MADV_DOFORK);
-  is_fork_watched_ = has_shared_bytes();
-  if (!is_fork_watched_) return;  // everything in use is private already
-  // Relaxed: this process counts them, under the lock that is held.
-  child_copies_ = keeps_pages_ || control_->open_windows.load(std::memory_order_relaxed) > 0;
-  const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
-  if (child_copies_ || (settings_.fork_wait_us > 0 && is_patient && has_one_thread()))
-    fork_page_ = ForkPage::make();
-  if (!fork_page_ && child_copies_)
-    fatal("fork has no descriptors left for a child that copies the shared heap");
-  if (!fork_page_) freeze();
+  look_for_kept();
+  if (child_copies_ && must_freeze_) {
+    next_file_ = File::make("dunlin-heap", bytes_);
+    keeps_all_ = next_file_.descriptor < 0;  // without one nothing would be shared behind a freeze
+    is_static_kept_ = is_static_kept_ || (keeps_all_ && static_data_.bytes);
+    must_freeze_ = !keeps_all_;
+  }
+  if (must_freeze_ && settings_.fork_wait_us > 0) {
+    const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
+    waits_for_exec_ = is_patient && has_one_thread();
+  }
+  if (child_copies_ || waits_for_exec_) fork_page_ = ForkPage::make();
+  if (!fork_page_) {
+    waits_for_exec_ = false;
+    if (child_copies_) fatal("fork has no descriptors left for a child that copies shared memory");
+  }
+  if (must_freeze_ && !waits_for_exec_) freeze();
 }
 
 void Arena::after_fork_in_child() noexcept {
@@ -178,16 +214,15 @@ void Arena::after_fork_in_child() noexcept {
   if (fork_page_) {
     pthread_mutex_lock(&fork_page_->child_lives);
     close(fork_page_->ends[0]);  // the other end stays open: it tells that this process lives
-    if (child_copies_)
-      copy_all();
-    else
-      make_private();
+    if (child_copies_) copy_kept();
+    if (waits_for_exec_) make_private();
     // C1 (pairs with P1 in child_left, P2 in wait_for_copies): the parent must not write before the mappings
     // above exist.
     fork_page_->is_private.store(1, std::memory_order_release);
     syscall(SYS_futex, &fork_page_->is_private, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
   has_left_ = true;
+  forget_kept();
   file_.close();
   control_file_.close();
   pthread_mutex_unlock(&lock_);
@@ -196,26 +231,84 @@ void Arena::after_fork_in_child() noexcept {
 void Arena::after_fork_in_parent() noexcept {
   if (!base_ || has_left_) return;
   const int saved_errno = errno;
-  bool is_frozen = is_fork_watched_;
+  bool is_frozen = must_freeze_;
   if (fork_page_) {
     close(fork_page_->ends[1]);
     if (child_copies_) wait_for_copies(*fork_page_);
-    is_frozen = !child_copies_ && !child_left(*fork_page_);
-    if (is_frozen) freeze();  // before anything is written that the child may still see
+    if (waits_for_exec_) {
+      is_frozen = !child_left(*fork_page_);
+      if (is_frozen) freeze();  // before anything is written that the child may still see
+      patience_ = is_frozen ? patience_ - 1 : kPatience;
+      ++counters_.waits;
+    }
     close(fork_page_->ends[0]);
     munmap(fork_page_, kPageBytes);
     fork_page_ = nullptr;
-    patience_ = is_frozen ? patience_ - 1 : kPatience;
-    ++counters_.waits;
   }
   if (is_frozen) has_left_ = !open_generation();
+  if (has_left_ && child_copies_)
+    fatal("behind a fork there is no room to map shared memory anew, and windows lie in the old one");
+  forget_kept();
   if (!has_left_) set_fork_advice(MADV_DONTFORK);  // else later children get it as it is
   pthread_mutex_unlock(&lock_);
   errno = saved_errno;
 }
 
-bool Arena::has_shared_bytes() const noexcept {
-  return (static_data_.bytes && !static_frozen_) || extents_.used_pages() > frozen_pages_;
+/// Finds what stays in its pages over the fork that follows, and whether anything else has to be frozen.
+void Arena::look_for_kept() noexcept {
+  const std::uint32_t top = extents_.top();
+  waits_for_exec_ = false;
+  is_static_kept_ = static_loose_;
+  if (kept_) {
+    kept_pages_bytes_ = (top / 64 + 1) * sizeof *kept_pages_;
+    void* const made =
+        mmap(nullptr, kept_pages_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED) fatal("fork has no memory to find the windows of the shared heap");
+    kept_pages_ = static_cast<std::uint64_t*>(made);
+  }
+  const auto heap_end = reinterpret_cast<std::uintptr_t>(address_of(top));
+  for (const KeptPages* each = kept_; each; each = each->next) {
+    const std::uintptr_t room = UINTPTR_MAX - each->begin;
+    const std::uintptr_t end = each->begin + (each->bytes < room ? each->bytes : room);
+    if (each->begin < static_data_.base + static_data_.bytes && end > static_data_.base)
+      is_static_kept_ = true;
+    const std::uintptr_t from = each->begin > begin() ? each->begin : begin();
+    const std::uintptr_t to = end < heap_end ? end : heap_end;
+    if (from >= to) continue;
+    const auto first = std::uint32_t((from - begin()) / kPageBytes);
+    const auto last = std::uint32_t((to - 1 - begin()) / kPageBytes);
+    for_words(first, last - first + 1, [&](std::size_t word, std::uint64_t mask) noexcept {
+      kept_pages_[word] |= mask;
+      return true;
+    });
+  }
+  child_copies_ = is_static_kept_;
+  must_freeze_ = static_data_.bytes && !static_frozen_ && !is_static_kept_;
+  for (std::uint32_t first = 1; first < top; first += extents_.at(first).pages) {
+    if (!(extents_.at(first).flags & Extents::kUsed)) continue;
+    if (is_kept(first))
+      child_copies_ = true;
+    else if (!(extents_.at(first).flags & Extents::kFrozen))
+      must_freeze_ = true;
+  }
+}
+
+/// Whether the block stays in its pages over the fork that is under way.
+bool Arena::is_kept(std::uint32_t first) const noexcept {
+  const Extents::Entry& block = extents_.at(first);
+  if (!(block.flags & Extents::kUsed)) return false;
+  if (block.flags & Extents::kFrozen) return block.flags & Extents::kLoose;
+  const auto is_bare = [&](std::size_t word, std::uint64_t mask) noexcept {
+    return (kept_pages_[word] & mask) == 0;
+  };
+  return keeps_all_ || (kept_pages_ && !for_words(first, block.pages, is_bare));
+}
+
+void Arena::forget_kept() noexcept {
+  if (kept_pages_) munmap(kept_pages_, kept_pages_bytes_);
+  kept_pages_ = nullptr;
+  keeps_all_ = false;
+  next_file_.close();
 }
 
 /// Whether the child was gone (exec, exit) within the time we may wait.  A fork that failed looks like a
@@ -252,58 +345,61 @@ void Arena::wait_for_copies(const ForkPage& page) noexcept {
   }
 }
 
-/// Maps every page that is still shared privately over itself.
+/// Maps privately over themselves all pages that are shared and do not stay.
 void Arena::make_private() noexcept {
-  for_shared_runs([](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) noexcept {
-    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file.descriptor,
-                off_t(offset)) != MAP_FAILED;
-  });
+  const auto map = [](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) {
+    if (!file.is_ours() || mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                                file.descriptor, off_t(offset)) == MAP_FAILED)
+      fatal(kCannotPartText);
+  };
+  const auto stays = [this](std::uint32_t first) {
+    return (extents_.at(first).flags & Extents::kFrozen) || is_kept(first);
+  };
+  const std::uint32_t top = extents_.top();
+  for (std::uint32_t first = 1; first < top;) {
+    std::uint32_t end = first;
+    while (end < top && !stays(end)) end += extents_.at(end).pages;
+    if (end > first)
+      map(address_of(first), std::size_t{end - first} * kPageBytes, file_, std::size_t{first} * kPageBytes);
+    first = end < top ? end + extents_.at(end).pages : top;
+  }
+  // Not from the control page: the parent, which shares it, may have cleared its entry already.
+  if (static_data_.bytes && !static_frozen_ && !is_static_kept_)
+    map(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
+        {static_data_.descriptor, static_data_.inode}, static_data_.offset);
 }
 
-/// Puts a copy in the place of every page that is still shared.  What was never written stays so.
-void Arena::copy_all() noexcept {
-  for_shared_runs([](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) noexcept {
+/// In the child: puts copies in the place of what stays.  What was never written stays so, but for what is
+/// loose, whose file is not at hand any more.
+void Arena::copy_kept() noexcept {
+  const auto copy = [](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset,
+                       bool is_loose) {
     void* const mapped =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) return false;
-    auto* const copy = static_cast<std::byte*>(mapped);
+    if (mapped == MAP_FAILED || !(is_loose || file.is_ours())) fatal(kCannotPartText);
+    madvise(mapped, bytes, MADV_HUGEPAGE);
+    auto* const there = static_cast<std::byte*>(mapped);
+    if (is_loose) memcpy(there, at, bytes);
     const auto end = off_t(offset + bytes);
-    for (off_t from = off_t(offset);;) {
+    for (off_t from = off_t(offset); !is_loose;) {
       from = lseek(file.descriptor, from, SEEK_DATA);
       if (from < 0 || from >= end) break;
       const off_t hole = lseek(file.descriptor, from, SEEK_HOLE), to = hole < end ? hole : end;
       const std::size_t begin = std::size_t(from) - offset;
-      memcpy(copy + begin, at + begin, std::size_t(to - from));
+      memcpy(there + begin, at + begin, std::size_t(to - from));
       from = to;
     }
-    return mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED;
-  });
-}
-
-/// Calls `map_run` for the runs of pages that are still shared.
-template <class MapRun>
-void Arena::for_shared_runs(const MapRun& map_run) const noexcept {
-  const auto map = [&](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) {
-    if (!file.is_ours() || !map_run(at, bytes, file, offset))
-      fatal(
-          "the shared heap cannot be made private for a fork: too many mappings, or the program closed a "
-          "descriptor that is not its own; DUNLIN_HEAP=private avoids it");
+    if (mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == MAP_FAILED) fatal(kCannotPartText);
   };
-  const std::uint32_t top = extents_.top();
-  for (std::uint32_t first = 1; first < top;) {
-    if (extents_.at(first).flags & Extents::kFrozen) {
-      first += extents_.at(first).pages;
-      continue;
-    }
-    std::uint32_t end = first;
-    while (end < top && !(extents_.at(end).flags & Extents::kFrozen)) end += extents_.at(end).pages;
-    map(address_of(first), std::size_t{end - first} * kPageBytes, file_, std::size_t{first} * kPageBytes);
-    first = end;
+  for (std::uint32_t first = 1; first < extents_.top(); first += extents_.at(first).pages) {
+    const Extents::Entry& block = extents_.at(first);
+    if (is_kept(first))
+      copy(address_of(first), std::size_t{block.pages} * kPageBytes, file_, std::size_t{first} * kPageBytes,
+           block.flags & Extents::kLoose);
   }
-  // Not from the control page: the parent, which shares it, may have cleared its entry already.
-  if (static_data_.bytes && !static_frozen_)
-    map(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
-        {static_data_.descriptor, static_data_.inode}, static_data_.offset);
+  if (is_static_kept_)
+    copy(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
+         {static_data_.descriptor, static_data_.inode}, static_data_.offset, static_loose_);
 }
 
 void Arena::freeze() noexcept {
@@ -317,7 +413,7 @@ void Arena::freeze() noexcept {
   }
   make_private();
   for (std::uint32_t first = 1; first < extents_.top(); first += extents_.at(first).pages)
-    extents_.set_flags(first, extents_.at(first).flags | Extents::kFrozen);
+    if (!is_kept(first)) extents_.set_flags(first, extents_.at(first).flags | Extents::kFrozen);
   static_frozen_ = true;
   frozen_pages_ = extents_.used_pages();
   ++counters_.freezes;
@@ -325,7 +421,8 @@ void Arena::freeze() noexcept {
 
 /// In the parent, after a freeze: a new file under all free pages, known to peers by a new generation.
 bool Arena::open_generation() noexcept {
-  const File made = File::make("dunlin-heap", bytes_);
+  const File made = next_file_.descriptor < 0 ? File::make("dunlin-heap", bytes_) : next_file_;
+  next_file_ = {};
   Region& heap = control_->regions[Control::kHeap];
   if (made.descriptor < 0) {
     heap.bytes = 0;
@@ -337,7 +434,8 @@ bool Arena::open_generation() noexcept {
   heap.inode = made.inode;
   heap.descriptor = made.descriptor;
   if (static_data_.bytes) File{static_data_.descriptor, static_data_.inode}.close();
-  static_data_.bytes = 0;
+  static_loose_ = is_static_kept_;
+  if (!static_loose_) static_data_.bytes = 0;
   control_->regions[Control::kStatic].bytes = 0;
   const auto map_run = [&](std::uint32_t first, std::size_t bytes, int protection) {
     const off_t offset = off_t(first) * off_t(kPageBytes);
@@ -365,6 +463,8 @@ bool Arena::open_generation() noexcept {
         set_frozen_bits(first, run.pages, true);
         frozen_pages_ += run.pages;
       }
+    } else if (is_kept(first)) {
+      extents_.set_flags(first, run.flags | Extents::kFrozen | Extents::kLoose);
     }
     first += run.pages;
   }
@@ -429,16 +529,12 @@ bool Arena::has_frozen_pages(std::size_t huge_page) const noexcept {
 }
 
 void Arena::set_frozen_bits(std::uint32_t first, std::uint32_t pages, bool frozen) noexcept {
-  const std::uint32_t end = first + pages;
-  for (std::uint32_t page = first; page < end;) {
-    const std::uint32_t in_word = page % 64;
-    const std::uint32_t count = end - page < 64 - in_word ? end - page : 64 - in_word;
-    const std::uint64_t mask = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << in_word;
-    std::atomic<std::uint64_t>& word = control_->frozen[page / 64];
+  for_words(first, pages, [&](std::size_t index, std::uint64_t mask) noexcept {
+    std::atomic<std::uint64_t>& word = control_->frozen[index];
     const std::uint64_t old = word.load(std::memory_order_relaxed);  // this process is the only writer
     word.store(frozen ? old | mask : old & ~mask, std::memory_order_release);
-    page += count;
-  }
+    return true;
+  });
 }
 
 }  // namespace dunlin::heap

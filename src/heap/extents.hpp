@@ -22,7 +22,8 @@ class Extents {
     kUsed = 1,    // handed out
     kFree = 2,    // in a list
     kDirty = 4,   // free: may hold old bytes; used: was dirty when it was handed out
-    kFrozen = 8,  // privately mapped since a fork: no longer shared with peers
+    kFrozen = 8,  // in no present file since a fork: private, or ...
+    kLoose = 16,  // ... with kFrozen: shared with the peers that had it mapped before
   };
   struct Entry {
     std::uint32_t pages;     // valid at the first and the last page of a run

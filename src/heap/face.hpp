@@ -25,9 +25,9 @@ struct Face {
   Control* (*control)() noexcept;            // nullptr: no shared heap
   int (*control_descriptor)() noexcept;
   ArenaCounters (*counters)() noexcept;
-  void (*keep_pages_over_forks)() noexcept;
+  void (*keep)(KeptPages& pages) noexcept;
+  void (*keep_no_more)(KeptPages& pages) noexcept;
   void (*commit_late)(bool is_late) noexcept;
-  void (*count_windows)(int change) noexcept;
 };
 
 /// Name of the function `const Face* (std::uint32_t version)` that the preloaded allocator exports; it
@@ -50,9 +50,9 @@ inline constexpr Face kFaceOf = {
     +[]() noexcept { return kArena.is_open() ? kArena.control() : nullptr; },
     +[]() noexcept { return kArena.control_descriptor(); },
     +[]() noexcept { return kArena.counters(); },
-    +[]() noexcept { kArena.keep_pages_over_forks(); },
+    +[](KeptPages& pages) noexcept { kArena.keep(pages); },
+    +[](KeptPages& pages) noexcept { kArena.keep_no_more(pages); },
     +[](bool is_late) noexcept { kArena.commit_late(is_late); },
-    +[](int change) noexcept { kArena.count_windows(change); },
 };
 
 }  // namespace dunlin::heap

@@ -29,8 +29,30 @@ void release(void* block) noexcept;
 /// Whether peers can map these bytes of ours now (they lie in the shared heap or in moved static data).
 bool is_shared(const void* at, std::size_t bytes) noexcept;
 
-/// A network has memory of this process pinned: its pages stay where they are when the process forks.
-void keep_pages_over_forks() noexcept;
+/// While one lives, these bytes of ours stay in their pages when this process forks, as far as they lie in
+/// blocks of the shared heap or in moved static data: others store to them at any moment.  Costs every fork a
+/// copy of the blocks for the child.
+class Kept {
+ public:
+  Kept() = default;
+  Kept(const void* at, std::size_t bytes) noexcept { keep(at, bytes); }
+  Kept(const Kept&) = delete;
+  ~Kept() {
+    if (pages_.bytes) face().keep_no_more(pages_);
+  }
+  /// Once.
+  void keep(const void* at, std::size_t bytes) noexcept {
+    pages_.begin = reinterpret_cast<std::uintptr_t>(at);
+    pages_.bytes = bytes;
+    if (bytes) face().keep(pages_);
+  }
+
+ private:
+  KeptPages pages_;
+};
+
+/// Of all that this process has: a network has pinned some of it.
+void keep_all_pages() noexcept;
 
 /// While one lives, blocks get no pages before they are touched: for who takes much and uses little of it.
 class LateCommit {

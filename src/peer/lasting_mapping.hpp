@@ -1,14 +1,8 @@
-// Memory of a peer that stays within reach beyond one transfer: its owner tells once where it lies, each peer
-// maps it once and again only when the owner's memory has changed its backing (a fork).
+// Memory of a peer that stays within reach beyond one transfer: its owner tells once where it lies and keeps
+// it there (heap::Kept), each peer maps it once.
 //
-// Called by rma/ (windows) and coll/.  The owner makes an Exposed and sends its `exposure()` by any message;
-// a peer makes a LastingMapping of it and asks `at()` before each use:
-//
-//   if (std::byte* there = mapping.at()) { ...loads and stores...; if (!mapping.is_still_valid()) again; }
-//
-// What `at` returns may go out of use at any moment, because the owner may fork at any moment: the loads and
-// stores then do no harm, but what they moved is void, which `is_still_valid` tells.  Whoever cannot do an
-// operation twice (an atomic) has to keep the owner from forking meanwhile.
+// Called by rma/ (windows).  The owner makes an Exposed and sends its `exposure()` by any message; a peer
+// makes a LastingMapping of it and asks `at()`.
 //
 // Thread safety: one thread at a time for one object; different objects are independent.
 #pragma once
@@ -67,36 +61,23 @@ class LastingMapping {
     if (memory_) memory_->let_go(held_);
   }
 
-  /// hot path: one load and a compare.  Where the first exposed byte lies here, for plain loads and stores;
-  /// nullptr: it cannot be mapped now (`memory.try_read` and `try_write` may reach it).
+  /// Where the first exposed byte lies here, for plain loads and stores; nullptr: it cannot be mapped
+  /// (`memory.try_read` and `try_write` may reach it), or not now: asked again, it may be mapped.
   std::byte* at() noexcept {
-    if (!is_unchanged()) [[unlikely]]
-      renew();
+    // Acquire: pairs with G2 of arena_fork.cpp, the regions of a generation are complete before its number.
+    if (!held_.mapping && held_.present->load(std::memory_order_acquire) != held_.generation) renew();
     return held_.mapping.at;
   }
-  /// Whether what `at` has answered last still holds.
-  [[gnu::always_inline]] bool is_unchanged() const noexcept {
-    // Acquire: pairs with G2 of arena_fork.cpp, the regions of a generation are complete before its number.
-    return held_.present->load(std::memory_order_acquire) == generation_;
-  }
-  /// After the last load or store through `at()`: false when they may have met memory that the owner had
-  /// left.
-  bool is_still_valid() const noexcept { return memory_->is_still_valid(held_.mapping); }
 
  private:
   void swap(LastingMapping& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(exposure_, other.exposure_);
     std::swap(held_, other.held_);
-    std::swap(generation_, other.generation_);
   }
-  [[gnu::noinline]] void renew() noexcept {
-    memory_->let_go(held_);
+  void renew() noexcept {
     held_ = memory_->hold(exposure_.at, exposure_.bytes);
     if (!held_.present) held_.present = &kNever, held_.generation = 0;
-    // While the owner changes its memory (an odd number) the next use tries again; what was declined
-    // otherwise stays so for this generation.
-    generation_ = held_.generation % 2 ? 0 : held_.generation;
   }
 
   static constexpr std::atomic<std::uint64_t> kNever = 0;  // the generation of what does not change
@@ -104,7 +85,6 @@ class LastingMapping {
   PeerMemory* memory_ = nullptr;
   Exposure exposure_;
   Held held_{{}, &kNever, 0, nullptr};
-  std::uint64_t generation_ = 0;  // of the owner's memory when `held_` was made
 };
 
 }  // namespace dunlin::peer

@@ -53,10 +53,10 @@ struct Mapping {
 
 /// A mapping that outlasts transfers (lasting_mapping.hpp).
 struct Held {
-  Mapping mapping;                                      // false: cannot be mapped in this generation
+  Mapping mapping;                                      // false: declined, in this generation at least
   const std::atomic<std::uint64_t>* present = nullptr;  // the generation of now; nullptr: it never changes
-  std::uint64_t generation = 0;                         // which the mapping is of, or was declined in
-  void* kept = nullptr;                                 // what the mechanism keeps for it
+  std::uint64_t generation = 0;  // in which it was declined; an odd one: it was just changing
+  void* kept = nullptr;          // what the mechanism keeps for it
 };
 
 /// The memory of one peer.
@@ -77,7 +77,8 @@ class PeerMemory {
   /// peer: the pointer may be used only while the peer keeps the buffer (until the transfer is acknowledged).
   virtual Mapping map(std::uint64_t at, std::size_t bytes) noexcept = 0;
 
-  /// As `map`, but the pointer stays usable until `let_go`, or until another generation is there.
+  /// As `map`, of memory that the peer keeps over its forks (heap::Kept); the pointer stays usable until
+  /// `let_go`.
   virtual Held hold([[maybe_unused]] std::uint64_t at, [[maybe_unused]] std::size_t bytes) noexcept {
     return {};
   }

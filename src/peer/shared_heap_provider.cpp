@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <vector>
@@ -27,7 +28,8 @@
 namespace dunlin::peer {
 namespace {
 
-/// The peer's regions of one generation, mapped.  Constant once made, so readers need no lock.
+/// The peer's regions of one generation, mapped.  Constant once made, but for `holders`: readers need no
+/// lock.
 struct Attachment {
   struct Range {
     std::uint64_t base = 0;
@@ -39,6 +41,7 @@ struct Attachment {
   };
   std::uint64_t generation = 0;
   Range ranges[heap::Control::kRegions];
+  int holders = 0;  // lasting mappings; under `attaching_`
 };
 
 constexpr std::size_t kRetiredMax = 8;  // generations ago that a transfer may have begun
@@ -55,7 +58,8 @@ struct Seen {
 Seen seen;
 
 /// Thread safety: `map` and `is_still_valid` take no lock unless the peer forked since the last call.
-/// Invariant: `present_` points to an Attachment that lives until kRetiredMax newer ones were made.
+/// Invariant: `present_` points to an Attachment that lives until kRetiredMax newer ones were made.  What
+/// lasting mappings hold lives as long as they.
 class SharedHeapPeer final : public PeerMemory {
  public:
   explicit SharedHeapPeer(std::shared_ptr<PeerControl> control) noexcept : control_(std::move(control)) {}
@@ -71,9 +75,20 @@ class SharedHeapPeer final : public PeerMemory {
   Mapping map(std::uint64_t at, std::size_t bytes) noexcept override;
   Held hold(std::uint64_t at, std::size_t bytes) noexcept override {
     const std::atomic<std::uint64_t>& present = control_->page().generation;
-    // Before the mapping: one of a newer generation is made once more, and no older one is kept.
     const std::uint64_t generation = present.load(std::memory_order_acquire);
-    return {map(at, bytes), &present, generation, nullptr};
+    const Mapping mapping = map(at, bytes);
+    if (!mapping) return {{}, &present, generation, nullptr};
+    const std::lock_guard hold(attaching_);
+    Attachment& newest = *attachments_.back();
+    if (newest.generation != mapping.generation) return {{}, &present, mapping.generation, nullptr};
+    ++newest.holders;
+    return {mapping, &present, generation, &newest};
+  }
+  void let_go(const Held& held) noexcept override {
+    auto* const attachment = static_cast<Attachment*>(held.kept);
+    if (!attachment) return;
+    const std::lock_guard hold(attaching_);
+    if (--attachment->holders == 0 && attachment != attachments_.back().get()) retire(*attachment);
   }
   bool is_still_valid(const Mapping& mapping) const noexcept override;
   bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from,
@@ -139,13 +154,17 @@ bool SharedHeapPeer::try_attach() noexcept {
     unmap(*made);
     return false;
   }
-  if (!attachments_.empty()) retire(*attachments_.back());
+  if (!attachments_.empty() && attachments_.back()->holders == 0) retire(*attachments_.back());
   // A1 (pairs with the load in map): the ranges are complete before they can be found.
   present_.store(made.get(), std::memory_order_release);
   attachments_.push_back(std::move(made));
-  if (attachments_.size() > kRetiredMax) {
-    unmap(*attachments_.front());
-    attachments_.erase(attachments_.begin());
+  const auto is_free = [](const auto& each) noexcept {
+    return each->holders == 0;
+  };
+  const auto oldest = std::find_if(attachments_.begin(), attachments_.end(), is_free);
+  if (attachments_.size() > kRetiredMax && oldest + 1 != attachments_.end()) {
+    unmap(**oldest);
+    attachments_.erase(oldest);
   }
   return true;
 }

@@ -48,6 +48,13 @@ class Attachments {
     return true;
   }
   bool is_full() const noexcept { return count() == kMost; }
+  /// Writer: whether `is_so(range)` of any.
+  template <class Predicate>
+  bool has(const Predicate& is_so) const noexcept {
+    for (std::uint32_t i = 0; i < count(); ++i)
+      if (is_so(get(i))) return true;
+    return false;
+  }
 
   /// Another number after any change.
   [[gnu::always_inline]] std::uint32_t version() const noexcept {

@@ -61,12 +61,15 @@ bool is_in_segment(int flavor) noexcept {
   return flavor == MPI_WIN_FLAVOR_ALLOCATE || flavor == MPI_WIN_FLAVOR_SHARED;
 }
 
-/// Windows in memory that the program has from elsewhere: it stays where it is when this process forks, and
-/// peers hear that others may write it (peer::Mapping::may_take_over).
+/// Peers hear how many windows others may write in memory that the program has from elsewhere, and may send
+/// (peer::Mapping::may_take_over).
 void count_open(const Window& window, int change) noexcept {
   const bool lies_in_own_memory =
       window.is_dynamic() || (window.flavor == MPI_WIN_FLAVOR_CREATE && window.bytes > 0);
-  if (lies_in_own_memory) heap::face().count_windows(change);
+  heap::Control* const control = heap::face().control();
+  // Relaxed: what the ranks tell each other orders it before operations.
+  if (lies_in_own_memory && control)
+    control->open_windows.fetch_add(std::uint32_t(change), std::memory_order_relaxed);
 }
 
 Err check(const Wanted& wanted, const Comm& comm) noexcept {
@@ -153,7 +156,7 @@ void tell_each_other(Window& window) noexcept {
     part.unit = told.unit;
     part.cookie = told.cookie;
     if (part.fixed && (may_use_mappings() || rank == window.comm->rank)) {
-      part.at = reinterpret_cast<std::uintptr_t>(part.fixed);
+      part.begin = reinterpret_cast<std::uintptr_t>(part.fixed);
       part.mapped_bytes = part.bytes;
       part.words = part.words_in(part.bytes);
     }
@@ -196,10 +199,13 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
   if (const Err e = open_segment(*window, own_bytes, is_packed); e != Err::ok) return e;
   if (is_own)
     window->base = window->part(comm->rank).fixed;
-  else if (!window->is_dynamic())
+  else if (!window->is_dynamic()) {
+    window->kept.keep(wanted.base, std::size_t(wanted.bytes));  // before others may use it
     window->exposed = peer::Exposed(wanted.base, std::size_t(wanted.bytes));
+  }
   hear_requests(*comm->messaging);
   prepare_shortcuts();
+  if (!is_own) watch_forks();
   tell_each_other(*window);
   const bool needs_help = needs_help_for(*window, window->base, wanted.bytes);  // of a dynamic one: 0 bytes
   if (window->has_other_nodes()) comm->engine->expect_help(1);
@@ -225,6 +231,13 @@ bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexce
   if (!may_use_mappings()) return true;
   const Source all{static_cast<const std::byte*>(base), std::size_t(bytes)};
   return !is_in_segment(window.flavor) && !window.comm->messaging->peers.is_mappable(all);
+}
+
+bool needs_help(const Window& window) noexcept {
+  if (!window.is_dynamic()) return needs_help_for(window, window.base, window.bytes);
+  return window.part(window.comm->rank).attached->has([&](const Attachments::Range& range) noexcept {
+    return needs_help_for(window, reinterpret_cast<void*>(range.begin), std::int64_t(range.bytes));
+  });
 }
 
 void want_help(const Window& window) noexcept {

@@ -58,7 +58,7 @@ Err win_shared_query(Win& win, int rank, MPI_Aint* size, std::int64_t* disp_unit
     while (rank < window.size - 1 && window.part(rank).bytes == 0) ++rank;
   }
   const Part& part = window.part(rank);
-  // What only maps until its owner forks is not given out.
+  // Memory of the program's own may map or not, and is not given out.
   *size = part.fixed ? MPI_Aint(part.bytes) : 0;
   *disp_unit = std::int64_t(part.unit);
   *static_cast<void**>(baseptr) = part.fixed;
@@ -78,8 +78,12 @@ Err win_attach(Win& win, void* base, MPI_Aint size) noexcept {
   if (mine.is_full())
     return fail(Err::rma_attach, "%u blocks are attached to the window, and there is no room for more",
                 unsigned(Attachments::kMost));
-  if (!mine.try_add({begin, std::uint64_t(size)}))
+  // Before others may use it.  What overlaps it is attached already, and begins elsewhere.
+  const auto kept = window.kept_attachments.try_emplace(begin, base, std::size_t(size));
+  if (!mine.try_add({begin, std::uint64_t(size)})) {
+    if (kept.second) window.kept_attachments.erase(kept.first);
     return fail(Err::rma_attach, "the memory overlaps memory that is attached already");
+  }
   if (needs_help_for(window, base, size)) want_help(window);
   return Err::ok;
 }
@@ -89,7 +93,10 @@ Err win_detach(Win& win, const void* base) noexcept {
   if (!window.is_dynamic())
     return fail(Err::rma_flavor, "memory is detached from windows of MPI_Win_create_dynamic only");
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  if (window.part(window.comm->rank).attached->try_remove(begin)) return Err::ok;
+  if (window.part(window.comm->rank).attached->try_remove(begin)) {
+    window.kept_attachments.erase(begin);
+    return Err::ok;
+  }
   const auto nothing = std::find(window.attached_nothing.begin(), window.attached_nothing.end(), begin);
   if (nothing == window.attached_nothing.end())
     return fail(Err::base, "argument base is no address that was given to MPI_Win_attach");

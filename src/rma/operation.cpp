@@ -139,10 +139,10 @@ bool try_mapped(Window& window, const Operation& operation) noexcept {
   std::byte* const first = part.mapping.at();
   if (!first) part.mapped_bytes = 0;
   part.words = part.words_in(part.mapped_bytes);
-  part.at = reinterpret_cast<std::uintptr_t>(first);
+  part.begin = reinterpret_cast<std::uintptr_t>(first) - part.from();
   window.gather_facts(part);
   if (!first) return false;
-  apply(operation, part.here(operation.address - part.address - part.from()), locks, part.address);
+  apply(operation, part.here(operation.address - part.address), locks, part.address);
   return true;
 }
 

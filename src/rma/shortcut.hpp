@@ -84,9 +84,9 @@ struct Found {
   std::uint64_t end;
   if (__builtin_mul_overflow(from_first, std::int64_t(part.unit), &offset) ||
       __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach ||
-      !part.is_still_attached()) [[unlikely]]
+      (part.attached && !part.is_still_attached())) [[unlikely]]
     return {};
-  return {&part, {part.here(end - bytes), bytes}};
+  return {&part, {part.here(part.from() + std::uint64_t(offset)), bytes}};
 }
 /// Does `use(place)` where these bytes are.  False: declined.
 template <class Use>
@@ -106,17 +106,9 @@ template <class Use>
     return false;
   const Part& part = window->part(target_rank);
   const auto displacement = std::uint64_t(target_disp);
-  const auto use_word = [&](std::uint64_t from_first) __attribute__((always_inline)) {
-    use(Piece{part.here(from_first * part.unit), sizeof(std::uint64_t)});
-  };
-  if (displacement < part.words_reach) [[likely]] {
-    use_word(displacement);
-    return true;
-  }
-  const std::uint64_t from_first = displacement - part.from();
-  if (from_first >= part.attached_words || !part.is_still_attached()) [[unlikely]]
-    return false;
-  use_word(from_first);
+  if (displacement >= part.words_reach) [[unlikely]]
+    if (displacement - part.from() >= part.attached_words || !part.is_still_attached()) return false;
+  use(Piece{part.here(displacement * part.unit), sizeof(std::uint64_t)});
   return true;
 }
 
@@ -170,7 +162,7 @@ template <class Use>
 
 /// Where these elements lie; the locks that they may need are those of the target.
 inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& part) noexcept {
-  return {{&place, 1}, *from_handle<Datatype>(type), part.block->elements, part.begin()};
+  return {{&place, 1}, *from_handle<Datatype>(type), part.block->elements, part.begin};
 }
 /// An operator that is defined for the type; with MPI_NO_OP the origin's buffer means nothing.
 [[gnu::always_inline]] inline bool try_combine_short(const void* origin, void* result, std::int64_t count,

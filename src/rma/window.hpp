@@ -11,10 +11,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "base/big_lock.hpp"
+#include "heap/heap.hpp"
 #include "object/comm.hpp"
 #include "object/group.hpp"
 #include "object/win.hpp"
@@ -31,18 +33,18 @@ namespace dunlin::rma {
 struct alignas(256) Part {
   // hot path: with `mapping`, all that the shortcut (shortcut.hpp) looks at.  Gathered when an epoch opens
   // and when memory is looked up.
-  std::uint64_t at = 0;            // the address here of the window's byte ...
-  // ... at this displacement; the unit is 1 where it is not 0.  Relaxed: where threads take the lock, a
-  // shortcut looks at it without, and then finds a `reach` of 0.
-  std::atomic<std::uint64_t> first = 0;
+  std::uint64_t begin = 0;        // the address here of displacement 0, or where it would be
   std::uint64_t unit = 1;          // of displacements, bytes
-  std::uint64_t reach = 0;         // bytes from there that a shortcut may use; 0: none now
   std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin
-  std::uint64_t attached_words = 0;     // the same of a dynamic window, from `first` on
+  // The first displacement that was looked up; other than 0 in dynamic windows, whose unit is 1.  Relaxed:
+  // where threads take the lock, a shortcut looks at it without, and then finds a `reach` of 0.
+  std::atomic<std::uint64_t> first = 0;
+  std::uint64_t reach = 0;              // bytes from there that a shortcut may use; 0: none now
+  std::uint64_t attached_words = 0;     // as `words_reach`, from `first` on, in dynamic windows
   RankBlock* block = nullptr;           // its locks; nullptr: it is on another node
   Attachments* attached = nullptr;      // to a dynamic window of this node
   std::uint32_t attached_version = 0;   // of these, when `mapping` was looked up
-  int under_way = 0;               // operations by message that have not come back
+  int under_way = 0;                    // operations by message that have not come back
 
   peer::LastingMapping mapping;    // of the target's window, or of memory that it has attached
   std::uint64_t mapped_bytes = 0;  // from `first` on, of it or of `fixed`
@@ -65,14 +67,14 @@ struct alignas(256) Part {
     return of_bytes < sizeof(std::uint64_t) ? 0 : (of_bytes - sizeof(std::uint64_t)) / unit + 1;
   }
   std::uint64_t from() const noexcept { return first.load(std::memory_order_relaxed); }
-  /// Whether the memory that was looked up is that of the window still: to be asked before it is used.
+  /// Of a dynamic window: whether what was looked up is attached still; to be asked before it is used.
   [[gnu::always_inline]] bool is_still_attached() const noexcept {
-    return !attached || attached->version() == attached_version;
+    return attached->version() == attached_version;
   }
-  /// So many bytes behind `first`.
-  std::byte* here(std::uint64_t offset) const noexcept { return reinterpret_cast<std::byte*>(at + offset); }
-  /// The address here at which the window begins, or would begin.
-  std::uint64_t begin() const noexcept { return at - from(); }
+  /// So many bytes behind `begin`.
+  std::byte* here(std::uint64_t offset) const noexcept {
+    return reinterpret_cast<std::byte*>(begin + offset);
+  }
 };
 static_assert(sizeof(Part) == 256);
 
@@ -202,6 +204,8 @@ class Window final : public Win {
   bool sees_processes = false;    // the pids of all ranks mean something here (no namespaces)
 
   Segment segment;
+  heap::Kept kept;                              // of MPI_Win_create
+  std::map<std::uintptr_t, heap::Kept> kept_attachments;  // by where they begin
   peer::Exposed exposed;                        // of MPI_Win_create
   OpenToNetwork open_to_network;
   // By rank, the first byte of its memory; of those whose memory the network does not reach nothing.  Empty:
@@ -246,8 +250,13 @@ inline Err check_assertions(int assertions) noexcept {
 
 /// Whether others may need this process for operations on these bytes of it while it computes.
 bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept;
+/// The same of all its memory in the window, which a fork may have frozen for who comes new.
+bool needs_help(const Window& window) noexcept;
 /// To be called last, where it does: makes the helper thread (progress/helper.hpp) if that is allowed.
 void want_help(const Window& window) noexcept;
+
+/// Has every fork of this process end with `want_help` where a window needs it (fork.cpp).
+void watch_forks() noexcept;
 
 /// From now on several threads may call: shortcuts, which take no lock, are closed.
 void close_shortcuts() noexcept;

@@ -201,7 +201,7 @@ Err Instance::start_network() noexcept {
                                        .other_door = other_door.value()});
   if (!opened) return opened.error();
   network_ = std::move(opened.value());
-  if (network_->pins_memory()) heap::keep_pages_over_forks();
+  if (network_->pins_memory()) heap::keep_all_pages();
   progress::LongWait::begin_unseen();  // for good: what is under way there lies in no memory that we see
   add(*network_);
   return boot_->publish(std::as_bytes(std::span(network_->address())));

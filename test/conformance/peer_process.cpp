@@ -105,6 +105,9 @@ void serve(int socket) {
       case Verb::fork_and_exec:
         answer.value = fork_and_exec();
         break;
+      case Verb::keep:
+        new heap::Kept(at, command.bytes);  // for good
+        break;
       case Verb::expose: {
         const Piece piece{at, command.bytes};
         answer.value = expose({&piece, 1}, true);

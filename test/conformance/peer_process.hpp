@@ -22,7 +22,8 @@ enum class Verb : std::uint64_t {
   is_shared,
   fork_and_live,
   fork_and_exec,
-  expose
+  expose,
+  keep
 };
 enum class Where : std::uint64_t { heap, foreign, stack };
 

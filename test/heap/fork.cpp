@@ -19,58 +19,20 @@
 #include <thread>
 #include <vector>
 
+#include "test/heap/forks.hpp"
 #include "test/heap/preloaded.hpp"
 
 extern char** environ;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-char static_data[kMiB];  // large enough to be moved
-
-template <class T>
-T* opaque(T* pointer) {
-  asm volatile("" : "+r"(pointer) : : "memory");
-  return pointer;
-}
-char* get(std::size_t bytes, int value) {
-  char* block = static_cast<char*>(opaque(std::malloc(bytes)));
-  std::memset(block, value, bytes);
-  return block;
-}
-bool holds(const char* at, std::size_t bytes, char value) {
-  for (std::size_t i = 0; i < bytes; ++i)
-    if (at[i] != value) return false;
-  return true;
-}
+using namespace dunlin::test;
 
 bool makes_huge_pages() {
   const char* limit = std::getenv("DUNLIN_HEAP_HUGE_PERCENT");
   std::free(get(8 * kMiB, 0));
   return !(limit && std::strcmp(limit, "0") == 0) && preloaded_heap()->counters().collapsed_bytes > 0;
 }
-
-/// Runs `body` in a forked child; its exit status.
-template <class F>
-int in_child(F body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
-}
-
-struct Pipe {
-  Pipe() { EXPECT_EQ(pipe(ends), 0); }
-  ~Pipe() { close(ends[0]), close(ends[1]); }
-  void tell() { EXPECT_EQ(write(ends[1], "x", 1), 1); }
-  void await() {
-    char c = 0;
-    while (read(ends[0], &c, 1) < 0) {
-    }
-  }
-  int ends[2];
-};
 
 TEST(HeapFork, StaticDataIsShared) {
   EXPECT_TRUE(preloaded_heap()->is_shared(static_data, sizeof static_data));
@@ -123,15 +85,6 @@ TEST(HeapFork, HugePagesGoOnAfterAFreeze) {
   for (int i = 1; i < 40; i += 2) std::free(small[i]);
   end.tell();
   waitpid(child, nullptr, 0);
-}
-
-/// Runs `body` in a child that lives on for longer than its parent waits.
-template <class F>
-int in_lasting_child(F body) {
-  return in_child([&] {
-    usleep(20000);
-    return body();
-  });
 }
 
 TEST(HeapFork, WhatWasFreedGoesBackAlsoWhereABlockIsLeft) {
@@ -428,11 +381,6 @@ TEST(HeapFork, RawCloneDoesNotShareTheHeap) {
   std::free(block);
 }
 
-/// Runs a disabled test in a program of its own, whose heap it may spoil; its exit status.
-int run_alone(const char* filter) {
-  return execl("/proc/self/exe", "heap_tests", filter, "--gtest_also_run_disabled_tests", nullptr), 1;
-}
-
 /// A fork that the kernel refuses runs the parent's handler too.
 TEST(HeapFork, SurvivesARefusedFork) {
   EXPECT_EQ(in_child([] {
@@ -506,41 +454,6 @@ TEST(HeapForkFull, DISABLED_StaysShared) {
   char* const fresh = get(kMiB, 3);
   EXPECT_TRUE(preloaded_heap()->is_shared(fresh, kMiB));
   std::free(fresh);
-}
-
-/// What a network has pinned: the pages in which the program finds its bytes stay those that devices reach.
-TEST(HeapFork, PagesStayWhereDevicesReachThem) {
-  EXPECT_EQ(in_child([] { return run_alone("--gtest_filter=HeapForkPinned.*"); }), 0);
-}
-
-TEST(HeapForkPinned, DISABLED_WritesApartAndStaysShared) {
-  constexpr std::size_t kBytes = 16 * kMiB;
-  preloaded_heap()->keep_pages_over_forks();
-  char* block = get(kBytes, 1);
-  char* sparse = static_cast<char*>(std::calloc(1, 1024 * kMiB));
-  std::memset(static_data, 1, sizeof static_data);
-  Pipe to_child;
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    to_child.await();  // the parent has written 2 everywhere
-    const bool is_right = holds(block, kBytes, 1) && holds(static_data, sizeof static_data, 1) &&
-                          holds(sparse + 512 * kMiB, kMiB, 0);
-    std::memset(block, 3, kBytes);
-    _exit(is_right ? 0 : 1);
-  }
-  std::memset(block, 2, kBytes);
-  std::memset(static_data, 2, sizeof static_data);
-  to_child.tell();
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  EXPECT_TRUE(holds(block, kBytes, 2));
-  EXPECT_TRUE(preloaded_heap()->is_shared(block, kBytes));
-  EXPECT_TRUE(preloaded_heap()->is_shared(static_data, sizeof static_data));
-  EXPECT_EQ(preloaded_heap()->counters().freezes, 0u);
-  std::free(sparse);
-  std::free(block);
 }
 
 /// A program that closes what it did not open, and gets the heap's numbers for its own files: its forks end

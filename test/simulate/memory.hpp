@@ -46,8 +46,8 @@ class RankMemory final : public peer::Memories {
   // For peers.
   peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept;
   peer::Held hold(std::uint64_t at, std::size_t bytes) noexcept {
-    const std::uint64_t generation = generation_;
-    return {map(at, bytes), &generation_, generation, nullptr};
+    if (!is_shared(reinterpret_cast<void*>(at), bytes)) return {};
+    return {{reinterpret_cast<std::byte*>(at), 0, &open_windows_}, nullptr, 0, nullptr};
   }
   bool is_still_valid(const peer::Mapping& mapping) noexcept {
     ++copies_;

@@ -45,7 +45,7 @@ class Transport : public transport::Transport {
   virtual const std::string& address() const noexcept = 0;
   /// The job's, agreed before the first message; frames without it are dropped.
   virtual void set_secret(std::uint64_t secret) noexcept = 0;
-  /// Whether it reaches memory of this process, the heap's too, by its pages (heap::keep_pages_over_forks).
+  /// Whether it reaches memory of this process, the heap's too, by its pages (heap::keep_all_pages).
   virtual bool pins_memory() const noexcept = 0;
   /// Null unless `Setup::matches`.  Reaches all ranks, this one too.
   virtual transport::Tagged* tagged() noexcept = 0;

@@ -1,0 +1,176 @@
+// Memory to which others store at any moment stays in its pages over forks, and yet a child sees it as it was
+// (heap::KeptPages).
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "test/heap/forks.hpp"
+#include "test/heap/preloaded.hpp"
+
+namespace {
+
+using namespace dunlin::test;
+
+/// What a network has pinned: the pages in which the program finds its bytes stay those that devices reach.
+TEST(HeapFork, PagesStayWhereDevicesReachThem) {
+  EXPECT_EQ(in_child([] { return run_alone("--gtest_filter=HeapForkPinned.*"); }), 0);
+}
+
+TEST(HeapForkPinned, DISABLED_WritesApartAndStaysShared) {
+  constexpr std::size_t kBytes = 16 * kMiB;
+  dunlin::heap::KeptPages all{0, SIZE_MAX};
+  preloaded_heap()->keep(all);
+  char* block = get(kBytes, 1);
+  char* sparse = static_cast<char*>(std::calloc(1, 1024 * kMiB));
+  std::memset(static_data, 1, sizeof static_data);
+  Pipe to_child;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    to_child.await();  // the parent has written 2 everywhere
+    const bool is_right = holds(block, kBytes, 1) && holds(static_data, sizeof static_data, 1) &&
+                          holds(sparse + 512 * kMiB, kMiB, 0);
+    std::memset(block, 3, kBytes);
+    _exit(is_right ? 0 : 1);
+  }
+  std::memset(block, 2, kBytes);
+  std::memset(static_data, 2, sizeof static_data);
+  to_child.tell();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(holds(block, kBytes, 2));
+  EXPECT_TRUE(preloaded_heap()->is_shared(block, kBytes));
+  EXPECT_TRUE(preloaded_heap()->is_shared(static_data, sizeof static_data));
+  EXPECT_EQ(preloaded_heap()->counters().freezes, 0u);
+  std::free(sparse);
+  std::free(block);
+}
+
+/// What a peer has mapped of the heap.
+class PeerView {
+ public:
+  PeerView() {
+    const auto& heap = preloaded_heap()->control()->regions[dunlin::heap::Control::kHeap];
+    base_ = heap.base;
+    bytes_ = heap.bytes;
+    constexpr int kFlags = MAP_SHARED | MAP_NORESERVE;
+    void* const mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, kFlags, heap.descriptor, 0);
+    mapped_ = mapped == MAP_FAILED ? nullptr : static_cast<char*>(mapped);
+    madvise(mapped_, bytes_, MADV_DONTFORK);
+  }
+  ~PeerView() { munmap(mapped_, bytes_); }
+  PeerView(const PeerView&) = delete;
+  char* of(const char* block) const { return mapped_ + (reinterpret_cast<std::uintptr_t>(block) - base_); }
+
+ private:
+  std::uint64_t base_ = 0, bytes_ = 0;
+  char* mapped_ = nullptr;
+};
+
+/// Peers go on to store to a block that is kept, over any number of forks, whatever becomes of the others.
+TEST(HeapFork, WhatIsKeptStaysInItsPages) {
+  constexpr std::size_t kBytes = 8 * kMiB;
+  char* const early = get(kMiB, 5);
+  EXPECT_EQ(in_lasting_child([&] { return holds(early, kMiB, 5) ? 0 : 1; }), 0);
+  EXPECT_FALSE(preloaded_heap()->is_shared(early, 1)) << "frozen before it is kept, and private";
+  char *const before = get(100000, 0), *const kept = get(kBytes, 0), *const behind = get(kBytes, 0);
+  const PeerView peer;
+  // Twice in the list, once from the middle of a page on, and with a piece that is nobody's.
+  dunlin::heap::KeptPages lists[4] = {{reinterpret_cast<std::uintptr_t>(early), kMiB},
+                                      {reinterpret_cast<std::uintptr_t>(kept) + 5000, 100},
+                                      {reinterpret_cast<std::uintptr_t>(kept) + 5000, kBytes - 5000},
+                                      {reinterpret_cast<std::uintptr_t>(&peer), sizeof peer}};
+  for (auto& each : lists) preloaded_heap()->keep(each);
+  std::vector<pid_t> children;
+  Pipe go[3];
+  const auto all_hold = [&](char value) {
+    return holds(kept, kBytes, value) && holds(behind, kBytes, value) && holds(before, 100000, value);
+  };
+  for (char time = 0; time < 3; ++time) {
+    // Its list is shorter from time to time: a block that is loose stays so.
+    if (time > 0) preloaded_heap()->keep_no_more(lists[time]);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      go[std::size_t(time)].await();
+      const bool is_right = all_hold(time) && holds(early, kMiB, time ? time : 5);
+      std::memset(kept, 99, kBytes);
+      std::memset(behind, 99, kBytes);
+      _exit(is_right ? 0 : 1);
+    }
+    children.push_back(child);
+    const char next = char(time + 1);
+    EXPECT_FALSE(preloaded_heap()->is_shared(kept, 1)) << "who comes new finds it frozen";
+    std::memset(kept, next, kBytes / 2);
+    std::memset(peer.of(kept) + kBytes / 2, next, kBytes / 2);
+    std::memset(behind, next, kBytes);
+    std::memset(before, next, 100000);
+    std::memset(early, next, kMiB);
+    EXPECT_TRUE(all_hold(next));
+    EXPECT_TRUE(holds(peer.of(kept), kBytes, next));
+    EXPECT_FALSE(holds(peer.of(behind), kBytes, next));
+    char* const fresh = get(kBytes, 7);
+    EXPECT_TRUE(preloaded_heap()->is_shared(fresh, kBytes));
+    std::free(fresh);
+  }
+  for (Pipe& each : go) each.tell();
+  for (pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_TRUE(all_hold(3));
+  for (auto& each : lists) preloaded_heap()->keep_no_more(each);  // no harm where it is not
+  for (char* each : {early, before, kept, behind}) std::free(each);
+  char* const again = get(kBytes, 1);
+  EXPECT_TRUE(preloaded_heap()->is_shared(again, kBytes));
+  EXPECT_EQ(in_lasting_child([&] { return holds(again, kBytes, 1) ? 0 : 1; }), 0);
+  std::free(again);
+}
+
+/// The same of static data; and a child that is gone at once freezes nothing.
+TEST(HeapFork, KeptStaticDataStaysInItsPages) {
+  EXPECT_EQ(in_child([] { return run_alone("--gtest_filter=HeapForkStatic.*"); }), 0);
+}
+
+TEST(HeapForkStatic, DISABLED_StaysInItsPages) {
+  const auto& region = preloaded_heap()->control()->regions[dunlin::heap::Control::kStatic];
+  constexpr int kProtection = PROT_READ | PROT_WRITE;
+  const std::size_t at = reinterpret_cast<std::uintptr_t>(static_data) - region.base + region.offset;
+  char* const peer = static_cast<char*>(
+      mmap(nullptr, at + sizeof static_data, kProtection, MAP_SHARED, region.descriptor, 0));
+  ASSERT_NE(peer, MAP_FAILED);
+  char* const block = get(kMiB, 1);
+  dunlin::heap::KeptPages list{reinterpret_cast<std::uintptr_t>(static_data) + 100, 8};
+  preloaded_heap()->keep(list);
+  std::memset(static_data, 1, sizeof static_data);
+  EXPECT_EQ(in_child([] { return holds(static_data, sizeof static_data, 1) ? 0 : 1; }), 0);
+  for (char time = 1; time < 3; ++time) {
+    Pipe go;
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      go.await();
+      _exit(holds(static_data, sizeof static_data, time) && holds(block, kMiB, time) ? 0 : 1);
+    }
+    std::memset(static_data, time + 1, sizeof static_data / 2);
+    std::memset(peer + at + sizeof static_data / 2, time + 1, sizeof static_data / 2);
+    std::memset(block, time + 1, kMiB);
+    EXPECT_TRUE(holds(static_data, sizeof static_data, char(time + 1)));
+    EXPECT_TRUE(holds(peer + at, sizeof static_data, char(time + 1)));
+    go.tell();
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  preloaded_heap()->keep_no_more(list);
+  std::free(block);
+}
+
+}  // namespace
