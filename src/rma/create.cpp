@@ -156,6 +156,7 @@ void tell_each_other(Window& window) noexcept {
     part.unit = told.unit;
     part.cookie = told.cookie;
     if (part.fixed && (may_use_mappings() || rank == window.comm->rank)) {
+      part.first_here = part.fixed;
       part.begin = reinterpret_cast<std::uintptr_t>(part.fixed);
       part.mapped_bytes = part.bytes;
       part.words = part.words_in(part.bytes);

@@ -136,12 +136,12 @@ bool try_mapped(Window& window, const Operation& operation) noexcept {
     look_up(part, operation);
   else
     part.mapped_bytes = part.bytes;
-  std::byte* const first = part.mapping.at();
-  if (!first) part.mapped_bytes = 0;
+  part.first_here = part.mapping.at();
+  if (!part.first_here) part.mapped_bytes = 0;
   part.words = part.words_in(part.mapped_bytes);
-  part.begin = reinterpret_cast<std::uintptr_t>(first) - part.from();
+  part.begin = reinterpret_cast<std::uintptr_t>(part.first_here) - part.from();
   window.gather_facts(part);
-  if (!first) return false;
+  if (!part.first_here) return false;
   apply(operation, part.here(operation.address - part.address), locks, part.address);
   return true;
 }

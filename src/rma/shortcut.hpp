@@ -5,8 +5,8 @@
 // (Part in window.hpp) that say how many bytes may be done here, the displacement lies within reach; then it
 // is done.  A shortcut has no opinion on errors, layouts or threads: whatever it does not recognise at once
 // it declines, and the call goes the general way (operation.cpp).
-// hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, behind a gate 49 and 43, MPI_Win_flush 13
-// after a put, else 11; a sum by MPI_Fetch_and_op 48 and 56 (GCC 12).
+// hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, in a dynamic window 44 and 43,
+// MPI_Win_flush 13 after a put, else 11; a sum by MPI_Fetch_and_op 49 and 52 (GCC 12).
 // Thread safety: the facts allow nothing where base/big_lock.hpp is needed.
 #pragma once
 
@@ -83,10 +83,11 @@ struct Found {
   std::int64_t offset;
   std::uint64_t end;
   if (__builtin_mul_overflow(from_first, std::int64_t(part.unit), &offset) ||
-      __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach ||
-      (part.attached && !part.is_still_attached())) [[unlikely]]
+      __builtin_add_overflow(std::uint64_t(offset), bytes, &end) || end > part.reach) [[unlikely]]
     return {};
-  return {&part, {part.here(part.from() + std::uint64_t(offset)), bytes}};
+  if (part.attached && !part.is_still_attached()) [[unlikely]]
+    return {};
+  return {&part, {part.first_here + (end - bytes), bytes}};
 }
 /// Does `use(place)` where these bytes are.  False: declined.
 template <class Use>

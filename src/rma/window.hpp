@@ -31,20 +31,21 @@ namespace dunlin::rma {
 
 /// One rank's part of the window, as this process reaches it.
 struct alignas(256) Part {
-  // hot path: with `mapping`, all that the shortcut (shortcut.hpp) looks at.  Gathered when an epoch opens
-  // and when memory is looked up.
+  // hot path: all that the shortcut (shortcut.hpp) looks at.  Gathered when an epoch opens and when memory is
+  // looked up.
   std::uint64_t begin = 0;        // the address here of displacement 0, or where it would be
-  std::uint64_t unit = 1;          // of displacements, bytes
-  std::uint64_t words_reach = 0;   // displacements at which 8 bytes may begin
+  std::uint64_t unit = 1;         // of displacements, bytes
+  std::uint64_t words_reach = 0;  // displacements at which 8 bytes may begin
   // The first displacement that was looked up; other than 0 in dynamic windows, whose unit is 1.  Relaxed:
   // where threads take the lock, a shortcut looks at it without, and then finds a `reach` of 0.
   std::atomic<std::uint64_t> first = 0;
-  std::uint64_t reach = 0;              // bytes from there that a shortcut may use; 0: none now
-  std::uint64_t attached_words = 0;     // as `words_reach`, from `first` on, in dynamic windows
-  RankBlock* block = nullptr;           // its locks; nullptr: it is on another node
-  Attachments* attached = nullptr;      // to a dynamic window of this node
-  std::uint32_t attached_version = 0;   // of these, when `mapping` was looked up
-  int under_way = 0;                    // operations by message that have not come back
+  std::byte* first_here = nullptr;     // where that lies here
+  std::uint64_t reach = 0;             // bytes from there that a shortcut may use; 0: none now
+  std::uint64_t attached_words = 0;    // as `words_reach`, from `first` on, in dynamic windows
+  RankBlock* block = nullptr;          // its locks; nullptr: it is on another node
+  Attachments* attached = nullptr;     // to a dynamic window of this node
+  std::uint32_t attached_version = 0;  // of these, when `mapping` was looked up
+  int under_way = 0;                   // operations by message that have not come back
 
   peer::LastingMapping mapping;    // of the target's window, or of memory that it has attached
   std::uint64_t mapped_bytes = 0;  // from `first` on, of it or of `fixed`
