@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "boot/launch_environment.hpp"
@@ -113,15 +114,19 @@ std::string PmiServer::answer_get(std::string_view line) {
 }
 
 void PmiServer::enter_barrier(int rank) {
-  Client& client = clients_[std::size_t(rank)];
-  if (client.is_in_barrier) return;
-  client.is_in_barrier = true;
-  if (++in_barrier_ < int(clients_.size())) return;
-  in_barrier_ = 0;
-  for (std::size_t each = 0; each < clients_.size(); ++each) {
-    clients_[each].is_in_barrier = false;
-    send(int(each), "cmd=barrier_out rc=0");
-  }
+  in_barrier_.insert(rank);
+  end_barrier_if_complete();
+}
+
+void PmiServer::leave(int rank) {
+  in_barrier_.erase(rank);
+  ++left_;
+  end_barrier_if_complete();
+}
+
+void PmiServer::end_barrier_if_complete() {
+  if (int(in_barrier_.size()) + left_ < int(clients_.size())) return;
+  for (const int each : std::exchange(in_barrier_, {})) send(each, "cmd=barrier_out rc=0");
 }
 
 /// A rank that does not read its answers until its socket is full is cut off: mpirun never waits for one

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,6 +25,9 @@ class PmiServer {
   /// Answers what a rank has sent and nobody has read yet.
   void drain(int rank);
 
+  /// A rank that needs the others no more has ended: no barrier waits for it.
+  void leave(int rank);
+
   std::function<void(int rank)> on_init;
   std::function<void(int rank)> on_finalize;
   std::function<void(int rank, int code)> on_abort;
@@ -32,7 +36,6 @@ class PmiServer {
   struct Client {
     int fd = -1;
     std::string received;  // up to the next line end
-    bool is_in_barrier = false;
     bool is_asking_spawn = false;  // between "mcmd=spawn" and "endcmd"
   };
 
@@ -41,13 +44,15 @@ class PmiServer {
   std::string answer(int rank, std::string_view command, std::string_view line);
   std::string answer_get(std::string_view line);
   void enter_barrier(int rank);
+  void end_barrier_if_complete();
   void send(int rank, const std::string& line);
   void close(int rank);
 
   EventLoop& loop_;
   std::vector<int> app_of_rank_;
   std::vector<Client> clients_;
-  int in_barrier_ = 0;
+  std::set<int> in_barrier_;
+  int left_ = 0;  // ranks
   std::unordered_map<std::string, std::string> values_;
 };
 

@@ -286,6 +286,8 @@ void Supervisor::rank_ended(int rank, int status) {
     fail(code, exited, grace_ms);
   else if (state == RankState::started && running_ > 0 && check_initialized_at_ == 0)
     check_initialized_at_ = now_ms() + kCheckMs;
+  else if (state == RankState::finalized)
+    pmi_.leave(rank);
 }
 
 void Supervisor::report_abort(int rank, int code) {

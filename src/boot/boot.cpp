@@ -73,8 +73,8 @@ Result<std::string> Boot::lookup(int rank) noexcept { return get(rank, kAddressK
 
 Err Boot::refuse_restart() noexcept {
   return fail(Err::other,
-              "the last session of this process has ended, and %s has let it go: in a job of several nodes "
-              "no other session can begin; keep one open meanwhile",
+              "MPI_Finalize has run, and %s has let this process go: in a job of several nodes no session "
+              "can begin behind it; keep one open meanwhile",
               name());
 }
 

@@ -90,11 +90,14 @@ class Boot {
   /// Tells the launcher that this rank may now exit without that being a failure.  Not collective.
   virtual Err finalize() noexcept = 0;
 
-  /// Takes `finalize` back: the same process uses MPI again (a session after the last one).  What the ranks
+  /// The last session has ended, and the next may begin: `finalize`, unless the next one needs the launcher.
+  /// That is so over several nodes under PMI or PMIx, which take nobody back: there the end of the process is
+  /// the time for it.
+  virtual Err rest() noexcept { return nodes() == 1 ? finalize() : Err::ok; }
+  /// Takes `rest` back, and `finalize` where that can be: the same process uses MPI again.  What the ranks
   /// share stays as it is.  A launcher that speaks PMI or PMIx cannot be told, and then sees only how the
-  /// process ends; over several nodes, where the end of a session waits for all ranks with its help, that is
-  /// an error.
-  virtual Err restart() noexcept { return nodes() == 1 ? Err::ok : refuse_restart(); }
+  /// process ends; over several nodes, where addresses are asked from it, that is an error.
+  virtual Err restart() noexcept { return nodes() > 1 && is_finalized_ ? refuse_restart() : Err::ok; }
 
   /// Obeys DUNLIN_NODES: nodes are what it says, although all ranks run on this machine; and DUNLIN_P2P:
   /// where the network matches, nothing else carries messages, and every rank is a node of its own.
@@ -110,6 +113,7 @@ class Boot {
   /// each rank asks for all, so this is for small jobs.
   Err find_nodes_by_host() noexcept;
   Place place_;
+  bool is_finalized_ = false;  // and the launcher takes nobody back
 
  private:
   Err refuse_restart() noexcept;

@@ -27,6 +27,7 @@ class OwnLauncherBoot final : public Boot {
   RankWaits* waits() const noexcept override { return &page_->waits(rank(), size()); }
   [[noreturn]] void abort(int code, const char* message) noexcept override;
   Err finalize() noexcept override;
+  Err rest() noexcept override { return finalize(); }
   Err restart() noexcept override;
 
  private:

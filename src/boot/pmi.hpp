@@ -72,7 +72,6 @@ class PmiBoot final : public Boot {
   Err find_nodes() noexcept;
 
   PmiStore store_;
-  bool is_finalized_ = false;
 };
 
 }  // namespace dunlin::boot

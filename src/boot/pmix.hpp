@@ -29,8 +29,6 @@ class PmixBoot final : public Boot {
 
  private:
   Err find_place() noexcept;
-
-  bool is_finalized_ = false;
 };
 
 }  // namespace dunlin::boot

@@ -43,7 +43,7 @@ Err finalized(int* flag) noexcept { return *flag = Life::is_finalized, Err::ok; 
 Err finalize() noexcept {
   if (!is_world_open) return fail(Err::other, "MPI_Finalize was called without MPI_Init");
   const Err left = Instance::current()->leave_world();
-  const Err released = Instance::release();
+  const Err released = Instance::release(false);
   const Err error = left != Err::ok ? left : released;
   is_world_open = false;
   Life::is_finalized = true;

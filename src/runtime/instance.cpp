@@ -1,10 +1,13 @@
 #include "runtime/instance.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "base/big_lock.hpp"
 #include "base/log.hpp"
@@ -46,6 +49,8 @@ void make_predefined_objects() noexcept {
   init_predefined_ops();
 }
 
+bool is_ending = false;  // the last user, and waits for the library's own thread
+
 /// A launcher that binds ranks has counted before it did.
 int cpus_of(const boot::LaunchPage& page) noexcept {
   return page.cpus_usable > 0 ? int(page.cpus_usable) : os::usable_cpu_count();
@@ -54,6 +59,11 @@ int cpus_of(const boot::LaunchPage& page) noexcept {
 }  // namespace
 
 Err Instance::acquire(int thread_level) noexcept {
+  while (is_ending) {  // another thread has the last words of the last session
+    const int levels = BigLock::release_all();
+    ::sched_yield();
+    BigLock::reacquire(levels);
+  }
   if (Life::users == 0) {
     if (Err error = current_ ? current_->start_again() : start_first(); error != Err::ok) return error;
     BigLock::set_needed(thread_level == MPI_THREAD_MULTIPLE);
@@ -63,10 +73,10 @@ Err Instance::acquire(int thread_level) noexcept {
   return Err::ok;
 }
 
-Err Instance::release() noexcept {
+Err Instance::release(bool is_session) noexcept {
   DUNLIN_ASSERT(current_ != nullptr);
   DUNLIN_ASSERT(Life::users > 0);
-  const Err error = Life::users == 1 ? current_->stop() : Err::ok;
+  const Err error = Life::users == 1 ? current_->stop(is_session) : Err::ok;
   if (--Life::users == 0) BigLock::set_needed(true);
   return error;
 }
@@ -75,7 +85,7 @@ namespace {
 
 /// A child of fork has all that makes a rank and would speak to the others in its name.
 void end_life_in_child() noexcept {
-  if (!Life::is_usable()) return;
+  if (!Instance::current()) return;
   Life::users = 0;
   Life::is_finalized = Life::is_forked = true;
   BigLock::set_needed(false);  // another thread may have held it, and is not here
@@ -100,6 +110,7 @@ Err Instance::start_first() noexcept {
 /// When the last user left nothing of this process was under way: the transports are as new.
 Err Instance::start_again() noexcept {
   if (Err error = boot_->restart(); error != Err::ok) return error;
+  has_parted_ = false;
   open_world();
   return Err::ok;
 }
@@ -131,7 +142,10 @@ Err Instance::start() noexcept {
     if (Err error = let_network_match(facts.value().match_bits); error != Err::ok) return error;
   engine_->set_job_shares_cores(facts.value().shares_cores);
   process_.near_ranks = facts.value().near;
-  if (network_) network_->set_secret(facts.value().secret_word());
+  if (network_) {
+    network_->set_secret(facts.value().secret_word());
+    (void)::on_exit(part_at_exit, nullptr);
+  }
   add(*self_);
   open_world();
   return Err::ok;
@@ -257,46 +271,80 @@ void Instance::note_unreceived() noexcept {
         matcher.unexpected_count(), first->key.tag, first->key.source);
 }
 
-/// Everything we hand over must have left.
-void Instance::await_idle() noexcept {
+bool Instance::has_left() const noexcept {
+  return messaging_->is_idle() && (!network_ || network_->has_left());
+}
+
+/// Everything we hand over must be where it gets to its peer without us.
+void Instance::await_left() noexcept {
   engine_->wait_until(
-      [](const void* m) noexcept { return static_cast<const protocol::Messaging*>(m)->is_idle(); },
-      messaging_.get(),
+      [](const void* self) noexcept { return static_cast<const Instance*>(self)->has_left(); }, this,
       [](const void*, WaitReason& reason) noexcept {
         std::snprintf(reason.what, sizeof reason.what, "its messages to leave");
       });
 }
 
-void Instance::await_let_go() noexcept {
-  engine_->wait_until([](const void*) noexcept { return Request::all_let_go == 0; }, nullptr,
-                      [](const void*, WaitReason& reason) noexcept {
-                        std::snprintf(reason.what, sizeof reason.what,
-                                      "%lld operations whose requests were freed",
-                                      static_cast<long long>(Request::all_let_go));
-                      });
+/// The same, and the peers of what was let go, who may be in no call of ours that waits for this process.
+void Instance::await_done() noexcept {
+  engine_->wait_until(
+      [](const void* self) noexcept {
+        return Request::all_let_go == 0 && static_cast<const Instance*>(self)->has_left();
+      },
+      this,
+      [](const void*, WaitReason& reason) noexcept {
+        std::snprintf(reason.what, sizeof reason.what, "%lld operations whose requests were freed",
+                      static_cast<long long>(Request::all_let_go));
+      });
 }
 
 Err Instance::leave_world() noexcept {
   const Err error = comm::finish_self(process_);  // still usable: attribute callbacks may call MPI
-  await_idle();
+  await_left();
   // Peers may still read our memory or wait for our answers.
-  if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
+  const int is_last = Life::users == 1;
+  int are_all_last = 0;
+  if (Err e = coll::allreduce(&is_last, &are_all_last, 1, *from_handle<Datatype>(MPI_INT),
+                              *from_handle<Op>(MPI_MIN), *process_.world);
+      e != Err::ok)
+    return e;
+  if (are_all_last)
+    if (Err e = part(); e != Err::ok) return e;
   return error;
 }
 
-Err Instance::stop() noexcept {
-  await_idle();
-  // A process that ends takes its connections along: not before everybody has heard its last word.
-  if (network_) {
-    if (Err barrier = coll::barrier(*process_.world); barrier != Err::ok) return barrier;
-    if (Err fence = boot_->fence(); fence != Err::ok) return fence;
+/// When no rank needs another any more, or comes to that.
+Err Instance::part() noexcept {
+  if (!network_ || std::exchange(has_parted_, true)) return Err::ok;
+  await_left();
+  return boot_->fence();
+}
+
+/// One that fails waits for nobody: others may wait for it.
+void Instance::part_at_exit(int status, void*) noexcept {
+  if (status != 0 || !current_ || Life::is_forked) return;
+  if (Life::users > 0) {
+    current_->is_exiting_ = true;  // what else runs at the exit may end the last session
+    return;
   }
+  const BigLock::Guard guard;
+  (void)current_->part();
+  (void)current_->boot_->finalize();
+}
+
+/// As long as it waits, another thread may begin a session, let something go and end it.
+Err Instance::stop(bool is_session) noexcept {
+  is_session ? await_done() : await_left();
+  if (Life::users > 1) return Err::ok;
+  is_ending = true;
   progress::Helper::stop();
-  if (Life::users > 1) return Err::ok;  // another thread has begun a session meanwhile
+  is_ending = false;
   note_unreceived();
   if (network_) network_->note_counters();
+  if (is_exiting_)
+    if (Err error = part(); error != Err::ok) return error;
   comm::destroy_world(process_);
-  (void)boot_->finalize();  // the launcher is told; that it is gone already is no error of ours
+  // The launcher is told; that it is gone already is no error of ours.
+  (void)(network_ && !has_parted_ ? boot_->rest() : boot_->finalize());
   progress::Engine::set_of_process(nullptr);
   return Err::ok;
 }

@@ -26,15 +26,12 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   /// One more user, who wants at least this thread level (MPI_THREAD_...).  The first one starts everything:
   /// a few milliseconds; collective over the job only under launchers that hand out no descriptor.
   static Err acquire(int thread_level) noexcept;
-  /// One user less.  The last one takes everything down when all that this process has begun is done, and
-  /// waits for nobody else: in shared memory others need it no more.  Where the job has several nodes it
-  /// waits for all ranks.
-  static Err release() noexcept;
+  /// One user less.  The last one waits until all that this process has begun is done, and has left for other
+  /// nodes; it waits for nobody else: what others still need lies in shared memory, or on their machines.
+  /// `is_session`: done is also what the program has let go, as at the end of MPI_Comm_disconnect.
+  static Err release(bool is_session) noexcept;
   /// What MPI_Finalize does before: waits for all ranks.
   Err leave_world() noexcept;
-  /// What the end of the last session does before: waits until what the program has let go is done, as
-  /// MPI_Comm_disconnect does.
-  void await_let_go() noexcept;
 
   boot::Boot& boot() noexcept { return *boot_; }
   comm::Process& process() noexcept { return process_; }
@@ -50,8 +47,12 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   Err start_network() noexcept;
   Err let_network_match(unsigned bits) noexcept;
   void add(transport::Transport& transport) noexcept;
-  void await_idle() noexcept;
-  Err stop() noexcept;
+  bool has_left() const noexcept;
+  void await_left() noexcept;
+  void await_done() noexcept;
+  Err part() noexcept;
+  static void part_at_exit(int status, void*) noexcept;
+  Err stop(bool is_session) noexcept;
   void note_unreceived() noexcept;
   Result<std::string> address_of(int peer) noexcept override;
   std::span<const std::byte> published_by(int peer) const noexcept;
@@ -69,6 +70,11 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   std::unique_ptr<transport::shm::Transport> shm_;
   std::unique_ptr<transport::ofi::Transport> network_;  // only where the job has several nodes
   std::unique_ptr<protocol::Offload> offload_;          // only where the network matches
+  // Over several nodes: no rank needs this process any more.  A process that ends takes its connections
+  // along, and with them what it has sent and peers have not read; so it parts from all of them before, in
+  // MPI_Finalize where that is the end for all of them, else when it exits (docs/decisions/0025).
+  bool has_parted_ = false;
+  bool is_exiting_ = false;  // and it has not
   AddressBoard board_;
   comm::Process process_;
 };

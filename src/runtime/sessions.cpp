@@ -51,9 +51,7 @@ Err session_finalize(Session& session) noexcept {
   void* memory = nullptr;
   std::int64_t bytes = 0;
   if (Err e = pt2pt::session_detach_buffer(session, &memory, &bytes); e != Err::ok) return e;
-  // The peers of what is still under way may be in no call of ours that waits for this process.
-  if (Life::users == 1) Instance::current()->await_let_go();
-  const Err error = Instance::release();
+  const Err error = Instance::release(true);
   if (error == Err::ok) session.release();  // else its handler still has to hear of it
   return error;
 }

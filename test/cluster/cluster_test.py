@@ -20,6 +20,7 @@ import cluster
 MPIRUN = os.environ["CLUSTER_TEST_MPIRUN"]
 PROBE = os.environ["CLUSTER_TEST_PROBE"]
 NODES = os.environ["CLUSTER_TEST_NODES"]
+SESSIONS = os.environ["CLUSTER_TEST_SESSIONS"]
 START = os.environ["CLUSTER_TEST_START"]
 COUNTED_PMIX = os.environ["CLUSTER_TEST_PMIX"]
 REFUSE_PMI1 = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "launcher", "refuse_pmi1.py")
@@ -84,10 +85,25 @@ class Job(Cluster):
         self.assertEqual(code, 0, out + err)
         self.assertEqual((out.count("alone"), out.count("fine: ")), (2 * self.hosts, 2 * self.hosts), out)
 
-    def test_session_behind_the_last(self):
-        code, out, err = self.job("-ppn", "2", NODES, "again")
+    def test_sessions_come_and_go(self):
+        """Each rank begins and ends as many as it likes, also behind its last and behind MPI_Finalize."""
+        for engine in ("matching", "offload"):
+            code, out, err = self.job("-ppn", "2", SESSIONS, DUNLIN_P2P=engine)
+            self.assertEqual((code, out), (0, ""), out + err)
+
+    def test_session_behind_the_end_of_all(self):
+        code, out, err = self.job("-ppn", "2", NODES, "behind")
         self.assertEqual(code, 0, out + err)
-        self.assertEqual(out.count("no other session can begin"), 2 * self.hosts, out)
+        self.assertEqual(out.count("no session can begin behind it"), 2 * self.hosts, out)
+
+    def test_exit_between_sessions(self):
+        """Who fails there leaves the others waiting for it in their next session: the launcher ends them."""
+        code, out, err = self.job("-ppn", "2", NODES, "between", seconds=60)
+        self.assertNotEqual(code, 0, out + err)  # 3, but for Hydra
+
+    def test_session_ends_at_exit(self):
+        code, out, err = self.job("-ppn", "2", NODES, "late")
+        self.assertEqual((code, out.count("late")), (0, 2 * self.hosts), out + err)
 
     def test_values_and_segments(self):
         for what in ("exchange", "segment"):

@@ -2,7 +2,8 @@
 // Each rank prints one line when it is content.  First argument: "abort" ends the job after that.
 // "stream SECONDS" only sends long messages from the first rank to the last for so long, "quiet SECONDS"
 // none; both say when they begin.  "starts" has each rank start another MPI program, which is "alone".
-// "again" begins a session behind the last one, which is refused.
+// "behind" begins a session behind MPI_Finalize, which is refused.  "between" has the last rank exit with
+// code 3 between two sessions; "late" ends the session in what runs at exit.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,20 +152,54 @@ static int start_another(const char* program) {
   return system(command);  // NOLINT: this program
 }
 
-static int begin_again(void) {
+static int begin_behind(void) {
   char sentence[MPI_MAX_ERROR_STRING] = "";
   MPI_Session session;
-  int code = MPI_SUCCESS, length;
-  for (int i = 0; i < 2 && code == MPI_SUCCESS; ++i) {
-    code = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
-    if (code == MPI_SUCCESS && MPI_Session_finalize(&session) != MPI_SUCCESS) return 1;
-  }
-  MPI_Error_string(code, sentence, &length);
+  int length;
+  MPI_Init(NULL, NULL);
+  MPI_Finalize();
+  MPI_Error_string(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), sentence, &length);
   return puts(sentence) < 0;
 }
 
+static MPI_Session session;
+
+static void add_in_session(void) {
+  MPI_Group all;
+  MPI_Comm comm;
+  int sum;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+  MPI_Comm_create_from_group(all, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+  if (sum != size * (size - 1) / 2) abort();
+  MPI_Group_free(&all);
+  MPI_Comm_free(&comm);
+}
+
+static void end_session(void) { MPI_Session_finalize(&session); }
+
+static int end_between(void) {
+  for (int i = 0; i < 2; ++i) {
+    add_in_session();
+    end_session();
+    if (i == 0 && rank == size - 1) return 3;
+  }
+  return 0;
+}
+
+static int end_late(void) {
+  if (atexit(end_session) != 0) return 1;  // before MPI has anything to do there
+  add_in_session();
+  return puts("late") < 0;
+}
+
 int main(int argc, char** argv) {
-  if (argc > 1 && strcmp(argv[1], "again") == 0) return begin_again();
+  if (argc > 1 && strcmp(argv[1], "behind") == 0) return begin_behind();
+  if (argc > 1 && strcmp(argv[1], "between") == 0) return end_between();
+  if (argc > 1 && strcmp(argv[1], "late") == 0) return end_late();
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

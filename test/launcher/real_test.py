@@ -1,4 +1,5 @@
 # A real MPI program under mpirun and under Hydra: how it starts, how it ends.  Run by ctest.
+import ctypes.util
 import os
 import re
 import resource
@@ -24,6 +25,7 @@ PROGRAM = os.environ["LAUNCHER_TEST_PROGRAM"]
 SESSIONS = os.environ["LAUNCHER_TEST_SESSIONS"]
 LARGE_BUFFERS = os.environ["LAUNCHER_TEST_LARGE_BUFFERS"]
 HYDRA = shutil.which("mpiexec.hydra")
+NETWORK = ctypes.util.find_library("fabric")
 
 
 class Real(LauncherTest):
@@ -179,6 +181,13 @@ class Real(LauncherTest):
                     [HYDRA, "-n", str(size), SESSIONS], capture_output=True, text=True, timeout=60
                 )
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ok\n" * size, ""))
+
+    @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+    def test_library_opened_again_over_nodes(self):
+        for nodes in ("2", "0,1"):
+            for what in ("", "gone"):
+                code, out, err = self.run_job("-n", "4", SESSIONS, what, env={**os.environ, "DUNLIN_NODES": nodes})
+                self.assertEqual((code, out, err), (0, "ok\n" * 4, ""))
 
     def test_exit_inside_a_later_session(self):
         code, _, err = self.run_job("-n", "3", SESSIONS, "exit")

@@ -1,9 +1,12 @@
 /* Sessions that open and close the library several times in one process, before and after MPI_Init ..
- * MPI_Finalize; run by real_test.py.  First argument "exit": the last rank ends inside the second session. */
+ * MPI_Finalize; run by real_test.py.  First argument "exit": the last rank ends inside the second session;
+ * "gone": it leaves without what runs at exit. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int use_session(int turn, const char* what) {
   MPI_Session session;
@@ -24,17 +27,30 @@ static int use_session(int turn, const char* what) {
   return sum == size * (size - 1) / 2 + size * turn;
 }
 
+static int is_finalized(void) {
+  int flag = 0;
+  MPI_Finalized(&flag);
+  return flag;
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
-  int turn = 0, size, sum, one = 1;
+  int turn = 0, size, rank, status, sum, one = 1;
   for (; turn < 4; ++turn)
     if (!use_session(turn, what)) return 1;
+  const pid_t child = fork();
+  if (child == 0) return !is_finalized();  // it is no rank, and does not wait for any when it exits
+  waitpid(child, &status, 0);
+  if (status != 0) return 4;
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (sum != size) return 2;
   MPI_Finalize();
   if (!use_session(turn, what)) return 3;
   printf("ok\n");
+  fflush(stdout);
+  if (!strcmp(what, "gone") && rank == size - 1) _exit(0);
   return 0;
 }

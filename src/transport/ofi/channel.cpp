@@ -95,14 +95,15 @@ Sent Channel::try_send(const Envelope& envelope, std::span<const std::byte> head
   return try_send_frame(header, head, data);
 }
 
-Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
-                             const Source& data) noexcept {
+/// `has_to_tell`: when it has left.
+Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byte> head, const Source& data,
+                             bool has_to_tell) noexcept {
   if (!try_send_batch() || !has_room(header.frame)) return Sent::full;
   const std::size_t told = told_with(header), told_bytes = bytes_of_told(told);
   const std::size_t bytes = sizeof header + told_bytes + header.bytes;
   alignas(8) std::byte copy[kInjectBytesMax];
   Frame* frame = nullptr;  // none: the provider copies the bytes before it returns
-  if (bytes > std::min(kInjectBytesMax, sender_.fabric.inject_bytes_max())) {
+  if (has_to_tell || bytes > std::min(kInjectBytesMax, sender_.fabric.inject_bytes_max())) {
     frame = sender_.frames.try_take();
     if (!frame) return Sent::full;
     frame->channel = this;
@@ -132,8 +133,22 @@ Sent Channel::try_leave(Frame* frame, std::byte* bytes, std::size_t count) noexc
   if (sent == Sent::yes) {
     reader_.report();
     reported_ = taken_;
+    if (!frame) note_injected();
   }
   return sent;
+}
+
+void Channel::note_injected() noexcept {
+  if (std::exchange(is_untold_of_, true)) [[likely]]
+    return;
+  sender_.untold_of.push_back(this);
+}
+
+void Channel::flush() noexcept {
+  is_untold_of_ = false;
+  if (is_broken() || std::exchange(owes_flush_, true)) return;
+  ++sender_.flushes_owed;
+  pay_debts();
 }
 
 /// Puts a message to those that leave together; what there was may have to leave first.
@@ -477,7 +492,10 @@ int Channel::read_ring(Inbox& inbox) noexcept {
 
 /// Each by itself: one that finds no room keeps no other back, which the peer may be waiting for.
 bool Channel::try_pay_debts() noexcept {
-  if (is_broken()) return true;
+  if (is_broken()) {
+    if (std::exchange(owes_flush_, false)) --sender_.flushes_owed;
+    return true;
+  }
   if (owes_offer_) {
     FrameHeader header = header_of(FrameKind::ring_offer);
     const RingOffer offer{
@@ -488,6 +506,10 @@ bool Channel::try_pay_debts() noexcept {
   if (owes_credit_)
     owes_credit_ = unreported() >= kMessagesMost / 2 &&
                    try_send_frame(header_of(FrameKind::credit), {}, {}) == Sent::full;
+  if (std::exchange(owes_flush_, false)) {  // before it leaves, which may make other debts, and pays them
+    owes_flush_ = try_send_frame(header_of(FrameKind::credit), {}, {}, true) == Sent::full;
+    if (!owes_flush_) --sender_.flushes_owed;
+  }
   if (owes_written_)
     owes_written_ =
         !try_write_word(writer_.written(), offsetof(Mailbox, written), {Notice::Kind::frame, theirs_.number});
@@ -496,7 +518,7 @@ bool Channel::try_pay_debts() noexcept {
     reader_.report();
     owes_released_ = false;
   }
-  return !owes_offer_ && !owes_credit_ && !owes_written_ && !owes_released_;
+  return !owes_offer_ && !owes_credit_ && !owes_flush_ && !owes_written_ && !owes_released_;
 }
 
 void Channel::pay_debts() noexcept {

@@ -54,6 +54,10 @@ struct Sender {
   int rings_left;                      // that may still be made
   std::vector<Channel*> debtors = {};  // may have something to tell their peers
   std::uint64_t secret = 0;            // the job's
+  // Whose last words the provider has copied, and does not tell whether they have left; and how many frames
+  // that will tell are still to be sent.
+  std::vector<Channel*> untold_of = {};
+  int flushes_owed = 0;
 };
 
 class Channel final : public transport::Channel, public RemoteAccess {
@@ -113,6 +117,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
     is_debtor_ = false;
     pay_debts();
   }
+  /// Taken out of `Sender::untold_of`: a frame follows, whose completion tells that all before it has left.
+  void flush() noexcept;
   /// Where libfabric has the peer's address, for messages or on that device.
   std::uint64_t target(std::size_t device = 0) const noexcept { return ways_[device].target; }
   std::size_t devices() const noexcept { return ways_.size(); }
@@ -150,8 +156,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
   const std::byte* hear(const std::byte* payload) noexcept;
   OpenedBuffer heard_of(const RemoteBuffer& buffer) noexcept;
   FrameHeader header_of(FrameKind kind) noexcept;
-  Sent try_send_frame(const FrameHeader& header, std::span<const std::byte> head,
-                      const Source& data) noexcept;
+  Sent try_send_frame(const FrameHeader& header, std::span<const std::byte> head, const Source& data,
+                      bool has_to_tell = false) noexcept;
   Sent try_batch(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept;
   bool try_send_batch() noexcept;
   bool has_room(FrameKind kind) const noexcept;
@@ -165,6 +171,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
   void pay_debts() noexcept;
   bool try_make_ring() noexcept;
   void owe() noexcept;
+  void note_injected() noexcept;
   void heard_released(std::uint32_t released) noexcept;
   std::uint32_t unreported() const noexcept { return taken_ - reported_; }
 
@@ -216,6 +223,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
   // What the peer is still to hear.
   bool is_debtor_ = false;  // among Sender::debtors
   bool owes_offer_ = false, owes_written_ = false, owes_released_ = false, owes_credit_ = false;
+  bool owes_flush_ = false;
+  bool is_untold_of_ = false;  // in Sender::untold_of
 };
 
 }  // namespace dunlin::transport::ofi

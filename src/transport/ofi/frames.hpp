@@ -45,6 +45,7 @@ class Frames {
   }
   void give_back(Frame& frame) noexcept { free_.push_back(&frame); }
   std::size_t free() const noexcept { return free_.size(); }
+  bool are_all_free() const noexcept { return free_.size() == frames_.size(); }
 
  private:
   std::unique_ptr<std::byte[]> memory_;

@@ -77,6 +77,7 @@ class Network final : public Transport, private Peers {
   Err start() noexcept;
 
   const std::string& address() const noexcept override { return published_; }
+  bool has_left() noexcept override;
   void set_secret(std::uint64_t secret) noexcept override { sender_.secret = secret; }
   bool pins_memory() const noexcept override { return fabric_->pins_memory(); }
   std::string describe() const noexcept override;
@@ -172,6 +173,11 @@ void Network::note_counters() const noexcept {
       static_cast<unsigned long long>(all.messages), static_cast<unsigned long long>(all.writes),
       static_cast<unsigned long long>(all.reads), static_cast<unsigned long long>(all.words),
       static_cast<unsigned long long>(all.copied_bytes), static_cast<unsigned long long>(all.registrations));
+}
+
+bool Network::has_left() noexcept {
+  for (Channel* each : std::exchange(sender_.untold_of, {})) each->flush();
+  return sender_.untold_of.empty() && sender_.flushes_owed == 0 && sender_.frames.are_all_free();
 }
 
 Err Network::start() noexcept {

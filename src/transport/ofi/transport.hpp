@@ -51,6 +51,9 @@ class Transport : public transport::Transport {
   virtual transport::Tagged* tagged() noexcept = 0;
   /// "net on eth0 10.1.0.1, messages".
   virtual std::string describe() const noexcept = 0;
+  /// Whether everything that was sent is on its way to the peers' machines, without further polls.  Asks the
+  /// network where it has not told.
+  virtual bool has_left() noexcept = 0;
   /// One line of what was asked of the network, where DUNLIN_VERBOSE is set.
   virtual void note_counters() const noexcept = 0;
   /// Frames that came without the secret.
