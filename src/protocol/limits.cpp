@@ -11,9 +11,10 @@ IntVariable eager_bytes{"EAGER_BYTES",
                         1 << 30};
 IntVariable shared_bytes{
     "SHARED_COPY_BYTES",
-    16 << 10,
+    32 << 10,
     "bytes",
-    "smallest message that is copied once, from buffer to buffer, where one rank can map the other's buffer",
+    "smallest message that is copied once, from buffer to buffer, where one rank can map the other's buffer; "
+    "each contiguous run counts as 16 bytes or more",
     1,
     1 << 30};
 IntVariable chunk_bytes{"SHARED_COPY_CHUNK_BYTES",

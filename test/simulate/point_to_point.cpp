@@ -8,6 +8,7 @@
 
 #include "base/variable.hpp"
 #include "copy/copy.hpp"
+#include "datatype/functions.hpp"
 #include "test/simulate/buffer.hpp"
 #include "test/simulate/fibers.hpp"
 #include "test/simulate/settings.hpp"
@@ -373,6 +374,43 @@ TEST(SimulatedPointToPoint, FarRanksShareNoCopyOfWhatTheirCachesHold) {
       }
   unsetenv("DUNLIN_DISTANCE");
   Variable::read_all_again();
+}
+
+/// Short runs weigh more than their bytes: a column goes by shared copy where as many bytes in one run go
+/// through the channel.  By blocking sends and by nonblocking ones.
+TEST(SimulatedPointToPoint, AColumnIsSharedWhereARunOfItsBytesIsNot) {
+  constexpr int kRows = 1000, kColumns = 3;
+  const Nodes one_node{.of_rank = {0, 0}, .memory = {.maps = true}};
+  const Settings settings({{"EAGER_BYTES", 16384}, {"SHARED_COPY_BYTES", 8001}});
+  Datatype* column = nullptr;
+  ASSERT_EQ(datatype::type_vector(kRows, 1, kColumns, predefined(MPI_INT64_T), false, &column), Err::ok);
+  ASSERT_EQ(datatype::type_commit(*column), Err::ok);
+  for (const bool is_column : {false, true})
+    for (const bool is_blocking : {false, true}) {
+      SCOPED_TRACE(testing::Message() << is_column << ", " << is_blocking);
+      World world(one_node, weather_of(1));
+      const Datatype& type = is_column ? *column : predefined(MPI_INT64_T);
+      const int count = is_column ? 1 : kRows;
+      Fibers fibers(world, [&](int rank) {
+        std::vector<std::int64_t> values(kRows * kColumns, rank == 0 ? 7 : 0);
+        Comm& comm = world.comm(rank);
+        if (rank == 1) {
+          EXPECT_EQ(pt2pt::recv(values.data(), count, type, 0, 0, comm, MPI_STATUS_IGNORE), Err::ok);
+        } else if (is_blocking) {
+          EXPECT_EQ(pt2pt::send(values.data(), count, type, 1, 0, comm), Err::ok);
+        } else {
+          Request* sent = nullptr;
+          EXPECT_EQ(pt2pt::isend(values.data(), count, type, 1, 0, comm, &sent), Err::ok);
+          auto request = to_handle<MPI_Request>(*sent);
+          EXPECT_EQ(pt2pt::wait(&request, MPI_STATUS_IGNORE), Err::ok);
+        }
+        EXPECT_EQ(values[std::size_t(is_column ? (kRows - 1) * kColumns : kRows - 1)], 7);
+      });
+      fibers.run();
+      world.settle();
+      EXPECT_EQ(world.messaging(0).rendezvous.copies(), is_column ? 1u : 0u);
+    }
+  EXPECT_EQ(datatype::type_free(*column), Err::ok);
 }
 
 /// MPI 5.0, 3.6: what the program knows to be received has left the attached buffer.  Rank 1 sends its word
