@@ -132,16 +132,39 @@ class Arena {
   void prepare_fork() noexcept;
   void after_fork_in_parent() noexcept;
   void after_fork_in_child() noexcept;
-  void look_for_kept() noexcept;
-  bool is_kept(std::uint32_t first) const noexcept;
-  void forget_kept() noexcept;
   void make_private() noexcept;
-  void copy_kept() noexcept;
   void freeze() noexcept;
   bool open_generation() noexcept;
   bool child_left(ForkPage& page) noexcept;
   void wait_for_copies(const ForkPage& page) noexcept;
   void set_fork_advice(int advice) noexcept;
+
+  // arena_kept.cpp
+  void mark_kept() noexcept;
+  void look_for_kept(const void* stack) noexcept;
+  bool is_marked(std::uint32_t first) const noexcept;
+  bool is_kept(std::uint32_t first) const noexcept;
+  void forget_kept() noexcept;
+  void loosen(std::uint32_t first) noexcept;
+  void loosen_no_more(std::uint32_t first) noexcept;
+  void settle(std::uint32_t first) noexcept;
+  void settle_static() noexcept;
+  static void map_private(std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) noexcept;
+  void copy_kept() noexcept;
+  /// Calls `on_word(index, mask)` for the words with a bit for each of these pages, until it answers false;
+  /// whether it never did.
+  template <class OnWord>
+  static bool for_words(std::uint32_t first, std::uint32_t pages, const OnWord& on_word) noexcept {
+    const std::uint32_t end = first + pages;
+    for (std::uint32_t page = first; page < end;) {
+      const std::uint32_t in_word = page % 64;
+      const std::uint32_t count = end - page < 64 - in_word ? end - page : 64 - in_word;
+      const std::uint64_t ones = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+      if (!on_word(page / 64, ones << in_word)) return false;
+      page += count;
+    }
+    return true;
+  }
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
@@ -164,15 +187,21 @@ class Arena {
   bool static_frozen_ = false;
   bool static_loose_ = false;  // as kLoose
   KeptPages* kept_ = nullptr;  // the list
+  static constexpr std::size_t kOldFiles = 16;
+  File old_files_[kOldFiles];                 // that hold loose blocks; more forks keep everything
+  std::uint32_t old_blocks_[kOldFiles] = {};  // so many
+  static constexpr std::uint32_t kRunsMax = 8192;  // each costs a mapping, of which the kernel allows 65530
   // Between the handlers of one fork: ...
   std::uint64_t* kept_pages_ = nullptr;  // one bit a page before `top`; nullptr: none is kept
   std::size_t kept_pages_bytes_ = 0;
   bool is_static_kept_ = false;
-  bool keeps_all_ = false;      // for want of another file
-  File next_file_;              // where some blocks stay and others freeze
-  bool child_copies_ = false;   // some blocks stay, of which the child needs copies
-  bool must_freeze_ = false;    // others do not
-  bool waits_for_exec_ = false; // before it freezes
+  std::uint32_t stack_page_ = 0;  // of who forks; 0: it is elsewhere
+  std::size_t old_file_ = 0;      // the place for the present file
+  bool keeps_all_ = false;        // for want of another file
+  File next_file_;                // where some blocks stay and others freeze
+  bool child_copies_ = false;     // some blocks stay, of which the child needs copies
+  bool must_freeze_ = false;      // others do not
+  bool waits_for_exec_ = false;   // before it freezes
   static constexpr int kPatience = 4;
   static constexpr unsigned kHastyForks = 16;
   unsigned hasty_forks_ = 0;        // since then; now and then one waits, because programs change

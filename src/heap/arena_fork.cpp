@@ -42,8 +42,6 @@
 namespace dunlin::heap {
 namespace {
 
-constexpr int kFreeRunsMax = 8192;  // each costs a mapping, of which the kernel allows 65530
-
 Arena* watched = nullptr;  // written once, before the handlers are registered
 
 void lock_until(timespec& when, std::uint32_t from_now_us) noexcept {
@@ -61,25 +59,6 @@ bool is_hung_up(int descriptor, const timespec& end) noexcept {
   const timespec patience{0, left > 0 ? left % 1000000000 : 0};  // at most DUNLIN_HEAP_FORK_WAIT_US
   pollfd pipe{descriptor, 0, 0};
   return ppoll(&pipe, 1, &patience, nullptr) == 1 && (pipe.revents & POLLHUP);
-}
-
-constexpr const char* kCannotPartText =
-    "the shared heap cannot be made private for a fork: too many mappings, or the program closed a "
-    "descriptor that is not its own; DUNLIN_HEAP=private avoids it";
-
-/// Calls `on_word(index, mask)` for the words with a bit for each of these pages, until it answers false;
-/// whether it never did.
-template <class OnWord>
-bool for_words(std::uint32_t first, std::uint32_t pages, const OnWord& on_word) noexcept {
-  const std::uint32_t end = first + pages;
-  for (std::uint32_t page = first; page < end;) {
-    const std::uint32_t in_word = page % 64;
-    const std::uint32_t count = end - page < 64 - in_word ? end - page : 64 - in_word;
-    const std::uint64_t mask = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << in_word;
-    if (!on_word(page / 64, mask)) return false;
-    page += count;
-  }
-  return true;
 }
 
 bool has_one_thread() noexcept {
@@ -142,23 +121,6 @@ void Arena::before_fork() noexcept {
   prepare_fork();
 }
 
-void Arena::keep(KeptPages& pages) noexcept {
-  if (!base_) return;
-  const ArenaLock hold(lock_);
-  pages.next = kept_;
-  pages.from = &kept_;
-  if (kept_) kept_->from = &pages.next;
-  kept_ = &pages;
-}
-
-void Arena::keep_no_more(KeptPages& pages) noexcept {
-  if (!pages.from) return;
-  const ArenaLock hold(lock_);
-  *pages.from = pages.next;
-  if (pages.next) pages.next->from = pages.from;
-  pages.from = nullptr;
-}
-
 pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
   if (!base_) return fork();
   constexpr int kTries = 1000;
@@ -187,14 +149,12 @@ void Arena::prepare_fork() noexcept {
   }
   fork_page_ = nullptr;
   set_fork_advice(MADV_DOFORK);
-  look_for_kept();
-  if (child_copies_ && must_freeze_) {
-    next_file_ = File::make("dunlin-heap", bytes_);
-    keeps_all_ = next_file_.descriptor < 0;  // without one nothing would be shared behind a freeze
-    is_static_kept_ = is_static_kept_ || (keeps_all_ && static_data_.bytes);
-    must_freeze_ = !keeps_all_;
-  }
-  if (must_freeze_ && settings_.fork_wait_us > 0) {
+  const void* const stack = __builtin_frame_address(0);
+  look_for_kept(stack);
+  const std::uintptr_t from_static = reinterpret_cast<std::uintptr_t>(stack) - static_data_.base;
+  const bool is_own_stack = !owns(stack) && from_static >= static_data_.bytes;  // the child does not share it
+  waits_for_exec_ = false;
+  if (must_freeze_ && is_own_stack && settings_.fork_wait_us > 0) {
     const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
     waits_for_exec_ = is_patient && has_one_thread();
   }
@@ -223,6 +183,7 @@ void Arena::after_fork_in_child() noexcept {
   }
   has_left_ = true;
   forget_kept();
+  for (File& each : old_files_) each.close();
   file_.close();
   control_file_.close();
   pthread_mutex_unlock(&lock_);
@@ -254,63 +215,6 @@ void Arena::after_fork_in_parent() noexcept {
   errno = saved_errno;
 }
 
-/// Finds what stays in its pages over the fork that follows, and whether anything else has to be frozen.
-void Arena::look_for_kept() noexcept {
-  const std::uint32_t top = extents_.top();
-  waits_for_exec_ = false;
-  is_static_kept_ = static_loose_;
-  if (kept_) {
-    kept_pages_bytes_ = (top / 64 + 1) * sizeof *kept_pages_;
-    void* const made =
-        mmap(nullptr, kept_pages_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED) fatal("fork has no memory to find the windows of the shared heap");
-    kept_pages_ = static_cast<std::uint64_t*>(made);
-  }
-  const auto heap_end = reinterpret_cast<std::uintptr_t>(address_of(top));
-  for (const KeptPages* each = kept_; each; each = each->next) {
-    const std::uintptr_t room = UINTPTR_MAX - each->begin;
-    const std::uintptr_t end = each->begin + (each->bytes < room ? each->bytes : room);
-    if (each->begin < static_data_.base + static_data_.bytes && end > static_data_.base)
-      is_static_kept_ = true;
-    const std::uintptr_t from = each->begin > begin() ? each->begin : begin();
-    const std::uintptr_t to = end < heap_end ? end : heap_end;
-    if (from >= to) continue;
-    const auto first = std::uint32_t((from - begin()) / kPageBytes);
-    const auto last = std::uint32_t((to - 1 - begin()) / kPageBytes);
-    for_words(first, last - first + 1, [&](std::size_t word, std::uint64_t mask) noexcept {
-      kept_pages_[word] |= mask;
-      return true;
-    });
-  }
-  child_copies_ = is_static_kept_;
-  must_freeze_ = static_data_.bytes && !static_frozen_ && !is_static_kept_;
-  for (std::uint32_t first = 1; first < top; first += extents_.at(first).pages) {
-    if (!(extents_.at(first).flags & Extents::kUsed)) continue;
-    if (is_kept(first))
-      child_copies_ = true;
-    else if (!(extents_.at(first).flags & Extents::kFrozen))
-      must_freeze_ = true;
-  }
-}
-
-/// Whether the block stays in its pages over the fork that is under way.
-bool Arena::is_kept(std::uint32_t first) const noexcept {
-  const Extents::Entry& block = extents_.at(first);
-  if (!(block.flags & Extents::kUsed)) return false;
-  if (block.flags & Extents::kFrozen) return block.flags & Extents::kLoose;
-  const auto is_bare = [&](std::size_t word, std::uint64_t mask) noexcept {
-    return (kept_pages_[word] & mask) == 0;
-  };
-  return keeps_all_ || (kept_pages_ && !for_words(first, block.pages, is_bare));
-}
-
-void Arena::forget_kept() noexcept {
-  if (kept_pages_) munmap(kept_pages_, kept_pages_bytes_);
-  kept_pages_ = nullptr;
-  keeps_all_ = false;
-  next_file_.close();
-}
-
 /// Whether the child was gone (exec, exit) within the time we may wait.  A fork that failed looks like a
 /// child that never ran, and ends in a freeze: correct, only slower.
 bool Arena::child_left(ForkPage& page) noexcept {
@@ -338,20 +242,16 @@ void Arena::wait_for_copies(const ForkPage& page) noexcept {
   while (page.is_private.load(std::memory_order_acquire) == 0) {
     timespec end{};
     lock_until(end, kLookUs);
+    // A signal ends it early, too.
     if (syscall(SYS_futex, &page.is_private, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0, &end, nullptr,
                 FUTEX_BITSET_MATCH_ANY) != 0 &&
-        errno == ETIMEDOUT && is_hung_up(page.ends[0], end))
+        is_hung_up(page.ends[0], end))
       return;
   }
 }
 
 /// Maps privately over themselves all pages that are shared and do not stay.
 void Arena::make_private() noexcept {
-  const auto map = [](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) {
-    if (!file.is_ours() || mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-                                file.descriptor, off_t(offset)) == MAP_FAILED)
-      fatal(kCannotPartText);
-  };
   const auto stays = [this](std::uint32_t first) {
     return (extents_.at(first).flags & Extents::kFrozen) || is_kept(first);
   };
@@ -360,46 +260,14 @@ void Arena::make_private() noexcept {
     std::uint32_t end = first;
     while (end < top && !stays(end)) end += extents_.at(end).pages;
     if (end > first)
-      map(address_of(first), std::size_t{end - first} * kPageBytes, file_, std::size_t{first} * kPageBytes);
+      map_private(address_of(first), std::size_t{end - first} * kPageBytes, file_,
+                  std::size_t{first} * kPageBytes);
     first = end < top ? end + extents_.at(end).pages : top;
   }
   // Not from the control page: the parent, which shares it, may have cleared its entry already.
   if (static_data_.bytes && !static_frozen_ && !is_static_kept_)
-    map(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
-        {static_data_.descriptor, static_data_.inode}, static_data_.offset);
-}
-
-/// In the child: puts copies in the place of what stays.  What was never written stays so, but for what is
-/// loose, whose file is not at hand any more.
-void Arena::copy_kept() noexcept {
-  const auto copy = [](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset,
-                       bool is_loose) {
-    void* const mapped =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED || !(is_loose || file.is_ours())) fatal(kCannotPartText);
-    madvise(mapped, bytes, MADV_HUGEPAGE);
-    auto* const there = static_cast<std::byte*>(mapped);
-    if (is_loose) memcpy(there, at, bytes);
-    const auto end = off_t(offset + bytes);
-    for (off_t from = off_t(offset); !is_loose;) {
-      from = lseek(file.descriptor, from, SEEK_DATA);
-      if (from < 0 || from >= end) break;
-      const off_t hole = lseek(file.descriptor, from, SEEK_HOLE), to = hole < end ? hole : end;
-      const std::size_t begin = std::size_t(from) - offset;
-      memcpy(there + begin, at + begin, std::size_t(to - from));
-      from = to;
-    }
-    if (mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == MAP_FAILED) fatal(kCannotPartText);
-  };
-  for (std::uint32_t first = 1; first < extents_.top(); first += extents_.at(first).pages) {
-    const Extents::Entry& block = extents_.at(first);
-    if (is_kept(first))
-      copy(address_of(first), std::size_t{block.pages} * kPageBytes, file_, std::size_t{first} * kPageBytes,
-           block.flags & Extents::kLoose);
-  }
-  if (is_static_kept_)
-    copy(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
-         {static_data_.descriptor, static_data_.inode}, static_data_.offset, static_loose_);
+    map_private(reinterpret_cast<std::byte*>(static_data_.base), static_data_.bytes,
+                {static_data_.descriptor, static_data_.inode}, static_data_.offset);
 }
 
 void Arena::freeze() noexcept {
@@ -433,9 +301,11 @@ bool Arena::open_generation() noexcept {
   file_ = made;
   heap.inode = made.inode;
   heap.descriptor = made.descriptor;
-  if (static_data_.bytes) File{static_data_.descriptor, static_data_.inode}.close();
   static_loose_ = is_static_kept_;
-  if (!static_loose_) static_data_.bytes = 0;
+  if (static_data_.bytes && !static_loose_) {
+    File{static_data_.descriptor, static_data_.inode}.close();
+    static_data_.bytes = 0;
+  }
   control_->regions[Control::kStatic].bytes = 0;
   const auto map_run = [&](std::uint32_t first, std::size_t bytes, int protection) {
     const off_t offset = off_t(first) * off_t(kPageBytes);
@@ -456,21 +326,24 @@ bool Arena::open_generation() noexcept {
     const Extents::Entry run = extents_.at(first);
     if (run.flags & Extents::kFree) {
       // Beyond the limit of mappings a free run is lost: used by nobody, private, and never written.
-      const bool is_kept = ++runs <= kFreeRunsMax &&
+      const bool is_kept = ++runs <= int(kRunsMax) &&
                            map_run(first, std::size_t{run.pages} * kPageBytes, PROT_READ | PROT_WRITE);
       extents_.renew(first, is_kept);
       if (!is_kept) {
         set_frozen_bits(first, run.pages, true);
         frozen_pages_ += run.pages;
       }
-    } else if (is_kept(first)) {
-      extents_.set_flags(first, run.flags | Extents::kFrozen | Extents::kLoose);
+    } else if (!(run.flags & Extents::kFrozen) && is_kept(first)) {
+      loosen(first);
     }
     first += run.pages;
   }
   forget_huge(0, bytes_ / kHugePageBytes);
   punch_free(old);
-  old.close();
+  if (old_blocks_[old_file_] > 0)
+    old_files_[old_file_] = old;
+  else
+    old.close();
   if (!is_mapped) heap.bytes = 0;
   // G2 (pairs with the checks in shared_heap_provider.cpp): even again; the regions above are complete.
   control_->generation.fetch_add(1, std::memory_order_seq_cst);
@@ -508,6 +381,10 @@ void Arena::punch_free(const File& file) const noexcept {
 void Arena::refresh_frozen(std::uint32_t first) noexcept {
   const std::uint32_t pages = extents_.at(first).pages;
   const off_t offset = off_t(first) * off_t(kPageBytes);
+  if (extents_.at(first).flags & Extents::kLoose) {
+    madvise(address_of(first), std::size_t{pages} * kPageBytes, MADV_REMOVE);  // its children have copies
+    loosen_no_more(first);
+  }
   if (!file_.is_ours() ||
       mmap(address_of(first), std::size_t{pages} * kPageBytes, PROT_READ | PROT_WRITE,
            MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_.descriptor, offset) == MAP_FAILED)

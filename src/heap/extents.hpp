@@ -23,7 +23,8 @@ class Extents {
     kFree = 2,    // in a list
     kDirty = 4,   // free: may hold old bytes; used: was dirty when it was handed out
     kFrozen = 8,  // in no present file since a fork: private, or ...
-    kLoose = 16,  // ... with kFrozen: shared with the peers that had it mapped before
+    kLoose = 16,  // ... with kFrozen: shared with the peers that had it mapped before, in the old file of ...
+    kFileShift = 8,  // ... the number behind these bits
   };
   struct Entry {
     std::uint32_t pages;     // valid at the first and the last page of a run

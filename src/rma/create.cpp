@@ -201,7 +201,7 @@ Err make(const Wanted& wanted, Info* info, Comm& parent, Win** win) noexcept {
   if (is_own)
     window->base = window->part(comm->rank).fixed;
   else if (!window->is_dynamic()) {
-    window->kept.keep(wanted.base, std::size_t(wanted.bytes));  // before others may use it
+    if (may_be_mapped(*window)) window->kept.keep(wanted.base, std::size_t(wanted.bytes));
     window->exposed = peer::Exposed(wanted.base, std::size_t(wanted.bytes));
   }
   hear_requests(*comm->messaging);
@@ -240,6 +240,8 @@ bool needs_help(const Window& window) noexcept {
     return needs_help_for(window, reinterpret_cast<void*>(range.begin), std::int64_t(range.bytes));
   });
 }
+
+bool may_be_mapped(const Window& window) noexcept { return window.node->size > 1 && may_use_mappings(); }
 
 void want_help(const Window& window) noexcept {
   progress::Helper::want(*window.comm->engine, progress::Helper::For::others);

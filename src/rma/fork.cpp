@@ -4,6 +4,7 @@
 // frozen, and reaches it by messages, which are not to wait while its owner computes.
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -17,6 +18,7 @@ namespace {
 struct Maker {
   pthread_t thread;  // calls MPI where others do not
   sigset_t blocked;  // signals
+  pid_t process;
 };
 Maker maker;
 
@@ -30,6 +32,7 @@ bool may_be_signal_handler() noexcept {
 }
 
 void after_fork_in_parent() noexcept {
+  if (getpid() != maker.process) return;  // a child that forks: it is no rank
   // The call of MPI that a handler has interrupted goes on as if it were alone.
   if (may_be_signal_handler()) return;
   // Where no lock is needed another thread that forks may do so in the middle of a call of MPI.
@@ -46,6 +49,7 @@ void after_fork_in_parent() noexcept {
 void watch_forks() noexcept {
   maker.thread = pthread_self();
   pthread_sigmask(SIG_SETMASK, nullptr, &maker.blocked);
+  maker.process = getpid();
   static const int registered = pthread_atfork(nullptr, after_fork_in_parent, nullptr);
   (void)registered;  // fails only where memory is short: then messages wait for a call of this process
 }

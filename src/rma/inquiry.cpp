@@ -78,8 +78,9 @@ Err win_attach(Win& win, void* base, MPI_Aint size) noexcept {
   if (mine.is_full())
     return fail(Err::rma_attach, "%u blocks are attached to the window, and there is no room for more",
                 unsigned(Attachments::kMost));
-  // Before others may use it.  What overlaps it is attached already, and begins elsewhere.
-  const auto kept = window.kept_attachments.try_emplace(begin, base, std::size_t(size));
+  // Of none where it begins with what is attached already.
+  const auto kept = window.kept_attachments.try_emplace(begin);
+  if (kept.second && may_be_mapped(window)) kept.first->second.keep(base, std::size_t(size));
   if (!mine.try_add({begin, std::uint64_t(size)})) {
     if (kept.second) window.kept_attachments.erase(kept.first);
     return fail(Err::rma_attach, "the memory overlaps memory that is attached already");

@@ -253,6 +253,8 @@ inline Err check_assertions(int assertions) noexcept {
 bool needs_help_for(const Window& window, void* base, std::int64_t bytes) noexcept;
 /// The same of all its memory in the window, which a fork may have frozen for who comes new.
 bool needs_help(const Window& window) noexcept;
+/// Whether others may map this process's memory in the window: then it is kept over forks, before they may.
+bool may_be_mapped(const Window& window) noexcept;
 /// To be called last, where it does: makes the helper thread (progress/helper.hpp) if that is allowed.
 void want_help(const Window& window) noexcept;
 

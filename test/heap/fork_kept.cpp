@@ -4,9 +4,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "test/heap/forks.hpp"
@@ -84,8 +87,8 @@ TEST(HeapFork, WhatIsKeptStaysInItsPages) {
   // Twice in the list, once from the middle of a page on, and with a piece that is nobody's.
   dunlin::heap::KeptPages lists[4] = {{reinterpret_cast<std::uintptr_t>(early), kMiB},
                                       {reinterpret_cast<std::uintptr_t>(kept) + 5000, 100},
-                                      {reinterpret_cast<std::uintptr_t>(kept) + 5000, kBytes - 5000},
-                                      {reinterpret_cast<std::uintptr_t>(&peer), sizeof peer}};
+                                      {reinterpret_cast<std::uintptr_t>(&peer), sizeof peer},
+                                      {reinterpret_cast<std::uintptr_t>(kept) + 5000, kBytes - 5000}};
   for (auto& each : lists) preloaded_heap()->keep(each);
   std::vector<pid_t> children;
   Pipe go[3];
@@ -93,8 +96,8 @@ TEST(HeapFork, WhatIsKeptStaysInItsPages) {
     return holds(kept, kBytes, value) && holds(behind, kBytes, value) && holds(before, 100000, value);
   };
   for (char time = 0; time < 3; ++time) {
-    // Its list is shorter from time to time: a block that is loose stays so.
-    if (time > 0) preloaded_heap()->keep_no_more(lists[time]);
+    // Never those of the whole block.
+    if (time > 0) preloaded_heap()->keep_no_more(lists[std::size_t(time - 1)]);
     const pid_t child = fork();
     if (child == 0) {
       alarm(20);
@@ -132,6 +135,126 @@ TEST(HeapFork, WhatIsKeptStaysInItsPages) {
   EXPECT_TRUE(preloaded_heap()->is_shared(again, kBytes));
   EXPECT_EQ(in_lasting_child([&] { return holds(again, kBytes, 1) ? 0 : 1; }), 0);
   std::free(again);
+}
+
+/// Once a block is in nobody's list it is frozen like any other.
+TEST(HeapFork, WhatIsKeptNoMoreIsFrozen) {
+  char* const block = get(kMiB, 1);
+  const PeerView peer;
+  dunlin::heap::KeptPages list{reinterpret_cast<std::uintptr_t>(block), kMiB};
+  preloaded_heap()->keep(list);
+  EXPECT_EQ(in_lasting_child([&] { return holds(block, kMiB, 1) ? 0 : 1; }), 0);
+  preloaded_heap()->keep_no_more(list);
+  Pipe go;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    go.await();
+    _exit(holds(block, kMiB, 1) ? 0 : 1);
+  }
+  std::memset(block, 2, kMiB);
+  EXPECT_TRUE(holds(block, kMiB, 2));
+  EXPECT_TRUE(holds(peer.of(block), kMiB, 1)) << "it is private";
+  go.tell();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::free(block);
+}
+
+/// A line of /proc/self/status, in MiB.
+long status_mib(const char* name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind(name, 0) == 0) return std::atol(line.c_str() + std::strlen(name)) >> 10;
+  return -1;
+}
+
+/// What was never written costs nobody memory, however often its owner forks.
+TEST(HeapFork, HolesOfWhatIsKeptStayHoles) {
+  char* const sparse = static_cast<char*>(opaque(std::calloc(1, 1024 * kMiB)));
+  sparse[512 * kMiB] = 1;
+  dunlin::heap::KeptPages list{reinterpret_cast<std::uintptr_t>(sparse), 1024 * kMiB};
+  preloaded_heap()->keep(list);
+  const long shared_before = status_mib("RssShmem:");
+  const auto is_right = [&] { return status_mib("RssAnon:") < 256 && sparse[512 * kMiB] == 1; };
+  for (int time = 0; time < 3; ++time) EXPECT_EQ(in_lasting_child([&] { return is_right() ? 0 : 1; }), 0);
+  EXPECT_LT(status_mib("RssShmem:"), shared_before + 64);
+  preloaded_heap()->keep_no_more(list);
+  std::free(sparse);
+}
+
+/// More forks than files of earlier generations are kept: then the child copies everything.
+TEST(HeapFork, KeepsABlockOfEachGeneration) {
+  constexpr int kForks = 20;
+  constexpr std::size_t kBytes = 128 << 10;
+  std::vector<char*> blocks;
+  std::vector<dunlin::heap::KeptPages> lists(kForks);
+  for (int i = 0; i < kForks; ++i) {
+    blocks.push_back(get(kBytes, i));
+    lists[std::size_t(i)] = {reinterpret_cast<std::uintptr_t>(blocks.back()), kBytes};
+    preloaded_heap()->keep(lists[std::size_t(i)]);
+    const auto all_hold = [&] {
+      for (int each = 0; each <= i; ++each)
+        if (!holds(blocks[std::size_t(each)], kBytes, char(each))) return false;
+      return true;
+    };
+    EXPECT_EQ(in_lasting_child([&] { return all_hold() ? 0 : 1; }), 0);
+    EXPECT_TRUE(all_hold());
+  }
+  for (auto& each : lists) preloaded_heap()->keep_no_more(each);
+  EXPECT_EQ(in_lasting_child([&] { return holds(blocks[0], kBytes, 0) ? 0 : 1; }), 0);
+  for (char* each : blocks) std::free(each);
+}
+
+/// A coroutine forks: its stack is a block of the heap, kept or not, and the child runs on a copy of its own.
+struct Coroutine {
+  ucontext_t self, caller;
+  int result = 1;
+  static void run(unsigned low, unsigned high) {
+    auto* const mine = reinterpret_cast<Coroutine*>(std::uintptr_t{high} << 32 | low);
+    volatile int on_the_stack = 1;
+    mine->result = 0;
+    for (int time = 0; time < 4; ++time) {
+      Pipe go;
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(20);
+        if (time % 2) go.await();
+        _exit(on_the_stack == 1 + time ? 0 : 1);
+      }
+      on_the_stack = on_the_stack + 1;
+      go.tell();
+      int status = -1;
+      waitpid(child, &status, 0);
+      mine->result |= status;
+    }
+    swapcontext(&mine->self, &mine->caller);
+  }
+};
+void fork_on_a_stack_in_the_heap(bool is_kept) {
+  constexpr std::size_t kBytes = 256 << 10;
+  char *const stack = get(kBytes, 0), *const other = get(kBytes, 0);
+  dunlin::heap::KeptPages lists[2] = {{reinterpret_cast<std::uintptr_t>(stack), kBytes},
+                                      {reinterpret_cast<std::uintptr_t>(other), kBytes}};
+  for (auto& each : lists)
+    if (is_kept) preloaded_heap()->keep(each);
+  Coroutine coroutine;
+  getcontext(&coroutine.self);
+  coroutine.self.uc_stack.ss_sp = stack;
+  coroutine.self.uc_stack.ss_size = kBytes;
+  const auto at = reinterpret_cast<std::uintptr_t>(&coroutine);
+  makecontext(&coroutine.self, reinterpret_cast<void (*)()>(&Coroutine::run), 2, unsigned(at),
+              unsigned(at >> 32));
+  swapcontext(&coroutine.caller, &coroutine.self);
+  EXPECT_EQ(coroutine.result, 0);
+  for (auto& each : lists) preloaded_heap()->keep_no_more(each);
+  std::free(stack);
+  std::free(other);
+}
+TEST(HeapFork, ForksOnAStackInTheHeap) {
+  fork_on_a_stack_in_the_heap(false);
+  fork_on_a_stack_in_the_heap(true);
 }
 
 /// The same of static data; and a child that is gone at once freezes nothing.

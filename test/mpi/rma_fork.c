@@ -1,5 +1,6 @@
 /* A target forks while all others change its memory: no addition is lost or done twice, whatever the window's
  * memory is, and whether the child lives on or ends at once; what it stores behind a fork others see. */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -185,6 +186,29 @@ static void keep_apart(MPI_Win win, long* memory, pid_t (*make)(void), const cha
   close(ends[1]);
 }
 
+/* The threads of this process. */
+static int threads(void) {
+  int count = -2; /* "." and ".." */
+  DIR* const folder = opendir("/proc/self/task");
+  while (folder && readdir(folder)) ++count;
+  if (folder) closedir(folder);
+  return count;
+}
+
+/* A child that forks again, and its child, do nothing in the name of the rank. */
+static void fork_twice(pid_t (*make)(void), const char* what) {
+  int status = -1;
+  const pid_t child = check_rank == 0 ? make() : 1;
+  if (child == 0) {
+    int inner = -1;
+    const pid_t grandchild = make();
+    if (grandchild == 0) _exit(threads() == 1 ? 0 : 1);
+    _exit(waitpid(grandchild, &inner, 0) == grandchild && inner == 0 && threads() == 1 ? 0 : 1);
+  }
+  if (check_rank == 0)
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "%s: %x", what, (unsigned)status);
+}
+
 static volatile sig_atomic_t signals;
 static void fork_in_handler(int signal) {
   (void)signal;
@@ -260,6 +284,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 2; ++round) {
     memory = malloc(kBytes);
     MPI_Win_create(memory, kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    fork_twice(round ? fork : _Fork, "malloc, twice");
     keep_apart(win, memory, round ? fork : _Fork, "malloc");
     look(win, memory, round ? fork : _Fork, "malloc");
     run(win, memory, round ? fork : _Fork, "malloc");
@@ -272,6 +297,14 @@ int main(int argc, char** argv) {
   look(win, in_static, fork, "static");
   run(win, in_static, fork, "static");
   MPI_Win_free(&win);
+  memory = malloc(kBytes);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_attach(win, memory, kBytes);
+  fork_twice(fork, "dynamic, twice");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_detach(win, memory);
+  MPI_Win_free(&win);
+  free(memory);
   MPI_Win_allocate(kBytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
   run(win, memory, fork, "allocate");
   test_absent(memory);
