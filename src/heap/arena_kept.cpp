@@ -149,8 +149,8 @@ void Arena::map_private(std::byte* at, std::size_t bytes, const File& file, std:
   if (!file.is_ours() || mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
                               file.descriptor, off_t(offset)) == MAP_FAILED)
     fatal(
-        "the shared heap cannot be made private for a fork: too many mappings, or the program closed a "
-        "descriptor that is not its own; DUNLIN_HEAP=private avoids it");
+        "the shared heap cannot be made private for a fork: too many mappings, a limit on data (ulimit -d), or "
+        "the program closed a descriptor that is not its own; DUNLIN_HEAP=private avoids it");
 }
 
 /// In the child: puts copies in the place of what stays.  What was never written stays so.
