@@ -2,8 +2,8 @@
 //
 // They stay in their pages.  Where the rest of the heap freezes and goes on in a new file they are *loose*:
 // shared with who has the old file mapped, which is kept open as long as one block in it is.  A child gets
-// copies of the kept and the loose.  A loose block that is in nobody's list any more is frozen at the next fork.
-// docs/memory.md, "Fork".
+// copies of the kept and the loose.  A loose block that is in nobody's list any more is frozen at the next
+// fork.  docs/memory.md, "Fork".
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,7 +44,8 @@ void Arena::mark_kept() noexcept {
   for (const KeptPages* each = kept_; each; each = each->next) {
     const std::uintptr_t room = UINTPTR_MAX - each->begin;
     const std::uintptr_t end = each->begin + (each->bytes < room ? each->bytes : room);
-    if (each->begin < static_data_.base + static_data_.bytes && end > static_data_.base) is_static_kept_ = true;
+    if (each->begin < static_data_.base + static_data_.bytes && end > static_data_.base)
+      is_static_kept_ = true;
     const std::uintptr_t from = each->begin > begin() ? each->begin : begin();
     const std::uintptr_t to = end < heap_end ? end : heap_end;
     if (from >= to) continue;
@@ -149,14 +150,14 @@ void Arena::map_private(std::byte* at, std::size_t bytes, const File& file, std:
   if (!file.is_ours() || mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
                               file.descriptor, off_t(offset)) == MAP_FAILED)
     fatal(
-        "the shared heap cannot be made private for a fork: too many mappings, a limit on data (ulimit -d), or "
-        "the program closed a descriptor that is not its own; DUNLIN_HEAP=private avoids it");
+        "the shared heap cannot be made private for a fork: too many mappings, a limit on data (ulimit -d), "
+        "or the program closed a descriptor that is not its own; DUNLIN_HEAP=private avoids it");
 }
 
 /// In the child: puts copies in the place of what stays.  What was never written stays so.
 void Arena::copy_kept() noexcept {
   const auto copy = [](std::byte* at, std::size_t bytes, const File& file, std::uint64_t offset) {
-    if (!file.is_ours()) fatal("a child cannot copy its windows: the program closed a descriptor of the heap");
+    if (!file.is_ours()) fatal("a child cannot copy windows: the program closed a descriptor of the heap");
     void* const mapped =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) fatal("a child has no memory for its copies of the blocks with windows");
