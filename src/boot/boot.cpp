@@ -73,8 +73,8 @@ Result<std::string> Boot::lookup(int rank) noexcept { return get(rank, kAddressK
 
 Err Boot::refuse_restart() noexcept {
   return fail(Err::other,
-              "MPI_Finalize has run, and %s has let this process go: in a job of several nodes no session "
-              "can begin behind it; keep one open meanwhile",
+              "%s has let this process go, in MPI_Finalize or at its exit: in a job of several nodes "
+              "no session can begin behind it; keep one open meanwhile",
               name());
 }
 

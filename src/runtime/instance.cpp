@@ -292,8 +292,9 @@ void Instance::await_done() noexcept {
       },
       this,
       [](const void*, WaitReason& reason) noexcept {
-        std::snprintf(reason.what, sizeof reason.what, "%lld operations whose requests were freed",
-                      static_cast<long long>(Request::all_let_go));
+        const auto left = static_cast<long long>(Request::all_let_go);
+        std::snprintf(reason.what, sizeof reason.what,
+                      left ? "%lld operations whose requests were freed" : "its messages to leave", left);
       });
 }
 
@@ -319,16 +320,25 @@ Err Instance::part() noexcept {
   return boot_->fence();
 }
 
-/// One that fails waits for nobody: others may wait for it.
+/// One that fails waits for nobody: others may wait for it, in their exits, too.  So the job ends; our mpirun
+/// sees to that itself.
 void Instance::part_at_exit(int status, void*) noexcept {
-  if (status != 0 || !current_ || Life::is_forked) return;
-  if (Life::users > 0) {
-    current_->is_exiting_ = true;  // what else runs at the exit may end the last session
-    return;
+  const int code = status & 0xff;  // what the launcher sees of it
+  if (!current_ || Life::is_forked) return;
+  Instance& self = *current_;
+  // What else runs at the exit may begin sessions, and end the last one.
+  self.is_exiting_ = code == 0;
+  if (Life::users > 0) return;
+  if (code == 0) {
+    const BigLock::Guard guard;
+    (void)self.part();
+    (void)self.boot_->finalize();
+  } else if (self.network_ && !self.has_parted_ && !self.boot_->waits()) {
+    char message[80];
+    std::snprintf(message, sizeof message, "exits with code %d, and other ranks may wait for it", code);
+    std::fflush(nullptr);
+    self.boot_->abort(code, message);
   }
-  const BigLock::Guard guard;
-  (void)current_->part();
-  (void)current_->boot_->finalize();
 }
 
 /// As long as it waits, another thread may begin a session, let something go and end it.

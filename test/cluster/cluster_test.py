@@ -101,6 +101,12 @@ class Job(Cluster):
         code, out, err = self.job("-ppn", "2", NODES, "between", seconds=60)
         self.assertNotEqual(code, 0, out + err)  # 3, but for Hydra
 
+    def test_failing_exit_behind_all_sessions(self):
+        """The others wait in their own exits, and no launcher would end them."""
+        for status, codes in ((3, range(1, 256)), (256, [0])):
+            code, out, err = self.job("-ppn", "2", NODES, "fail", str(status), seconds=60)
+            self.assertIn(code, codes, out + err)
+
     def test_session_ends_at_exit(self):
         code, out, err = self.job("-ppn", "2", NODES, "late")
         self.assertEqual((code, out.count("late")), (0, 2 * self.hosts), out + err)

@@ -3,7 +3,8 @@
 // "stream SECONDS" only sends long messages from the first rank to the last for so long, "quiet SECONDS"
 // none; both say when they begin.  "starts" has each rank start another MPI program, which is "alone".
 // "behind" begins a session behind MPI_Finalize, which is refused.  "between" has the last rank exit with
-// code 3 between two sessions; "late" ends the session in what runs at exit.
+// code 3 between two sessions; "late" ends the session in what runs at exit; "fail STATUS" has the first rank
+// exit so behind its session, when the others are in their exits.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,6 +191,14 @@ static int end_between(void) {
   return 0;
 }
 
+static int fail_behind(int status) {
+  add_in_session();
+  end_session();
+  if (rank != 0) return 0;
+  sleep(1);
+  exit(status);
+}
+
 static int end_late(void) {
   if (atexit(end_session) != 0) return 1;  // before MPI has anything to do there
   add_in_session();
@@ -200,6 +209,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "behind") == 0) return begin_behind();
   if (argc > 1 && strcmp(argv[1], "between") == 0) return end_between();
   if (argc > 1 && strcmp(argv[1], "late") == 0) return end_late();
+  if (argc > 2 && strcmp(argv[1], "fail") == 0) return fail_behind(atoi(argv[2]));
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

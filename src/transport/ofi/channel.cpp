@@ -17,6 +17,7 @@
 #include "datatype/cursor.hpp"
 #include "heap/heap.hpp"
 #include "os/clock.hpp"
+#include "transport/ofi/lifelines.hpp"
 
 namespace dunlin::transport::ofi {
 namespace {
@@ -147,6 +148,7 @@ void Channel::note_injected() noexcept {
 void Channel::flush() noexcept {
   is_untold_of_ = false;
   if (is_broken() || std::exchange(owes_flush_, true)) return;
+  flush_since_ns_ = os::now_ns();
   ++sender_.flushes_owed;
   pay_debts();
 }
@@ -507,7 +509,11 @@ bool Channel::try_pay_debts() noexcept {
     owes_credit_ = unreported() >= kMessagesMost / 2 &&
                    try_send_frame(header_of(FrameKind::credit), {}, {}) == Sent::full;
   if (std::exchange(owes_flush_, false)) {  // before it leaves, which may make other debts, and pays them
-    owes_flush_ = try_send_frame(header_of(FrameKind::credit), {}, {}, true) == Sent::full;
+    // A peer that has gone without a word takes nothing any more, and its provider tells nobody.
+    const std::int64_t patience_ns = Lifelines::silence_ns();
+    const bool is_in_vain = patience_ns > 0 && os::now_ns() - flush_since_ns_ > patience_ns;
+    const bool has_gone = try_send_frame(header_of(FrameKind::credit), {}, {}, true) != Sent::full;
+    owes_flush_ = !has_gone && !is_in_vain;
     if (!owes_flush_) --sender_.flushes_owed;
   }
   if (owes_written_)

@@ -117,7 +117,8 @@ class Channel final : public transport::Channel, public RemoteAccess {
     is_debtor_ = false;
     pay_debts();
   }
-  /// Taken out of `Sender::untold_of`: a frame follows, whose completion tells that all before it has left.
+  /// Taken out of `Sender::untold_of`: a frame follows, whose completion tells that all before it has left;
+  /// or none, where it has found no way for DUNLIN_OFI_SILENCE_S.
   void flush() noexcept;
   /// Where libfabric has the peer's address, for messages or on that device.
   std::uint64_t target(std::size_t device = 0) const noexcept { return ways_[device].target; }
@@ -224,6 +225,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
   bool is_debtor_ = false;  // among Sender::debtors
   bool owes_offer_ = false, owes_written_ = false, owes_released_ = false, owes_credit_ = false;
   bool owes_flush_ = false;
+  std::int64_t flush_since_ns_ = 0;
   bool is_untold_of_ = false;  // in Sender::untold_of
 };
 
