@@ -6,7 +6,8 @@
 // docs/memory.md, "The arena".
 //
 // Thread safety: all members may be called by any thread; one lock, held for microseconds (a collapse or a
-// hole included). Invariants: 1. A page is shared with peers, frozen (private since a fork) or unused.
+// hole included; a fork longer). Invariants: 1. A page is shared with peers, frozen (private since a fork),
+//             loose (shared with some, arena_kept.cpp) or unused.
 //             2. A clean page reads as zero.  3. In a forked child no page is ever taken again.
 //             4. Only the open part, which reaches from the first page to a little beyond the last one that
 //             was ever taken, can be read and written: mlockall makes resident what can.  A core dump has no

@@ -37,7 +37,6 @@
 
 #include "base/assert.hpp"
 #include "heap/arena.hpp"
-#include "heap/arena_lock.hpp"
 
 namespace dunlin::heap {
 namespace {

@@ -11,8 +11,7 @@
 //     mapping loads it before (acquire) and after the last access (with a full fence between): equal and even
 //     means that every access went to memory that the owner and all peers share.
 //  3. Frozen bits have one writer at a time (the owner, under the arena's lock); a set bit means that the
-//  owner's
-//     page is private since a fork and that the file's page is an old copy.
+//     owner's page is private since a fork, or loose (arena_kept.cpp), and is not that of the present file.
 #pragma once
 
 #include <atomic>
