@@ -302,6 +302,8 @@ Err Instance::leave_world() noexcept {
   const Err error = comm::finish_self(process_);  // still usable: attribute callbacks may call MPI
   await_left();
   // Peers may still read our memory or wait for our answers.
+  if (Err e = coll::barrier(*process_.world); e != Err::ok) return e;
+  if (!network_) return error;
   const int is_last = Life::users == 1;
   int are_all_last = 0;
   if (Err e = coll::allreduce(&is_last, &are_all_last, 1, *from_handle<Datatype>(MPI_INT),
