@@ -1,15 +1,12 @@
-// Datatype objects: construction from a finished shape, destruction, and the slow half of source_of,
-// target_of and weighed_bytes.
+// Datatype objects: construction from a finished shape, destruction, and the slow half of source_of and
+// target_of.
 #include "datatype/datatype.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "base/assert.hpp"
-#include "datatype/layout.hpp"
 #include "datatype/recipe.hpp"
 #include "datatype/shape.hpp"
 
@@ -137,14 +134,6 @@ Target target_of_pieces(const Datatype& type, void* buffer, std::int64_t count) 
   if (count == 1 && type.is_run()) return {start + type.true_lower_bound(), bytes, nullptr, 0};
   if (bytes == 0) return {start, 0, nullptr, 0};
   return {start, bytes, &type, count};
-}
-
-std::size_t weigh_pieces(const Source& data) noexcept {
-  constexpr std::int64_t kRunBytesMin = 16;
-  std::int64_t bytes;
-  if (__builtin_mul_overflow(data.type->layout().runs, data.count, &bytes)) return INT64_MAX;
-  if (__builtin_mul_overflow(bytes, kRunBytesMin, &bytes)) return INT64_MAX;
-  return std::max(data.bytes, std::size_t(bytes));
 }
 
 }  // namespace datatype

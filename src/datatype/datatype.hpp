@@ -138,7 +138,6 @@ namespace datatype {
 [[gnu::noinline]] Source source_of_pieces(const Datatype& type, const void* buffer,
                                           std::int64_t count) noexcept;
 [[gnu::noinline]] Target target_of_pieces(const Datatype& type, void* buffer, std::int64_t count) noexcept;
-[[gnu::noinline]] std::size_t weigh_pieces(const Source& data) noexcept;
 
 }  // namespace datatype
 
@@ -149,12 +148,6 @@ inline Source source_of(const Datatype& type, const void* buffer, std::int64_t c
     return {static_cast<const std::byte*>(buffer), bytes, nullptr, 0};
   }
   return datatype::source_of_pieces(type, buffer, count);
-}
-
-/// hot path.  The bytes, where each contiguous run counts as 16 or more: a shorter one takes as long (2 VCPUs
-/// of an AMD EPYC, Zen 3, docs/decisions/0013).
-inline std::size_t weighed_bytes(const Source& data) noexcept {
-  return data.is_contiguous() ? data.bytes : datatype::weigh_pieces(data);
 }
 
 /// hot path.  Room for `count` elements of `type` at `buffer`, to be received into.

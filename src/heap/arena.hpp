@@ -196,8 +196,9 @@ class Arena {
   std::uint64_t* kept_pages_ = nullptr;  // one bit a page before `top`; nullptr: none is kept
   std::size_t kept_pages_bytes_ = 0;
   bool is_static_kept_ = false;
-  std::uint32_t stack_page_ = 0;  // of who forks; 0: it is elsewhere
-  std::size_t old_file_ = 0;      // the place for the present file
+  std::uint32_t stack_page_ = 0;   // of who forks; 0: it is elsewhere
+  bool has_shared_stack_ = false;  // it is there, or among static data
+  std::size_t old_file_ = 0;       // the place for the present file
   bool keeps_all_ = false;        // for want of another file
   File next_file_;                // where some blocks stay and others freeze
   bool child_copies_ = false;     // some blocks stay, of which the child needs copies

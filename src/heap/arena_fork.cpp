@@ -148,12 +148,9 @@ void Arena::prepare_fork() noexcept {
   }
   fork_page_ = nullptr;
   set_fork_advice(MADV_DOFORK);
-  const void* const stack = __builtin_frame_address(0);
-  look_for_kept(stack);
-  const std::uintptr_t from_static = reinterpret_cast<std::uintptr_t>(stack) - static_data_.base;
-  const bool is_own_stack = !owns(stack) && from_static >= static_data_.bytes;  // the child does not share it
+  look_for_kept(__builtin_frame_address(0));
   waits_for_exec_ = false;
-  if (must_freeze_ && is_own_stack && settings_.fork_wait_us > 0) {
+  if (must_freeze_ && !has_shared_stack_ && settings_.fork_wait_us > 0) {
     const bool is_patient = patience_ > 0 || ++hasty_forks_ % kHastyForks == 0;
     waits_for_exec_ = is_patient && has_one_thread();
   }

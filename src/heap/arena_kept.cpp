@@ -63,10 +63,11 @@ void Arena::mark_kept() noexcept {
 void Arena::look_for_kept(const void* stack) noexcept {
   is_static_kept_ = false;
   mark_kept();
-  const auto from_static = reinterpret_cast<std::uintptr_t>(stack) - static_data_.base;
-  if (from_static < static_data_.bytes) is_static_kept_ = false;
-  if (static_loose_ && !is_static_kept_) settle_static();
+  const bool is_in_static = reinterpret_cast<std::uintptr_t>(stack) - static_data_.base < static_data_.bytes;
   stack_page_ = owns(stack) ? page_of(stack) : 0;
+  has_shared_stack_ = is_in_static || stack_page_ > 0;
+  if (is_in_static) is_static_kept_ = false;
+  if (static_loose_ && !is_static_kept_) settle_static();
   must_freeze_ = static_data_.bytes && !static_frozen_ && !is_static_kept_;
   child_copies_ = is_static_kept_;
   std::uint32_t kept_blocks = 0;
@@ -85,7 +86,7 @@ void Arena::look_for_kept(const void* stack) noexcept {
   for (old_file_ = 0; old_file_ < kOldFiles - 1 && old_blocks_[old_file_] > 0;) ++old_file_;
   if (old_blocks_[old_file_] == 0 && kept_blocks <= kRunsMax) next_file_ = File::make("dunlin-heap", bytes_);
   if (next_file_.descriptor >= 0) return;
-  if (stack_page_ > 0 || from_static < static_data_.bytes)
+  if (has_shared_stack_)
     fatal("a fork on a stack in the shared heap beside windows has no other file for what it freezes");
   keeps_all_ = true;
   must_freeze_ = false;

@@ -21,9 +21,8 @@ enum class Way : std::uint8_t {
 
 struct Facts {
   std::size_t bytes = 0;
-  std::size_t weighed_bytes = 0;  // more than `bytes` where there are many short runs (datatype.hpp)
-  std::size_t eager_bytes = 0;    // most `bytes` that go whole
-  std::size_t shared_bytes = 0;   // fewest `weighed_bytes` that are worth a shared copy
+  std::size_t eager_bytes = 0;   // largest message that goes whole
+  std::size_t shared_bytes = 0;  // smallest message that is worth a shared copy
   bool is_to_self = false;
   bool must_be_offered = false;   // the receiver holds too much, or is the one who chooses
   bool maps = false;              // plain loads and stores reach one of the two buffers
@@ -32,7 +31,7 @@ struct Facts {
 };
 
 constexpr Way choose(const Facts& facts) noexcept {
-  const bool may_be_shared = facts.maps && facts.weighed_bytes >= facts.shared_bytes;
+  const bool may_be_shared = facts.maps && facts.bytes >= facts.shared_bytes;
   const bool is_short = facts.bytes <= facts.eager_bytes && !may_be_shared;
   if (is_short && !facts.must_be_offered) return Way::channel;
   if (facts.is_to_self) return Way::to_self;

@@ -14,7 +14,7 @@ IntVariable shared_bytes{
     32 << 10,
     "bytes",
     "smallest message that is copied once, from buffer to buffer, where one rank can map the other's buffer; "
-    "each contiguous run counts as 16 bytes or more",
+    "data with gaps from half of that on",
     1,
     1 << 30};
 IntVariable chunk_bytes{"SHARED_COPY_CHUNK_BYTES",

@@ -8,7 +8,7 @@ namespace dunlin::protocol {
 
 /// Whole through the channel, without asking: up to here.
 extern IntVariable eager_bytes;
-/// Copied once, from buffer to buffer, from here on where a buffer maps; in `weighed_bytes` (datatype.hpp).
+/// Copied once, from buffer to buffer, from here on where a buffer maps; data with gaps from half of that on.
 extern IntVariable shared_bytes;
 /// A shared copy has two chunks, the halves; one whose halves would be longer has chunks of this size.
 extern IntVariable chunk_bytes;

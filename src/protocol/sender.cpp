@@ -6,6 +6,16 @@
 #include "protocol/offload.hpp"
 
 namespace dunlin::protocol {
+namespace {
+
+/// Where both sides copy they share the work of gathering, too: what has gaps is worth it from half the size
+/// on.
+std::size_t shared_bytes_of(const Source& data) noexcept {
+  const auto bytes = std::size_t(shared_bytes.get());
+  return data.is_contiguous() ? bytes : (bytes + 1) / 2;
+}
+
+}  // namespace
 
 bool Sender::try_send_now(Comm& comm, Plane plane, const Source& data, int dest, int tag) noexcept {
   Peer& peer = peers_.of(comm.target_members[dest]);
@@ -15,7 +25,7 @@ bool Sender::try_send_now(Comm& comm, Plane plane, const Source& data, int dest,
   if (data.bytes < peer.short_bytes_end_now && data.is_contiguous()) [[likely]]
     if (peer.shm->try_send_short(envelope, data.address)) [[likely]]
       return true;
-  if (std::int64_t(weighed_bytes(data)) > peer.eager_bytes_max_now) return false;
+  if (std::int64_t(data.bytes) > (peer.eager_bytes_max_now >> !data.is_contiguous())) return false;
   return peer.try_send(envelope, {}, data) == transport::Sent::yes;
 }
 
@@ -42,13 +52,12 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
     return offload_->try_start(request);
   Peer& peer = *request.peer;
   Facts facts{.bytes = request.data.bytes,
-              .weighed_bytes = weighed_bytes(request.data),
               .eager_bytes = std::size_t(peer.eager_bytes_max),
-              .shared_bytes = std::size_t(shared_bytes.get()),
+              .shared_bytes = shared_bytes_of(request.data),
               .is_to_self = peer.index == peers_.me(),
               .must_be_offered = peer.is_held_back,
               .reads = peer.can_move(request.data, request.data.bytes)};
-  if (facts.weighed_bytes >= facts.shared_bytes && peer.shm) {
+  if (facts.bytes >= facts.shared_bytes && peer.shm) {
     const peer::PeerMemory* const memory = peers_.memory_of(peer);
     const Datatype* const type = request.data.type;
     // Far ranks do not share what their caches hold: the channel stores around them, without the receiver.

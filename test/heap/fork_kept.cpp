@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,22 +32,15 @@ TEST(HeapForkPinned, DISABLED_WritesApartAndStaysShared) {
   char* block = get(kBytes, 1);
   char* sparse = static_cast<char*>(std::calloc(1, 1024 * kMiB));
   std::memset(static_data, 1, sizeof static_data);
-  Pipe to_child;
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    to_child.await();  // the parent has written 2 everywhere
+  Onlooker child([&] {
     const bool is_right = holds(block, kBytes, 1) && holds(static_data, sizeof static_data, 1) &&
                           holds(sparse + 512 * kMiB, kMiB, 0);
     std::memset(block, 3, kBytes);
-    _exit(is_right ? 0 : 1);
-  }
+    return is_right;
+  });
   std::memset(block, 2, kBytes);
   std::memset(static_data, 2, sizeof static_data);
-  to_child.tell();
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(child.finds_it_right());
   EXPECT_TRUE(holds(block, kBytes, 2));
   EXPECT_TRUE(preloaded_heap()->is_shared(block, kBytes));
   EXPECT_TRUE(preloaded_heap()->is_shared(static_data, sizeof static_data));
@@ -90,24 +84,19 @@ TEST(HeapFork, WhatIsKeptStaysInItsPages) {
                                       {reinterpret_cast<std::uintptr_t>(&peer), sizeof peer},
                                       {reinterpret_cast<std::uintptr_t>(kept) + 5000, kBytes - 5000}};
   for (auto& each : lists) preloaded_heap()->keep(each);
-  std::vector<pid_t> children;
-  Pipe go[3];
+  std::vector<std::unique_ptr<Onlooker>> children;
   const auto all_hold = [&](char value) {
     return holds(kept, kBytes, value) && holds(behind, kBytes, value) && holds(before, 100000, value);
   };
   for (char time = 0; time < 3; ++time) {
     // Never those of the whole block.
     if (time > 0) preloaded_heap()->keep_no_more(lists[std::size_t(time - 1)]);
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      go[std::size_t(time)].await();
+    children.push_back(std::make_unique<Onlooker>([&, time] {
       const bool is_right = all_hold(time) && holds(early, kMiB, time ? time : 5);
       std::memset(kept, 99, kBytes);
       std::memset(behind, 99, kBytes);
-      _exit(is_right ? 0 : 1);
-    }
-    children.push_back(child);
+      return is_right;
+    }));
     const char next = char(time + 1);
     EXPECT_FALSE(preloaded_heap()->is_shared(kept, 1)) << "who comes new finds it frozen";
     std::memset(kept, next, kBytes / 2);
@@ -122,12 +111,7 @@ TEST(HeapFork, WhatIsKeptStaysInItsPages) {
     EXPECT_TRUE(preloaded_heap()->is_shared(fresh, kBytes));
     std::free(fresh);
   }
-  for (Pipe& each : go) each.tell();
-  for (pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+  for (auto& child : children) EXPECT_TRUE(child->finds_it_right());
   EXPECT_TRUE(all_hold(3));
   for (auto& each : lists) preloaded_heap()->keep_no_more(each);  // no harm where it is not
   for (char* each : {early, before, kept, behind}) std::free(each);
@@ -145,20 +129,11 @@ TEST(HeapFork, WhatIsKeptNoMoreIsFrozen) {
   preloaded_heap()->keep(list);
   EXPECT_EQ(in_lasting_child([&] { return holds(block, kMiB, 1) ? 0 : 1; }), 0);
   preloaded_heap()->keep_no_more(list);
-  Pipe go;
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    go.await();
-    _exit(holds(block, kMiB, 1) ? 0 : 1);
-  }
+  Onlooker child([&] { return holds(block, kMiB, 1); });
   std::memset(block, 2, kMiB);
   EXPECT_TRUE(holds(block, kMiB, 2));
   EXPECT_TRUE(holds(peer.of(block), kMiB, 1)) << "it is private";
-  go.tell();
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(child.finds_it_right());
   std::free(block);
 }
 
@@ -275,22 +250,13 @@ TEST(HeapForkStatic, DISABLED_StaysInItsPages) {
   std::memset(static_data, 1, sizeof static_data);
   EXPECT_EQ(in_child([] { return holds(static_data, sizeof static_data, 1) ? 0 : 1; }), 0);
   for (char time = 1; time < 3; ++time) {
-    Pipe go;
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      go.await();
-      _exit(holds(static_data, sizeof static_data, time) && holds(block, kMiB, time) ? 0 : 1);
-    }
+    Onlooker child([&] { return holds(static_data, sizeof static_data, time) && holds(block, kMiB, time); });
     std::memset(static_data, time + 1, sizeof static_data / 2);
     std::memset(peer + at + sizeof static_data / 2, time + 1, sizeof static_data / 2);
     std::memset(block, time + 1, kMiB);
     EXPECT_TRUE(holds(static_data, sizeof static_data, char(time + 1)));
     EXPECT_TRUE(holds(peer + at, sizeof static_data, char(time + 1)));
-    go.tell();
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(child.finds_it_right());
   }
   preloaded_heap()->keep_no_more(list);
   std::free(block);

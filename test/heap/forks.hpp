@@ -52,6 +52,28 @@ struct Pipe {
   int ends[2];
 };
 
+/// A child that looks at memory when its parent says so.
+class Onlooker {
+ public:
+  template <class IsRight>
+  explicit Onlooker(const IsRight& is_right) : child_(fork()) {
+    if (child_ > 0) return;
+    alarm(20);
+    go_.await();
+    _exit(is_right() ? 0 : 1);
+  }
+  Onlooker(const Onlooker&) = delete;
+  bool finds_it_right() {
+    int status = -1;
+    go_.tell();
+    return waitpid(child_, &status, 0) == child_ && status == 0;
+  }
+
+ private:
+  Pipe go_;
+  const pid_t child_;
+};
+
 /// Runs `body` in a child that lives on for longer than its parent waits.
 template <class F>
 int in_lasting_child(F body) {

@@ -376,8 +376,8 @@ TEST(SimulatedPointToPoint, FarRanksShareNoCopyOfWhatTheirCachesHold) {
   Variable::read_all_again();
 }
 
-/// Short runs weigh more than their bytes: a column goes by shared copy where as many bytes in one run go
-/// through the channel.  By blocking sends and by nonblocking ones.
+/// Data with gaps are shared from half the size on: a column goes by shared copy where as many bytes in one
+/// run go through the channel.  By blocking sends and by nonblocking ones.
 TEST(SimulatedPointToPoint, AColumnIsSharedWhereARunOfItsBytesIsNot) {
   constexpr int kRows = 1000, kColumns = 3;
   const Nodes one_node{.of_rank = {0, 0}, .memory = {.maps = true}};

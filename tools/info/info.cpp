@@ -122,9 +122,9 @@ long long kibibytes_of(const char* setting) { return value_of(setting) >> 10; }
 
 /// Which way data takes between two ranks of a node (protocol/choose.hpp).
 void print_sizes() {
-  std::printf("By size, a contiguous run counting as 16 bytes or more:\n"
-              "  from %lld KiB      in place where a buffer maps: both sides copy\n",
-              kibibytes_of("SHARED_COPY_BYTES"));
+  std::printf(
+      "By size:\n  from %lld KiB      in place where a buffer maps: both sides copy (with gaps: from half)\n",
+      kibibytes_of("SHARED_COPY_BYTES"));
   std::printf("  up to %lld KiB     through the channel (cico) where none maps\n",
               kibibytes_of("EAGER_BYTES"));
   std::printf("  beyond           in the order of preference above\n");

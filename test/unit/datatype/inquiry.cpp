@@ -287,30 +287,6 @@ TEST_F(Inquiry, ChecksArguments) {
   EXPECT_EQ(type, nullptr);
 }
 
-TEST_F(Inquiry, EachRunCountsAs16BytesOrMore) {
-  const auto weight_of = [](std::int64_t count, std::int64_t blocks, std::int64_t ints) {
-    Datatype *vector = nullptr, *type = nullptr;
-    EXPECT_EQ(datatype::type_vector(blocks, ints, ints + 1, predefined(MPI_INT), true, &vector), Err::ok);
-    EXPECT_EQ(type_create_resized(*vector, 0, vector->extent() + 4, true, &type), Err::ok);
-    static int buffer;
-    const std::size_t bytes = weighed_bytes(source_of(*type, &buffer, count));
-    EXPECT_EQ(type_free(*vector), Err::ok);
-    EXPECT_EQ(type_free(*type), Err::ok);
-    return bytes;
-  };
-  EXPECT_EQ(weighed_bytes(source_of(predefined(MPI_INT), nullptr, 0)), 0u);
-  EXPECT_EQ(weighed_bytes(source_of(predefined(MPI_INT), nullptr, 1000)), 4000u);
-  EXPECT_EQ(weight_of(0, 10, 2), 0u);
-  EXPECT_EQ(weight_of(1, 1, 2), 8u);       // one run
-  EXPECT_EQ(weight_of(1, 10, 2), 160u);    // short runs
-  EXPECT_EQ(weight_of(10, 10, 2), 1600u);
-  EXPECT_EQ(weight_of(10, 10, 100), 40000u);  // long ones
-  constexpr std::int64_t kMany = std::int64_t{1} << 31;
-  EXPECT_EQ(weight_of(kMany, 1 << 10, 1), std::size_t(kMany) << 14);
-  EXPECT_EQ(weight_of(kMany, kMany / 2, 1), std::size_t(INT64_MAX));       // 16 times the runs
-  EXPECT_EQ(weight_of(kMany * 16 + 1, kMany / 2, 1), std::size_t(INT64_MAX));  // the runs
-}
-
 TEST_F(Inquiry, TypesAreLaidOutAlikeOrNot) {
   const auto list = [](int last, std::int64_t extent) {
     const int places[] = {0, 3, last};
