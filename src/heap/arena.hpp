@@ -73,8 +73,9 @@ class Arena {
   bool open(const ArenaSettings& settings) noexcept;
   /// Registers the fork handlers; apart from `open`, because it may allocate.
   void watch_forks() noexcept;
-  /// A fork by a function that runs no handlers (`_Fork`); -1 and EAGAIN where a signal handler calls it that
-  /// has interrupted the allocator.
+  /// False, and EAGAIN in errno, in a signal handler that has interrupted the allocator or another fork.
+  bool may_fork() const noexcept;
+  /// A fork by a function that runs no handlers (`_Fork`).
   pid_t fork_by(pid_t (*fork)() noexcept) noexcept;
   /// Both wait for the end of a fork that is under way.
   void keep(KeptPages& pages) noexcept;

@@ -20,13 +20,13 @@
 // What other threads of the parent, or others, write meanwhile the child may see.  If the rest freezes they
 // are *loose*: who has them mapped goes on, and who comes new finds them frozen.
 //
-// `_Fork`, which runs no handlers, is replaced by the preloaded allocator.  A child made by a raw clone does
+// The preloaded allocator replaces `_Fork`, which runs no handlers, and `fork`, which it lets fail where a
+// signal handler calls it that has interrupted the allocator.  A child made by a raw clone does
 // not inherit the heap at all (MADV_DONTFORK): it gets SIGSEGV instead of the parent's live memory.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
@@ -37,6 +37,7 @@
 
 #include "base/assert.hpp"
 #include "heap/arena.hpp"
+#include "heap/arena_lock.hpp"
 
 namespace dunlin::heap {
 namespace {
@@ -116,22 +117,20 @@ Arena::ForkPage* Arena::ForkPage::make() noexcept {
 
 void Arena::before_fork() noexcept {
   if (!base_) return;
-  if (!has_left_) pthread_mutex_lock(&lock_);
+  // Only where the library's `fork` is not ours (own arena, forkpty): it cannot be told to fail.
+  if (ArenaLock::is_near) fatal("a signal handler that has interrupted malloc, free or fork cannot fork");
+  if (!has_left_) ArenaLock::take(lock_);
   prepare_fork();
 }
 
+bool Arena::may_fork() const noexcept {
+  if (!ArenaLock::is_near) return true;
+  errno = EAGAIN;
+  return false;
+}
+
 pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
-  if (!base_) return fork();
-  constexpr int kTries = 1000;
-  // The caller may be a signal handler that has interrupted its own thread inside the allocator.
-  for (int tries = 0; !has_left_ && pthread_mutex_trylock(&lock_) != 0; ++tries) {
-    if (tries == kTries) {
-      errno = EAGAIN;
-      return -1;
-    }
-    sched_yield();
-  }
-  prepare_fork();
+  before_fork();
   const pid_t child = fork();
   if (child == 0)
     after_fork_in_child();
@@ -182,7 +181,7 @@ void Arena::after_fork_in_child() noexcept {
   for (File& each : old_files_) each.close();
   file_.close();
   control_file_.close();
-  pthread_mutex_unlock(&lock_);
+  ArenaLock::give(lock_);
 }
 
 void Arena::after_fork_in_parent() noexcept {
@@ -207,7 +206,7 @@ void Arena::after_fork_in_parent() noexcept {
     fatal("behind a fork there is no room to map shared memory anew, and windows lie in the old one");
   forget_kept();
   if (!has_left_) set_fork_advice(MADV_DONTFORK);  // else later children get it as it is
-  pthread_mutex_unlock(&lock_);
+  ArenaLock::give(lock_);
   errno = saved_errno;
 }
 

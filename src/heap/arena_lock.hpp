@@ -1,15 +1,33 @@
-// Holds the arena's lock for a scope; only arena*.cpp use it.
+// Holds the arena's lock for a scope, or from the beginning of a fork to its end; only arena*.cpp and
+// static_data.cpp use it.
 #pragma once
 
 #include <pthread.h>
+
+#include <atomic>
 
 namespace dunlin::heap {
 
 class ArenaLock {
  public:
-  explicit ArenaLock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~ArenaLock() { pthread_mutex_unlock(&mutex_); }
+  explicit ArenaLock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { take(mutex_); }
+  ~ArenaLock() { give(mutex_); }
   ArenaLock(const ArenaLock&) = delete;
+
+  static void take(pthread_mutex_t& mutex) noexcept {
+    is_near = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // with give: a handler sees it before and after
+    pthread_mutex_lock(&mutex);
+  }
+  static void give(pthread_mutex_t& mutex) noexcept {
+    pthread_mutex_unlock(&mutex);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // with take
+    is_near = false;
+  }
+
+  /// Whether this thread has the lock, or is about to take or to give it: asked by a signal handler, which
+  /// would wait for what it has interrupted.  There is one arena in a library.
+  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local bool is_near = false;
 
  private:
   pthread_mutex_t& mutex_;

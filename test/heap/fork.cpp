@@ -9,10 +9,14 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -289,6 +293,46 @@ TEST(HeapFork, ForkWithoutHandlersWritesApart) {
   EXPECT_TRUE(holds(block, kMiB, 2));
   EXPECT_TRUE(holds(static_data, sizeof static_data, 2));
   std::free(block);
+}
+
+volatile std::sig_atomic_t handler_forks, handler_refusals;
+void fork_in_handler(int) {
+  const int saved_errno = errno;
+  const pid_t child = handler_forks % 2 ? fork() : _Fork();
+  if (child == 0) _exit(0);
+  if (child > 0)
+    waitpid(child, nullptr, 0);
+  else
+    handler_refusals = handler_refusals + (errno == EAGAIN);
+  handler_forks = handler_forks + 1;
+  errno = saved_errno;
+}
+
+/// A signal handler that has interrupted malloc or free in its own thread is refused, and never waits.
+/// Alone: with threads the C library's `fork` waits for the C library's malloc.
+TEST(HeapFork, SignalHandlersForkAtAnyMoment) {
+  EXPECT_EQ(in_child([] { return run_alone("--gtest_filter=HeapForkInterrupted.*"); }), 0);
+}
+
+TEST(HeapForkInterrupted, DISABLED_IsRefusedOrForks) {
+  constexpr int kForks = 400;
+  handler_forks = 0;
+  handler_refusals = 0;
+  const auto old = std::signal(SIGALRM, fork_in_handler);
+  for (int i = 0; i < kForks; ++i) {
+    const itimerval soon = {{0, 0}, {0, 1 + i * 7 % 97}};
+    setitimer(ITIMER_REAL, &soon, nullptr);
+    while (handler_forks == i) {
+      char* block = get(4 * kMiB, i);
+      if (i % 3 == 0) {
+        EXPECT_EQ(in_child([&] { return holds(block, 4 * kMiB, char(i)) ? 0 : 1; }), 0);
+      }
+      std::free(block);
+    }
+  }
+  std::signal(SIGALRM, old);
+  std::printf("%d of %d refused\n", int(handler_refusals), kForks);
+  EXPECT_LT(handler_refusals, kForks);
 }
 
 TEST(HeapFork, ManyForksWithManyBlocks) {

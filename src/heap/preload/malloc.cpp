@@ -97,10 +97,17 @@ void start_once() noexcept {
 
 using Fork = pid_t (*)() noexcept;
 constinit Fork next_fork = nullptr;
+constinit Fork next_fork_without_handlers = nullptr;
+
+void find_forks() noexcept {
+  next_fork = reinterpret_cast<Fork>(dlsym(RTLD_NEXT, "fork"));
+  // C libraries before 2.34 have none.
+  next_fork_without_handlers = reinterpret_cast<Fork>(dlsym(RTLD_NEXT, "_Fork"));
+}
 
 [[gnu::constructor]] void watch() noexcept {
   start_once();
-  next_fork = reinterpret_cast<Fork>(dlsym(RTLD_NEXT, "_Fork"));  // C libraries before 2.34 have none
+  find_forks();
   if (!arena.is_open()) return;
   gate.block_bytes_min = block_bytes_min_wanted;
   arena.watch_forks();
@@ -255,9 +262,14 @@ DUNLIN_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
   return arena.owns(block) ? arena.usable_bytes(block) : next.usable_bytes(block);
 }
 
+DUNLIN_EXPORT pid_t fork() noexcept {
+  if (!next_fork) find_forks();  // another library's constructor forks
+  return arena.may_fork() ? next_fork() : -1;
+}
+
 /// `fork` does not come here: it calls the C library's own.
 DUNLIN_EXPORT pid_t _Fork() noexcept {
-  if (next_fork) return arena.fork_by(next_fork);
+  if (next_fork_without_handlers) return arena.may_fork() ? arena.fork_by(next_fork_without_handlers) : -1;
   errno = ENOSYS;
   return -1;
 }
