@@ -30,6 +30,17 @@ CLIENT = ctypes.util.find_library("pmix")
 LINE = re.compile(r"ok (\S+) rank (\d+) of (\d+), node rank (\d+) of (\d+), node (\d+) of (\d+),")
 
 
+def has_ranks():
+    """Whether a program of these tests runs on any host."""
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink("/proc/%s/exe" % process) in map(os.path.realpath, (PROBE, NODES, SESSIONS, START)):
+                return True
+        except OSError:
+            pass  # it has ended, or is the kernel's
+    return False
+
+
 class Cluster(unittest.TestCase):
     hosts = 2
 
@@ -391,6 +402,29 @@ class Prrte(Job):
         os.environ["PRTE_MCA_plm_ssh_agent"] = cls.cluster.remote_shell
         os.environ["PRTE_MCA_prte_if_include"] = "10.1.0.0/24"
         os.environ["DUNLIN_REMOTE_LAUNCHER"] = "%s --prefix %s" % (PRTERUN, place)
+
+    def job(self, *words, seconds=150, **environment):
+        """prterun 3.0 now and then does not begin, or waits for ever for ranks that have gone: then once more."""
+        for _ in range(3):
+            job = subprocess.Popen(self.command(*words), env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            said = self.end_of(job, time.monotonic() + seconds)
+            if said and "listener thread failed to start" not in said[1]:
+                return job.returncode, *said
+        self.fail("prterun has not brought a job to its end in three tries")
+
+    def end_of(self, job, limit):
+        """What the job has said; None where it has no ranks and does not end."""
+        while True:
+            try:
+                return job.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                was_lost = not has_ranks()
+                if was_lost or time.monotonic() > limit:
+                    job.kill()
+                    job.communicate()
+                    self.assertTrue(was_lost, "%s has not ended in time" % job.args)
+                    return None
 
 
 class PrrteFour(Prrte):
