@@ -289,12 +289,14 @@ ArenaCounters Arena::counters() noexcept {
 bool Arena::try_resize(void* block, std::size_t bytes) noexcept {
   DUNLIN_ASSERT(owns(block));
   DUNLIN_ASSERT(bytes > 0);
-  const ArenaLock hold(lock_);
   const std::uint32_t first = page_of(block);
+  if (has_left_)  // nothing changes any more, and a thread that is not here may have had the lock
+    return bytes <= std::size_t{extents_.at(first).pages} * kPageBytes;
+  const ArenaLock hold(lock_);
   const Extents::Entry run = extents_.at(first);
   if (bytes > bytes_ / 2) return false;
   const auto pages = std::uint32_t((bytes + kPageBytes - 1) / kPageBytes);
-  const bool is_fixed = has_left_ || (run.flags & Extents::kFrozen);
+  const bool is_fixed = run.flags & Extents::kFrozen;
   if (pages <= run.pages) {
     if (!is_fixed && (run.pages - pages) * kPageBytes >= kTailBytesMin) {
       const std::uint32_t rest = extents_.shrink(first, pages);

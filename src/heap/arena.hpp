@@ -15,6 +15,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -71,8 +72,9 @@ class Arena {
 
   /// Makes the memfds and maps them, once.  False: this process has no shared heap; `why_not` says why.
   bool open(const ArenaSettings& settings) noexcept;
-  /// Registers the fork handlers; apart from `open`, because it may allocate.
-  void watch_forks() noexcept;
+  /// Registers the fork handlers.  `for_good`: also for forks in destructors, behind that of this library,
+  /// which is then never unloaded.
+  void watch_forks(bool for_good) noexcept;
   /// False, and EAGAIN in errno, in a signal handler that has interrupted the allocator or another fork.
   bool may_fork() const noexcept;
   /// A fork by a function that runs no handlers (`_Fork`).
@@ -134,6 +136,7 @@ class Arena {
   void prepare_fork() noexcept;
   void after_fork_in_parent() noexcept;
   void after_fork_in_child() noexcept;
+  void give_after_fork() noexcept;
   void make_private() noexcept;
   void freeze() noexcept;
   bool open_generation() noexcept;
@@ -194,6 +197,7 @@ class Arena {
   std::uint32_t old_blocks_[kOldFiles] = {};  // so many
   static constexpr std::uint32_t kRunsMax = 8192;  // each costs a mapping, of which the kernel allows 65530
   // Between the handlers of one fork: ...
+  sigset_t signals_ = {};  // blocked before it
   std::uint64_t* kept_pages_ = nullptr;  // one bit a page before `top`; nullptr: none is kept
   std::size_t kept_pages_bytes_ = 0;
   bool is_static_kept_ = false;

@@ -12,8 +12,9 @@
 // thread that forked ends, too), has closed the last copy of a pipe's end (which the child may close itself,
 // but which its threads and its own children keep), and no handler of ours has run for a child of the child.
 // A program whose children always live on is soon spared the wait.
-// Until it maps privately the child shares the parent's memory, so this needs handlers that were registered
-// before the program's: those of the preloaded allocator, not of the library's own arena.
+// Until it maps privately the child shares the parent's memory, so signals are blocked in both, and this
+// needs handlers that were registered before the program's: those of the preloaded allocator, not of the
+// library's own arena.
 //
 // copy: to some blocks others store at any moment (KeptPages: windows in memory of the program's own, pages
 // that a network has pinned).  They stay in their pages; the child makes copies, and the parent waits for it.
@@ -27,6 +28,9 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
@@ -38,6 +42,9 @@
 #include "base/assert.hpp"
 #include "heap/arena.hpp"
 #include "heap/arena_lock.hpp"
+
+/// The C library's own: what `pthread_atfork` calls with the library whose end takes the handlers out again.
+extern "C" int __register_atfork(void (*before)(), void (*parent)(), void (*child)(), void* library) noexcept;
 
 namespace dunlin::heap {
 namespace {
@@ -85,11 +92,14 @@ struct ForkHandlers {
   static void child() noexcept { watched->after_fork_in_child(); }
 };
 
-void Arena::watch_forks() noexcept {
+void Arena::watch_forks(bool for_good) noexcept {
   if (!base_) return;
   DUNLIN_ASSERT(watched == nullptr);
   watched = this;
-  pthread_atfork(ForkHandlers::before, ForkHandlers::parent, ForkHandlers::child);
+  if (for_good)
+    __register_atfork(ForkHandlers::before, ForkHandlers::parent, ForkHandlers::child, nullptr);
+  else
+    pthread_atfork(ForkHandlers::before, ForkHandlers::parent, ForkHandlers::child);
 }
 
 void Arena::set_fork_advice(int advice) noexcept {
@@ -130,7 +140,18 @@ bool Arena::may_fork() const noexcept {
 }
 
 pid_t Arena::fork_by(pid_t (*fork)() noexcept) noexcept {
-  before_fork();
+  if (!base_) return fork();
+  // Without end it must not wait: another thread that has the lock and forks may wait for the C library's
+  // malloc, which the caller has interrupted.
+  constexpr int kTries = 1000;
+  for (int tries = 0; !has_left_ && !ArenaLock::try_take(lock_); ++tries) {
+    if (tries == kTries) {
+      errno = EAGAIN;
+      return -1;
+    }
+    sched_yield();
+  }
+  prepare_fork();
   const pid_t child = fork();
   if (child == 0)
     after_fork_in_child();
@@ -145,6 +166,10 @@ void Arena::prepare_fork() noexcept {
     if (fork_page_) fork_page_->has_forked.store(1, std::memory_order_release);
     return;
   }
+  // Their handlers would store to pages that parent and child still share.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &signals_);
   fork_page_ = nullptr;
   set_fork_advice(MADV_DOFORK);
   look_for_kept(__builtin_frame_address(0));
@@ -181,7 +206,7 @@ void Arena::after_fork_in_child() noexcept {
   for (File& each : old_files_) each.close();
   file_.close();
   control_file_.close();
-  ArenaLock::give(lock_);
+  give_after_fork();
 }
 
 void Arena::after_fork_in_parent() noexcept {
@@ -206,8 +231,14 @@ void Arena::after_fork_in_parent() noexcept {
     fatal("behind a fork there is no room to map shared memory anew, and windows lie in the old one");
   forget_kept();
   if (!has_left_) set_fork_advice(MADV_DONTFORK);  // else later children get it as it is
-  ArenaLock::give(lock_);
+  give_after_fork();
   errno = saved_errno;
+}
+
+void Arena::give_after_fork() noexcept {
+  const sigset_t signals = signals_;
+  ArenaLock::give(lock_);
+  pthread_sigmask(SIG_SETMASK, &signals, nullptr);
 }
 
 /// Whether the child was gone (exec, exit) within the time we may wait.  A fork that failed looks like a

@@ -19,6 +19,14 @@ class ArenaLock {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // with give: a handler sees it before and after
     pthread_mutex_lock(&mutex);
   }
+  static bool try_take(pthread_mutex_t& mutex) noexcept {
+    is_near = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // with give
+    const bool is_taken = pthread_mutex_trylock(&mutex) == 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // as in give
+    is_near = is_taken;
+    return is_taken;
+  }
   static void give(pthread_mutex_t& mutex) noexcept {
     pthread_mutex_unlock(&mutex);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // with take

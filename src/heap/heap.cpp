@@ -67,7 +67,7 @@ Heap open_own() noexcept {
   // Never: handlers that the program registered before ours would run in the child while it shares memory
   // with its parent.  The preloaded allocator's are the first.
   settings.fork_wait_us = 0;
-  if (own_arena.open(settings)) own_arena.watch_forks();
+  if (own_arena.open(settings)) own_arena.watch_forks(false);
   return {&kFaceOf<own_arena, why_not_malloc>, "built in"};
 }
 

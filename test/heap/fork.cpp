@@ -9,14 +9,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -295,44 +291,25 @@ TEST(HeapFork, ForkWithoutHandlersWritesApart) {
   std::free(block);
 }
 
-volatile std::sig_atomic_t handler_forks, handler_refusals;
-void fork_in_handler(int) {
-  const int saved_errno = errno;
-  const pid_t child = handler_forks % 2 ? fork() : _Fork();
-  if (child == 0) _exit(0);
-  if (child > 0)
-    waitpid(child, nullptr, 0);
-  else
-    handler_refusals = handler_refusals + (errno == EAGAIN);
-  handler_forks = handler_forks + 1;
-  errno = saved_errno;
-}
-
-/// A signal handler that has interrupted malloc or free in its own thread is refused, and never waits.
-/// Alone: with threads the C library's `fork` waits for the C library's malloc.
-TEST(HeapFork, SignalHandlersForkAtAnyMoment) {
-  EXPECT_EQ(in_child([] { return run_alone("--gtest_filter=HeapForkInterrupted.*"); }), 0);
-}
-
-TEST(HeapForkInterrupted, DISABLED_IsRefusedOrForks) {
-  constexpr int kForks = 400;
-  handler_forks = 0;
-  handler_refusals = 0;
-  const auto old = std::signal(SIGALRM, fork_in_handler);
-  for (int i = 0; i < kForks; ++i) {
-    const itimerval soon = {{0, 0}, {0, 1 + i * 7 % 97}};
-    setitimer(ITIMER_REAL, &soon, nullptr);
-    while (handler_forks == i) {
-      char* block = get(4 * kMiB, i);
-      if (i % 3 == 0) {
-        EXPECT_EQ(in_child([&] { return holds(block, 4 * kMiB, char(i)) ? 0 : 1; }), 0);
-      }
-      std::free(block);
+/// A child with threads, whose own children find no lock taken.
+TEST(HeapFork, GrandchildrenReallocate) {
+  char* blocks[] = {get(kMiB, 1), get(kMiB, 2)};
+  const int status = in_child([&] {
+    std::thread([&] {
+      for (;;) blocks[0] = static_cast<char*>(opaque(std::realloc(blocks[0], kMiB - 100)));
+    }).detach();
+    for (int i = 0; i < 500; ++i) {
+      const int of_child = in_child([&] {
+        alarm(5);
+        blocks[1] = static_cast<char*>(opaque(std::realloc(blocks[1], kMiB - 200)));
+        return holds(blocks[1], kMiB - 200, 2) ? 0 : 1;
+      });
+      if (of_child != 0) return 1;
     }
-  }
-  std::signal(SIGALRM, old);
-  std::printf("%d of %d refused\n", int(handler_refusals), kForks);
-  EXPECT_LT(handler_refusals, kForks);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  for (char* each : blocks) std::free(each);
 }
 
 TEST(HeapFork, ManyForksWithManyBlocks) {

@@ -10,8 +10,8 @@
 // the way of large blocks.
 //
 // Order at start: the first call of any function, which may be long before main and inside the loader, finds
-// the next allocator and opens the arena; the constructor then registers the fork handlers, which may itself
-// allocate.
+// the next allocator, opens the arena and registers the fork handlers, before those of other libraries; from
+// the constructor on blocks come from the arena.
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -82,6 +82,7 @@ constinit bool moves_static_data = false;
   next = found;
   if (found.allocate != __libc_malloc) gate = {0, 0};
   if (!*aside) {
+    arena.watch_forks(true);
     gate.arena_begin = arena.begin();
     block_bytes_min_wanted = settings.block_bytes_min > kPageBytes ? settings.block_bytes_min : kPageBytes;
     moves_static_data = settings.moves_static_data;
@@ -110,7 +111,6 @@ void find_forks() noexcept {
   find_forks();
   if (!arena.is_open()) return;
   gate.block_bytes_min = block_bytes_min_wanted;
-  arena.watch_forks();
   const char* why = "";
   if (moves_static_data) arena.adopt_static(&why);
 }
@@ -265,6 +265,15 @@ DUNLIN_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
 DUNLIN_EXPORT pid_t fork() noexcept {
   if (!next_fork) find_forks();  // another library's constructor forks
   return arena.may_fork() ? next_fork() : -1;
+}
+
+/// What `pthread_atfork` calls: no other library's handlers come before ours.
+DUNLIN_EXPORT int __register_atfork(void (*before)(), void (*parent)(), void (*child)(),
+                                   void* library) noexcept {
+  start_once();
+  using Register = int (*)(void (*)(), void (*)(), void (*)(), void*) noexcept;
+  static const auto next_register = reinterpret_cast<Register>(dlsym(RTLD_NEXT, "__register_atfork"));
+  return next_register(before, parent, child, library);
 }
 
 /// `fork` does not come here: it calls the C library's own.
