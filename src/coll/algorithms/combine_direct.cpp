@@ -63,6 +63,7 @@ struct Parts {
   std::byte* strip;       // for a program's function, which must not write one of its operands; else null
   peer::Mapping* mapped;  // room for two a member
   int* workers;           // by piece of all shares: who has combined it, plus one; null where nobody asks
+  mutable std::int64_t stored_here = 0;  // elements that this member has stored for itself
 
   Range share(int member) const noexcept {
     if (goal.parts) {
@@ -109,6 +110,7 @@ struct Parts {
     const std::int64_t result_first = goal.parts ? mine.first - share(owner).first : mine.first;
     if (!try_combine(mine, owner, result_first)) return false;
     if (workers) workers[first_piece(owner) + piece] = cx.rank + 1;
+    if (goal.has_result_for(cx.rank, owner)) stored_here += mine.count;
     take_over_operands(mine);
     return are_still_valid(owner);
   }
@@ -194,7 +196,7 @@ struct Parts {
     for (int member = 0; member < cx.size; ++member)
       if (const peer::Mapping& at = mapped[2 * member + kOperand];
           member != cx.rank && at.may_take_over() && takes_over(cx, std::size_t(r.bytes())))
-        copy::take_over(at.at, std::size_t(range.count * r.type->size()));
+        take_over(at.at, std::size_t(range.count * r.type->size()));
   }
   bool are_still_valid(int owner) const noexcept {
     for (int member = 0; member < cx.size; ++member) {
@@ -284,8 +286,9 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   const bool is_good = shared.is_good();
   if (is_good) {
     shared.fetch(kResult, got.target());
-    const bool is_stored = received > 0 && !shared.is_in_room(shared.buffer(cx.rank, kResult));
-    if (is_stored && takes_over(cx, r.bytes())) copy::take_over(got.target().address, got.bytes());
+    const bool have_others_stored =
+        work.stored_here < received && !shared.is_in_room(shared.buffer(cx.rank, kResult));
+    if (have_others_stored && takes_over(cx, r.bytes())) take_over(got.target().address, got.bytes());
   } else if (work.workers) {
     work.fetch_own_pieces();
   }
