@@ -314,6 +314,11 @@ TEST(SimulatedCollectives, OnlyWhatOthersHaveInTheirCachesIsTakenOver) {
               return coll::ialltoall(from, count, &byte, to, count, byte, comm, request);
             }),
             2 * most);
+  // And both parts of an allreduce: the other's operand, and the other one's result.
+  EXPECT_EQ(taken([&](auto* from, auto* to, Comm& comm, Request** request) {
+              return coll::iallreduce(from, to, count, byte, *from_handle<Op>(MPI_SUM), comm, request);
+            }),
+            2 * most);
   EXPECT_EQ(allgather(most / 2), most);
   EXPECT_EQ(allgather(most), 0u);
 }
