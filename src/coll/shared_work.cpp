@@ -22,6 +22,11 @@ bool takes_over(const Cx& cx, std::size_t bytes) noexcept {
   return !cx.run->engine.does_job_share_cores() && copy::takes_over(bytes);
 }
 
+void take_over(const std::byte* lines, std::size_t bytes) noexcept {
+  traffic.taken += bytes;
+  copy::take_over(lines, bytes);
+}
+
 namespace {
 
 struct TrafficNote {

@@ -24,6 +24,7 @@ namespace dunlin::coll {
 struct Traffic {
   std::uint64_t loaded = 0, stored = 0;
   std::uint64_t around = 0;  // the cache, by `store`
+  std::uint64_t taken = 0;   // over, of lines that others had
 };
 extern Traffic traffic;
 
@@ -48,6 +49,7 @@ struct OfferedBuffers {
 /// others have stored for it (copy/copy.hpp).  Not where ranks share CPUs: their data falls out of the caches
 /// meanwhile, and half of it comes from the same one.
 bool takes_over(const Cx& cx, std::size_t bytes) noexcept;
+void take_over(const std::byte* lines, std::size_t bytes) noexcept;
 
 /// One member's side of the work.
 class SharedWork {

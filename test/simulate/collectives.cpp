@@ -8,6 +8,8 @@
 
 #include "base/variable.hpp"
 #include "coll/shared_work.hpp"
+#include "copy/copy.hpp"
+#include "os/cpu.hpp"
 #include "test/simulate/collective_case.hpp"
 #include "test/simulate/fibers.hpp"
 #include "test/simulate/settings.hpp"
@@ -278,6 +280,47 @@ TEST(SimulatedCollectives, AllreduceMovesNoMoreBytesThanItMust) {
     EXPECT_LE(double(coll::traffic.stored - before.stored), 1.2 * least);
     EXPECT_GE(double(coll::traffic.loaded - before.loaded), least);
   }
+}
+
+// A member to whose result nobody else has stored has its lines.  An allgather reads its own block, too, to
+// copy it to where others read it, so twice the bytes of a block have to fit its cache.
+TEST(SimulatedCollectives, OnlyWhatOthersHaveInTheirCachesIsTakenOver) {
+  const std::size_t most = os::cache_bytes(2) / 2;
+  if (!copy::takes_over(most)) GTEST_SKIP() << "readers take nothing over here";
+  const auto made = on_nodes(2, 1, {});
+  World& world = *made;
+  const Datatype& byte = *from_handle<Datatype>(MPI_UINT8_T);
+  std::vector<std::uint8_t> sent[2], received[2];
+  for (int rank = 0; rank < 2; ++rank) sent[rank].assign(2 * most, 1), received[rank].assign(2 * most, 0);
+  const auto taken = [&](auto begin) {
+    const std::uint64_t before = coll::traffic.taken;
+    std::vector<Request*> requests(2, nullptr);
+    for (unsigned rank = 0; rank < 2; ++rank)
+      EXPECT_EQ(begin(sent[rank].data(), received[rank].data(), world.comm(int(rank)), &requests[rank]),
+                Err::ok);
+    world.finish(requests);
+    for (Request* each : requests) give_back(each);
+    return coll::traffic.taken - before;
+  };
+  const auto allgather = [&](std::size_t bytes) {
+    const auto count = std::int64_t(bytes);
+    return taken([&](auto* from, auto* to, Comm& comm, Request** request) {
+      return coll::iallgather(from, count, &byte, to, count, byte, comm, request);
+    });
+  };
+  const auto count = std::int64_t(most);
+  // Who came last has done all: the other's block, which it has read, and the other one's result.
+  EXPECT_EQ(taken([&](auto* from, auto* to, Comm& comm, Request** request) {
+              return coll::ialltoall(from, count, &byte, to, count, byte, comm, request);
+            }),
+            2 * most);
+  // And both parts of an allreduce: the other's operand, and the other one's result.
+  EXPECT_EQ(taken([&](auto* from, auto* to, Comm& comm, Request** request) {
+              return coll::iallreduce(from, to, count, byte, *from_handle<Op>(MPI_SUM), comm, request);
+            }),
+            2 * most);
+  EXPECT_EQ(allgather(most / 2), most);
+  EXPECT_EQ(allgather(most), 0u);
 }
 
 // What all members read and store decides, not the length of one block.

@@ -62,7 +62,7 @@ struct Parts {
   std::byte** results;    // the same
   std::byte* strip;       // for a program's function, which must not write one of its operands; else null
   peer::Mapping* mapped;  // room for two a member
-  int* workers;           // by piece of all shares: who has combined it, plus one; null where nobody asks
+  int* workers;  // by piece of all shares: this member's rank plus one, where it has combined it; or null
 
   Range share(int member) const noexcept {
     if (goal.parts) {
@@ -88,6 +88,10 @@ struct Parts {
     const std::int64_t first = all.count * piece / count, end = all.count * (piece + 1) / count;
     return {all.first + first, end - first};
   }
+  /// In a reduce-scatter the result of a part lies at the beginning of its owner's buffer.
+  std::int64_t result_first(int owner, Range range) const noexcept {
+    return goal.parts ? range.first - share(owner).first : range.first;
+  }
   /// The number of its first piece among the pieces of all shares.
   int first_piece(int owner) const noexcept {
     int before = 0;
@@ -105,9 +109,7 @@ struct Parts {
 
   bool do_piece(int owner, int piece) const noexcept {
     const Range mine = range(owner, piece);
-    // In a reduce-scatter the result of a part lies at the beginning of its owner's buffer.
-    const std::int64_t result_first = goal.parts ? mine.first - share(owner).first : mine.first;
-    if (!try_combine(mine, owner, result_first)) return false;
+    if (!try_combine(mine, owner, result_first(owner, mine))) return false;
     if (workers) workers[first_piece(owner) + piece] = cx.rank + 1;
     take_over_operands(mine);
     return are_still_valid(owner);
@@ -159,6 +161,18 @@ struct Parts {
       }
   }
 
+  /// What others have stored of this member's result becomes its own: it reads that next.
+  void take_over_result() const noexcept {
+    const std::int64_t size = r.type->size();
+    const int* worker = workers;
+    for (int owner = 0; owner < cx.size; ++owner)
+      for (int piece = 0; piece < pieces(owner); ++piece) {
+        if (*worker++ == cx.rank + 1 || !goal.has_result_for(cx.rank, owner)) continue;
+        const Range theirs = range(owner, piece);
+        take_over(r.result + result_first(owner, theirs) * size, std::size_t(theirs.count * size));
+      }
+  }
+
   /// The next `count` elements.
   void combine_strip(std::int64_t count, std::size_t bytes, int receivers) const noexcept {
     std::byte* const to = strip ? strip : results[0];
@@ -194,7 +208,7 @@ struct Parts {
     for (int member = 0; member < cx.size; ++member)
       if (const peer::Mapping& at = mapped[2 * member + kOperand];
           member != cx.rank && at.may_take_over() && takes_over(cx, std::size_t(r.bytes())))
-        copy::take_over(at.at, std::size_t(range.count * r.type->size()));
+        take_over(at.at, std::size_t(range.count * r.type->size()));
   }
   bool are_still_valid(int owner) const noexcept {
     for (int member = 0; member < cx.size; ++member) {
@@ -271,11 +285,10 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
     co_return Err::ok;
   }
   Parts work{cx, shared, r, goal, list, results, strip, mapped, nullptr};
-  if (goal.form == Goal::Form::all_everywhere) {
-    const std::size_t bytes = std::size_t(work.first_piece(cx.size)) * sizeof(int);
-    work.workers = reinterpret_cast<int*>(cx.take(bytes));
-    if (work.workers) std::memset(work.workers, 0, bytes);
-  }
+  const std::size_t bytes = std::size_t(work.first_piece(cx.size)) * sizeof(int);
+  work.workers = reinterpret_cast<int*>(cx.take(bytes));
+  if (work.workers) std::memset(work.workers, 0, bytes);
+  const bool has_pieces = work.workers && goal.form == Goal::Form::all_everywhere;
   do_all(cx, shared, work);
   for (int member = 0; member < cx.size; ++member) {
     const int pieces = work.pieces(member);
@@ -284,14 +297,14 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   const bool is_good = shared.is_good();
   if (is_good) {
     shared.fetch(kResult, got.target());
-    const bool is_stored = received > 0 && !shared.is_in_room(shared.buffer(cx.rank, kResult));
-    if (is_stored && takes_over(cx, r.bytes())) copy::take_over(got.target().address, got.bytes());
-  } else if (work.workers) {
+    const bool is_in_room = shared.is_in_room(shared.buffer(cx.rank, kResult));
+    if (work.workers && !is_in_room && takes_over(cx, r.bytes())) work.take_over_result();
+  } else if (has_pieces) {
     work.fetch_own_pieces();
   }
   turn.leave(true);
-  if (!is_good && work.workers) co_await hand_round(cx.apart(), work);
-  *is_done = is_good || work.workers;
+  if (!is_good && has_pieces) co_await hand_round(cx.apart(), work);
+  *is_done = is_good || has_pieces;
   co_return Err::ok;
 }
 

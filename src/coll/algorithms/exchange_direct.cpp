@@ -47,6 +47,7 @@ struct Transfers {
   const Cx& cx;
   const SharedWork& shared;
   const Exchange& exchange;
+  mutable std::size_t stored_here = 0;  // bytes that this member has stored for itself
 
   struct Ends {
     int from, to;
@@ -94,9 +95,11 @@ struct Transfers {
     return is_so;
   }
   int pieces_of(Ends both) const noexcept { return cut(given(both).bytes, !exchange.has_root()); }
-  /// What a member reads of others where blocks have `bytes`.
+  /// What a member reads where blocks have `bytes`: what others give, and of an allgather its own block, too,
+  /// to copy it to where others read it.
   std::size_t reads(std::size_t bytes) const noexcept {
-    return exchange.has_root() ? bytes : bytes * std::size_t(cx.size - 1);
+    if (exchange.has_root()) return bytes;
+    return bytes * std::size_t(exchange.has_block_for_each ? cx.size - 1 : cx.size);
   }
   /// What all read and store where blocks have `bytes`.
   std::size_t all_bytes(std::size_t bytes) const noexcept {
@@ -104,11 +107,18 @@ struct Transfers {
     const int stored = givers * (cx.size - 1), read = exchange.has_block_for_each ? stored : givers;
     return bytes * std::size_t(read + stored);
   }
+  /// Whether others have stored something of what this member gets.
+  bool have_others_stored() const noexcept {
+    std::size_t bytes = 0;
+    for (int from = 0; from < cx.size; ++from)
+      if (from != cx.rank && exchange.gives(from, cx.rank)) bytes += got({from, cx.rank}).bytes;
+    return stored_here < bytes;
+  }
   /// What others may have stored of a block for this member becomes its own: it reads that next.
   void take_over_block(int from) const noexcept {
     const Target to = exchange.recv[from].target();
     if (shared.is_in_room(got({from, cx.rank})) || !to.is_contiguous()) return;
-    if (takes_over(cx, reads(to.bytes))) copy::take_over(to.address, to.bytes);
+    if (takes_over(cx, reads(to.bytes))) take_over(to.address, to.bytes);
   }
   int pieces(int member) const noexcept {
     int count = 0;
@@ -151,10 +161,11 @@ struct Transfers {
       store(to.address + begin, from.address + begin, end - begin, all_bytes(bytes));
     else
       copy_range(from, to, begin, end - begin);
+    if (both.to == cx.rank) stored_here += end - begin;
     const bool is_read_once = exchange.has_block_for_each || cx.size == 2;
     if (theirs.mapping.may_take_over() && is_read_once && from.is_contiguous() &&
         takes_over(cx, reads(bytes)))
-      copy::take_over(from.address + begin, end - begin);
+      take_over(from.address + begin, end - begin);
     return (!theirs || shared.is_still_valid(both.from, theirs.mapping)) &&
            (!room || shared.is_still_valid(both.to, room.mapping));
   }
@@ -194,10 +205,11 @@ Task exchange_all(Cx cx, Exchange exchange, bool* is_done) {
       co_await cx.until(shared.is_finished(member, pieces));
     }
     *is_done = shared.is_good();
+    const bool have_others_stored = transfers.have_others_stored();
     for (int other = 0; other < cx.size && *is_done; ++other) {
       if (other == cx.rank) continue;
       shared.fetch(cx.size + other, exchange.recv[other].target());
-      transfers.take_over_block(other);
+      if (have_others_stored) transfers.take_over_block(other);
     }
   }
   turn.leave(true);
@@ -234,6 +246,7 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
     const int pieces = transfers.pieces(member);
     co_await cx.until(shared.is_finished(member, pieces));
   }
+  const bool have_others_stored = transfers.have_others_stored();
   for (int step = first; step < end; ++step) {
     const int member = cx.wrapped(cx.rank + step), other = is_root ? member : root;
     const bool is_spoilt = shared.is_spoilt(member);
@@ -244,7 +257,7 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
       cx.post_recv(exchange.recv[other].target(), other);
     } else {
       shared.fetch(cx.size + other, exchange.recv[other].target());
-      transfers.take_over_block(other);
+      if (have_others_stored) transfers.take_over_block(other);
     }
   }
   co_await cx.all();
@@ -287,7 +300,7 @@ Task allgather_direct(Cx cx, Block mine, Blocks all) {
   bool is_done = false;
   // Lines that are taken over are those of the copy in the result: those of `mine` are slow to take over, as
   // this member reads them each time, too.
-  const bool are_taken_over = cx.size == 2 && takes_over(cx, mine.bytes());
+  const bool are_taken_over = cx.size == 2 && takes_over(cx, 2 * mine.bytes());
   const Blocks given = Blocks::same(are_taken_over ? all[cx.rank] : mine);
   co_await exchange_all(cx, {given, all, 0, Exchange::Shape::all, false, false}, &is_done);
   if (!is_done) co_await start_allgather(cx.apart(), mine, all);
