@@ -170,26 +170,29 @@ Err Instance::start_node() noexcept {
   if (!segment) return segment.error();
   const int fd = segment.value();
   const int node_size = boot_->node_size();
+  int ranks_per_cpu = 1;
   if (boot::LaunchPage* page = boot::map_launch_page(fd, node_size)) {
     const int cpus = cpus_of(*page), ranks = int(boot_->machine_peers().size());
     engine_->set_oversubscribed(ranks > cpus);
     engine_->set_has_free_core(ranks < cpus);
+    ranks_per_cpu = std::max(ranks / cpus, 1);
     process_.near_ranks = page->near;
     boot::unmap_launch_page(page, node_size);
   }
-  const Err error = node_size > 1 ? join_node(fd) : Err::ok;
+  const Err error = node_size > 1 ? join_node(fd, ranks_per_cpu) : Err::ok;
   ::close(fd);
   return error;
 }
 
-Err Instance::join_node(int fd) noexcept {
+Err Instance::join_node(int fd, int ranks_per_cpu) noexcept {
   const int node_size = boot_->node_size();
   const std::size_t board_at = boot::launch_page_bytes(node_size);
   if (const Err error = board_.open(fd, board_at, node_size); error != Err::ok) return error;
   auto opened = transport::shm::Transport::open({.fd = fd,
                                                  .offset = board_at + AddressBoard::bytes(node_size),
                                                  .local_rank = boot_->node_rank(),
-                                                 .node_peers = boot_->node_peers()});
+                                                 .node_peers = boot_->node_peers(),
+                                                 .ranks_per_cpu = ranks_per_cpu});
   if (!opened) return opened.error();
   shm_ = std::move(opened.value());
   board_.write(boot_->node_rank(), peer::published_address());

@@ -43,7 +43,7 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   Err start() noexcept;
   void open_world() noexcept;
   Err start_node() noexcept;
-  Err join_node(int fd) noexcept;
+  Err join_node(int fd, int ranks_per_cpu) noexcept;
   Err start_network() noexcept;
   Err let_network_match(unsigned bits) noexcept;
   void add(transport::Transport& transport) noexcept;

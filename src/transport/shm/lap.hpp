@@ -1,11 +1,13 @@
 // How much of its bulk ring a pair uses: of what all rings of its process may fill, the share that it has of
 // all that is sent by them.
 //
-// So many rings together stay in the caches, as a few do.  A ring begins with a sixteenth and grows by a
-// quarter a lap at most: a pair that has not much to say touches few pages, each of which costs both sides
-// a fault.  8 ranks on 2 VCPUs of an AMD Zen 3 (512 KiB of second-level cache, rings of 1 MiB) that
-// exchange 1, 4 and 8 KiB with each other: 61, 52 and 74 us by whole rings, 33, 43 and 58 so.  16 on as
-// many of an Intel Emerald Rapids (2 MiB, rings of 256 KiB) gain nothing by less than whole rings.
+// So many rings together stay in the caches, as a few do, and where ranks share a CPU those of all of them.
+// A ring begins with a sixteenth and grows by a quarter a lap at most: a pair that has not much to say
+// touches few pages, each of which costs both sides a fault.  8 ranks on 2 VCPUs of an AMD Zen 3 (512 KiB of
+// second-level cache, rings of 1 MiB) that exchange 1, 4 and 8 KiB with each other: 61, 52 and 74 us by whole
+// rings, 33, 43 and 58 so, as long as each rank counted all of that cache as its own; since it counts its
+// part: docs/shm.md.  16 on as many of an Intel Emerald Rapids (2 MiB, rings of 256 KiB) gain nothing by less
+// than whole rings.
 //
 // Called by ring.hpp.  Thread safety: of one writer; `AllRings` are of its process.
 #pragma once

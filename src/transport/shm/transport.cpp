@@ -71,6 +71,8 @@ Transport::Transport(Segment segment, const Setup& setup, bool takes_part_in_bar
       readers_(peers_.size()),
       heard_(peers_.size(), kNothingHeard),
       inbox_reader_(segment_.inbox(setup.local_rank), segment_.base()) {
+  DUNLIN_ASSERT(setup.ranks_per_cpu >= 1);
+  sender_.rings.bytes_max /= std::uint64_t(setup.ranks_per_cpu);
   sender_.always_wanted.ask_for_fences();
   if (!takes_part_in_barriers) attention().ask_for_fences();
 }

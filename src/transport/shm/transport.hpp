@@ -25,6 +25,7 @@ struct Setup {
   std::size_t offset = 0;           // first byte that is ours: boot::launch_page_bytes(node size)
   int local_rank = 0;               // our index in node_peers
   std::span<const int> node_peers;  // peer indices of the node's ranks, ascending, the same in each of them
+  int ranks_per_cpu = 1;            // that share its caches; at least 1
 };
 
 /// Reaches the other ranks of the node, not this process itself (transport/self does).
