@@ -49,8 +49,9 @@ void make_predefined_objects() noexcept {
   init_predefined_ops();
 }
 
-bool is_ending = false;  // the last user, and waits for the library's own thread
-int exit_code = 0;       // once the process exits
+bool is_ending = false;   // the last user, and waits for the library's own thread
+bool is_parting = false;  // MPI_Finalize asks whether it is the end for all ranks, and may part from them
+int exit_code = 0;        // once the process exits
 
 /// A launcher that binds ranks has counted before it did.
 int cpus_of(const boot::LaunchPage& page) noexcept {
@@ -60,7 +61,7 @@ int cpus_of(const boot::LaunchPage& page) noexcept {
 }  // namespace
 
 Err Instance::acquire(int thread_level) noexcept {
-  while (is_ending) {  // another thread has the last words of the last session
+  while (is_ending || is_parting) {  // another thread has the last words
     const int levels = BigLock::release_all();
     ::sched_yield();
     BigLock::reacquire(levels);
@@ -79,6 +80,7 @@ Err Instance::release(bool is_session) noexcept {
   DUNLIN_ASSERT(Life::users > 0);
   const Err error = Life::users == 1 ? current_->stop(is_session) : Err::ok;
   if (--Life::users == 0) BigLock::set_needed(true);
+  if (!is_session) is_parting = false;
   return error;
 }
 
@@ -305,6 +307,7 @@ Err Instance::leave_world() noexcept {
   if (Err e = coll::barrier(*process_.world); e != Err::ok) return e;
   if (!network_) return error;
   const int is_last = Life::users == 1;
+  is_parting = is_last;  // who begins a session from here on is no user yet, and waits for the answer
   int are_all_last = 0;
   if (Err e = coll::allreduce(&is_last, &are_all_last, 1, *from_handle<Datatype>(MPI_INT),
                               *from_handle<Op>(MPI_MIN), *process_.world);
