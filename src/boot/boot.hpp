@@ -80,6 +80,9 @@ class Boot {
   /// (boot/node_segment.hpp), which works under every launcher.
   virtual int inherited_segment_fd() const noexcept { return -1; }
 
+  /// All ranks have begun: until then a wait for one that has not is told of, where nobody else does.
+  virtual void started() noexcept {}
+
   /// Where mpirun sees what this rank waits for, or null.
   virtual RankWaits* waits() const noexcept { return nullptr; }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -117,6 +118,9 @@ Result<std::unique_ptr<Boot>> PmiBoot::open() noexcept {
   const Place& place = boot->place_;
   if (place.size < 1 || place.rank < 0 || place.rank >= place.size)
     return fail(Err::other, "the %s launcher says rank %d of %d", boot->name(), place.rank, place.size);
+  boot->store_.socket().set_late("the others of the job's " + std::to_string(place.size) +
+                                 " ranks to begin MPI (MPI_Init, MPI_Session_init), as all have to; " +
+                                 boot->name() + " does not tell which have not");
   if (const Err e = boot->find_nodes(); e != Err::ok) return e;
   return std::unique_ptr<Boot>(std::move(boot));
 }
@@ -226,6 +230,9 @@ Err PmiBoot::fence() noexcept { return store_.fence(); }
 
 void PmiBoot::abort(int code, const char* message) noexcept {
   log::warn("%s", message);
+  // A launcher that has let this process go takes no word from it, and lets the others wait behind an exit
+  // code (Hydra); behind a signal it ends them.
+  if (is_finalized_) ::kill(::getpid(), SIGKILL);
   // Hydra drops output that it has not passed on when it is told to abort (4.0.2: always, without this
   // pause).
   ::usleep(kLastWordsUs);

@@ -61,6 +61,7 @@ class PmiBoot final : public Boot {
   Err fence() noexcept override;
   [[noreturn]] void abort(int code, const char* message) noexcept override;
   Err finalize() noexcept override;
+  void started() noexcept override { store_.socket().set_late({}); }
 
  private:
   bool is_2() const noexcept { return &store_.commands() == &kPmi2; }

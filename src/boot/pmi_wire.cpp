@@ -1,6 +1,7 @@
 // The wire of PMI; see pmi_wire.hpp.
 #include "boot/pmi_wire.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "base/log.hpp"
 
 namespace dunlin::boot {
 namespace {
@@ -149,7 +151,14 @@ Result<std::string_view> WireSocket::receive_frame() noexcept {
   return words.substr(0, words.find_last_not_of(' ') + 1);
 }
 
+void WireSocket::await_sender() noexcept {
+  pollfd readable = {.fd = fd_, .events = POLLIN, .revents = 0};
+  if (::poll(&readable, 1, kLateSeconds * 1000) == 0)
+    log::warn("has waited %d s for %s", kLateSeconds, std::exchange(late_, {}).c_str());
+}
+
 Err WireSocket::read_more() noexcept {
+  if (!late_.empty()) await_sender();
   char block[4096];
   ssize_t got;
   do {

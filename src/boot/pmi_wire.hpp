@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/err.hpp"
 
@@ -40,6 +41,8 @@ class WireSocket {
   void close() noexcept;
   /// What follows, either way, has this form; it begins with lines.
   void set_form(WireForm form) noexcept { form_ = form; }
+  /// Printed once, where something takes `kLateSeconds` to come; empty: nothing.
+  void set_late(std::string sentence) noexcept { late_ = std::move(sentence); }
   /// Sends one command.
   Err send(std::string_view words) noexcept;
   /// The words of the next command; they are valid until the next call.
@@ -51,10 +54,13 @@ class WireSocket {
   Result<std::string_view> receive_line() noexcept;
   Result<std::string_view> receive_frame() noexcept;
   Err read_more() noexcept;
+  void await_sender() noexcept;
 
+  static constexpr int kLateSeconds = 20;  // as long as another node may be silent
   WireForm form_ = WireForm::lines;
   int fd_ = -1;
   std::string received_;
+  std::string late_;
   std::size_t used_ = 0;  // bytes of received_ that belong to commands handed out
 };
 

@@ -49,7 +49,9 @@ void make_predefined_objects() noexcept {
   init_predefined_ops();
 }
 
-bool is_ending = false;  // the last user, and waits for the library's own thread
+bool is_ending = false;   // the last user, and waits for the library's own thread
+bool is_parting = false;  // MPI_Finalize asks whether it is the end for all ranks, and may part from them
+int exit_code = 0;        // once the process exits
 
 /// A launcher that binds ranks has counted before it did.
 int cpus_of(const boot::LaunchPage& page) noexcept {
@@ -59,7 +61,7 @@ int cpus_of(const boot::LaunchPage& page) noexcept {
 }  // namespace
 
 Err Instance::acquire(int thread_level) noexcept {
-  while (is_ending) {  // another thread has the last words of the last session
+  while (is_ending || is_parting) {  // another thread has the last words
     const int levels = BigLock::release_all();
     ::sched_yield();
     BigLock::reacquire(levels);
@@ -78,6 +80,7 @@ Err Instance::release(bool is_session) noexcept {
   DUNLIN_ASSERT(Life::users > 0);
   const Err error = Life::users == 1 ? current_->stop(is_session) : Err::ok;
   if (--Life::users == 0) BigLock::set_needed(true);
+  if (!is_session) is_parting = false;
   return error;
 }
 
@@ -142,10 +145,9 @@ Err Instance::start() noexcept {
     if (Err error = let_network_match(facts.value().match_bits); error != Err::ok) return error;
   engine_->set_job_shares_cores(facts.value().shares_cores);
   process_.near_ranks = facts.value().near;
-  if (network_) {
-    network_->set_secret(facts.value().secret_word());
-    (void)::on_exit(part_at_exit, nullptr);
-  }
+  boot_->started();
+  if (network_) network_->set_secret(facts.value().secret_word());
+  if (network_ || is_told_to_nobody) (void)::on_exit(part_at_exit, nullptr);
   add(*self_);
   open_world();
   return Err::ok;
@@ -308,6 +310,7 @@ Err Instance::leave_world() noexcept {
   if (Err e = coll::barrier(*process_.world); e != Err::ok) return e;
   if (!network_) return error;
   const int is_last = Life::users == 1;
+  is_parting = is_last;  // who begins a session from here on is no user yet, and waits for the answer
   int are_all_last = 0;
   if (Err e = coll::allreduce(&is_last, &are_all_last, 1, *from_handle<Datatype>(MPI_INT),
                               *from_handle<Op>(MPI_MIN), *process_.world);
@@ -328,7 +331,7 @@ Err Instance::part() noexcept {
 /// One that fails waits for nobody: others may wait for it, in their exits, too.  So the job ends; our mpirun
 /// sees to that itself.
 void Instance::part_at_exit(int status, void*) noexcept {
-  const int code = status & 0xff;  // what the launcher sees of it
+  const int code = exit_code = status & 0xff;  // what the launcher sees of it
   if (!current_ || Life::is_forked) return;
   Instance& self = *current_;
   // What else runs at the exit may begin sessions, and end the last one.
@@ -336,6 +339,12 @@ void Instance::part_at_exit(int status, void*) noexcept {
   if (Life::users > 0) return;
   if (code == 0) {
     const BigLock::Guard guard;
+    progress::LongWait wait(
+        [](const void*, WaitReason& reason) noexcept {
+          std::snprintf(reason.what, sizeof reason.what, "the other ranks to exit, or to end");
+        },
+        nullptr);
+    if (self.network_ && !self.has_parted_) wait.blocks();
     (void)self.part();
     (void)self.boot_->finalize();
   } else if (self.network_ && !self.has_parted_ && !self.boot_->waits()) {
@@ -345,6 +354,26 @@ void Instance::part_at_exit(int status, void*) noexcept {
     self.boot_->abort(code, message);
   }
 }
+
+/// Nothing of the program runs any more that could end its use of MPI; others may wait for this rank.
+void Instance::end_in_use() noexcept {
+  if (!current_ || Life::users == 0 || Life::is_forked) return;
+  boot::Boot& boot = *current_->boot_;
+  if (boot.waits() || boot.size() == 1) return;  // our mpirun sees it
+  char message[128];
+  std::snprintf(message, sizeof message,
+                "exited with code %d without ending its use of MPI (MPI_Finalize, MPI_Session_finalize)",
+                exit_code);
+  std::fflush(nullptr);
+  boot.abort(exit_code ? exit_code : 1, message);
+}
+
+namespace {
+
+/// Behind all handlers of the program's, and the destructors of its objects.
+[[gnu::destructor]] void end_of_process() { Instance::end_in_use(); }
+
+}  // namespace
 
 /// As long as it waits, another thread may begin a session, let something go and end it.
 Err Instance::stop(bool is_session) noexcept {

@@ -33,6 +33,9 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   /// What MPI_Finalize does before: waits for all ranks.
   Err leave_world() noexcept;
 
+  /// The process ends: where MPI is in use, the job does, too.
+  static void end_in_use() noexcept;
+
   boot::Boot& boot() noexcept { return *boot_; }
   comm::Process& process() noexcept { return process_; }
   progress::Engine& engine() noexcept { return *engine_; }

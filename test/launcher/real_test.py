@@ -195,6 +195,27 @@ class Real(LauncherTest):
         self.assertIn("rank 2", err)
         self.assertIn("without calling MPI_Finalize", err)
 
+    def test_exit_inside_a_session_under_hydra(self):
+        for nodes in ("", "2", "0,1,1") if HYDRA and NETWORK else ("",) if HYDRA else ():
+            environment = {**os.environ, "DUNLIN_NODES": nodes}
+            words = [HYDRA, "-n", "3", SESSIONS, "exit"]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=environment)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("rank 2: exited with code 0 without ending its use of MPI", done.stdout + done.stderr)
+
+    @unittest.skipUnless(HYDRA, "no mpiexec.hydra")
+    def test_a_rank_that_does_not_begin_under_hydra(self):
+        words = [HYDRA, "-n", "1", SESSIONS, ":", "-n", "1", "sh", "-c", "sleep 22; exec " + SESSIONS]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, "ok\n" * 2))
+        self.assertIn("rank 0: has waited 20 s for the others of the job's 2 ranks to begin MPI", done.stderr)
+
+    @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+    def test_who_waits_in_its_exit_is_told(self):
+        code, out, err = self.run_job("--timeout", "5", "-n", "2", SESSIONS, "late", env={**os.environ, "DUNLIN_NODES": "2"})
+        self.assertEqual(code, 124)
+        self.assertIn("the other ranks to exit", out + err)
+
     def test_killed_launcher(self):
         mark = new_mark()
         job = self.start_job("-n", "4", PROGRAM, "wait", mark)

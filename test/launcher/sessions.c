@@ -1,6 +1,6 @@
 /* Sessions that open and close the library several times in one process, before and after MPI_Init ..
  * MPI_Finalize; run by real_test.py.  First argument "exit": the last rank ends inside the second session;
- * "gone": it leaves without what runs at exit. */
+ * "gone": it leaves without what runs at exit; "late": it stays in its last session for a minute. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ static int use_session(int turn, const char* what) {
   if (turn == 1 && !strcmp(what, "exit") && rank == size - 1) exit(0);
   int value = rank + turn;
   MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+  if (turn == 4 && !strcmp(what, "late") && rank == size - 1) sleep(60);
   MPI_Comm_free(&comm);
   MPI_Group_free(&group);
   MPI_Session_finalize(&session);
