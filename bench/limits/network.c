@@ -123,10 +123,10 @@ static void exchange(End* end, int side, Operation operation, size_t bytes) {
   }
 }
 
-// As the library chooses: for "tcp" libfabric 1.17's other provider of it.
-static struct fi_info* info_of(struct fi_info* hints, const char* provider) {
+// As the library chooses: for "tcp" libfabric 1.17's other provider of it, but not to match.
+static struct fi_info* info_of(struct fi_info* hints, const char* provider, Operation operation) {
   struct fi_info* info = NULL;
-  if (strcmp(provider, "tcp") == 0) {
+  if (strcmp(provider, "tcp") == 0 && operation != kTagged) {
     hints->fabric_attr->prov_name = strdup("net");
     if (fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info) == 0) return info;
     free(hints->fabric_attr->prov_name);
@@ -145,7 +145,7 @@ static void open_end(End* end, const char* provider, Operation operation, int li
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-  struct fi_info* const info = info_of(hints, provider);
+  struct fi_info* const info = info_of(hints, provider, operation);
   struct fid_fabric* fabric;
   struct fid_av* table;
   struct fi_av_attr table_like = {.count = 2};

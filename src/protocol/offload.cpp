@@ -332,12 +332,8 @@ void Offload::keep(Message& message, const transport::Arrival& arrival) noexcept
     return deliver(request, shown);
   }
   kept_.add(shown);
-  if (arrival.bytes <= network_.bytes_held_max()) copy_taken(message, arrival.bytes);
-}
-
-/// Its data comes into memory of this rank.
-void Offload::copy_taken(Message& message, std::uint64_t bytes) noexcept {
-  make_room(message, bytes);
+  if (arrival.bytes > network_.bytes_held_max()) return;
+  make_room(message, arrival.bytes);
   if (message.room.empty()) message.room = {&message.spare, 1};
   message.copy = Message::Copy::under_way;
   receive_taken(message);
@@ -437,7 +433,6 @@ match::Unexpected& Offload::extract(match::Unexpected& found) noexcept {
     log::die("the network announced a message and then did not deliver it");
   message.is_taken = true;
   message.taken_after = answers_;
-  if (network_.holds_up()) copy_taken(message, arrival.bytes);
   return show(arrival, message.number);
 }
 

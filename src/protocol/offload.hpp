@@ -17,9 +17,6 @@
 // at the limit asks for more, and waits; where this rank has nothing else to do meanwhile, it takes all that
 // has come into memory of its own, in its own length: what its receives wait for may come behind that.
 //
-// Some networks keep back what comes behind a message that no receive has taken: there this rank does so
-// before it sleeps in a wait, too, and takes the data out, whatever its length.
-//
 // Control messages go by channel: that a synchronous message was matched (its note asks for it and names it),
 // that a sender wants a message back, and both sides of that flow control.
 // Document: Portals matching (row M3 of docs/sources.md).  Thread safety: base/big_lock.hpp.
@@ -73,19 +70,13 @@ class Offload {
   /// Takes messages out of the network where that is needed, and tries again what found no room; answers
   /// whether anything moved.
   bool advance() noexcept {
-    const bool is_way_wanted = network_.holds_up() && is_way_due();
-    const bool has_taken = (is_way_wanted || kept_.has_receives()) && take_out();
+    const bool has_taken = kept_.has_receives() && take_out();
     const bool has_received = !waiting_.empty() && receive_waiting();
     const bool has_answered = !asking_.empty() && try_answer();
     return has_taken || has_received || has_answered;
   }
 
  private:
-  /// Where what no receive has taken keeps back what comes behind it: before a wait sleeps, and from time to
-  /// time where one only tests.
-  bool is_way_due() noexcept {
-    return network_.is_last_look() || ++polls_held_ % network_.messages_held_max() == 0;
-  }
   /// Taken messages are received in room that is left for them; they end without others.
   static constexpr std::size_t posted_max(std::size_t receives_max) noexcept {
     return receives_max - std::min<std::size_t>(receives_max / 2, 64);
@@ -118,7 +109,6 @@ class Offload {
   void aim(Message& message, ReceiveRequest& request) noexcept;
   void post(Message& message) noexcept;
   void receive_taken(Message& message) noexcept;
-  void copy_taken(Message& message, std::uint64_t bytes) noexcept;
   bool receive_waiting() noexcept;
   bool take_out() noexcept;
   void keep(Message& message, const transport::Arrival& arrival) noexcept;
@@ -146,7 +136,6 @@ class Offload {
   std::vector<Peer*> asking_;  // have an open question
   std::uint32_t answers_ = 0;
   bool has_received_ = false;           // a message, since the last look at `asking_`
-  std::uint32_t polls_held_ = 0;        // of a network that holds up
   std::size_t polls_asked_ = 0;         // since the first of `asking_`, with messages
   match::Unexpected* found_ = nullptr;  // what a probe has found in the network; made at the first
 };

@@ -28,7 +28,6 @@ struct Operation {
   alignas(8) std::byte scratch[64];  // the network's while the operation is under way
   Kind kind = Kind::send;
   int peer = -1;  // of a tagged_send: to whom; written by the network
-  std::uint64_t bits = 0;  // of a look that has taken a message: the message's; written by the network
 };
 
 /// Which messages a receive takes: those whose bits are equal where `ignored` has none.
@@ -63,11 +62,6 @@ class Tagged {
   /// each so many bytes; longer ones it leaves with the sender.
   virtual std::uint32_t messages_held_max() const noexcept = 0;
   virtual std::uint64_t bytes_held_max() const noexcept = 0;
-  /// Whether what no receive has taken may keep back all that its sender sends behind it: then it has to be
-  /// taken out before a wait sleeps, and what a look takes out has to be received at once.
-  virtual bool holds_up() const noexcept = 0;
-  /// A wait is about to sleep.
-  virtual bool is_last_look() const noexcept = 0;
   /// Nothing reaches that peer any more.
   virtual bool is_lost(int peer) noexcept = 0;
   /// `yes`: under way; Inbox::sent says when the memory may be used again.

@@ -56,11 +56,12 @@ bool begins_with_any(std::string_view text, const std::array<std::string_view, n
                      [text](std::string_view each) { return text.starts_with(each); });
 }
 
-/// TCP that answers for itself, and not for rxm above it: `net` of libfabric 1.17, `tcp` since.
-bool is_plain(std::string_view provider) noexcept { return provider == "net" || provider == kTcp; }
+/// TCP that answers for itself, and not for rxm above it: `net` of libfabric 1.17, `tcp` since.  It does not
+/// end a receive of a message that was taken out of matching (1.17 and 2.5).
+bool is_plain_tcp(std::string_view provider) noexcept { return provider == "net" || provider == kTcp; }
 
 bool is_tcp(std::string_view provider) noexcept {
-  return provider.starts_with(kTcp) || is_plain(provider);
+  return provider.starts_with(kTcp) || is_plain_tcp(provider);
 }
 
 /// An address of the machine that a provider would use: "eth0" and "10.1.0.1"; both empty where it has none.
@@ -102,7 +103,7 @@ Interface interface_of(const fi_info& info, const ifaddrs* machine) noexcept {
 int rank_of(const fi_info& info, const Interface& interface, bool matches, std::string_view name,
             std::string_view wanted) noexcept {
   const std::string_view provider = info.fabric_attr->prov_name;
-  if (matches && begins_with_any(provider, kProvidersToName)) return -1;
+  if (matches && (is_plain_tcp(provider) || begins_with_any(provider, kProvidersToName))) return -1;
   const bool is_wanted = wanted.empty()  ? !begins_with_any(provider, kProvidersToName)
                          : wanted == kTcp ? is_tcp(provider)
                                           : provider.starts_with(wanted);
@@ -130,7 +131,7 @@ void put_plain_tcp_first(std::vector<Offer>& offers) {
     const auto last = std::find_if(
         first, offers.end(), [rank = first->rank](const Offer& each) { return each.rank != rank; });
     const auto of_tcp = std::find_if(first, last, [](const Offer& each) { return is_tcp(each.provider()); });
-    std::stable_partition(of_tcp, last, [](const Offer& each) { return is_plain(each.provider()); });
+    std::stable_partition(of_tcp, last, [](const Offer& each) { return is_plain_tcp(each.provider()); });
     first = last;
   }
 }
@@ -228,11 +229,6 @@ void limit_receive_buffers_of_rxm(Told& told) { told.tell("FI_OFI_RXM_MSG_RX_SIZ
 /// its receive, and writes zeros to all of them; what is longer than the buffer gets memory of its own.
 void limit_buffers_of_tcp(Told& told) { told.tell("FI_TCP_MAX_RX_SIZE", "128"); }
 
-/// Plain TCP of 1.17 keeps 4 short messages before their receives; what comes then waits in the connection.
-void keep_short_messages_of_net(Told& told) {
-  told.tell("FI_NET_MAX_SAVED", std::to_string(kMessagesMost).c_str());
-}
-
 /// Without a device there is nothing that verbs could find; where it is a file of its own (libfabric 2) it is
 /// then not even begun: its beginning reads all symbols of the kernel.
 void leave_out_verbs(Told& told) {
@@ -265,7 +261,6 @@ Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool ma
   limit_buffers_of_tcp(told);
   leave_out_verbs(told);
   if (matches) avoid_faults_of_rxm(told);
-  if (matches) keep_short_messages_of_net(told);
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();
   std::vector<std::unique_ptr<Fabric>> all;
@@ -380,7 +375,8 @@ int Fabric::open_queues() noexcept {
   with_fd.wait_obj = FI_WAIT_FD;
   fi_cq_attr without = with_fd;
   without.wait_obj = FI_WAIT_NONE;
-  fid_cq*& waited = is_plain_tcp() ? news_ : completions_;
+  const bool is_plain = is_plain_tcp(provider());
+  fid_cq*& waited = is_plain ? news_ : completions_;
   if (::fi_cq_open(domain_, &with_fd, &waited, nullptr) == 0 &&
       ::fi_control(&waited->fid, FI_GETWAIT, &wait_fd_) != 0)
     wait_fd_ = -1;
@@ -388,8 +384,6 @@ int Fabric::open_queues() noexcept {
 }
 
 const char* Fabric::provider() const noexcept { return info_->fabric_attr->prov_name; }
-
-bool Fabric::is_plain_tcp() const noexcept { return is_plain(provider()); }
 
 bool Fabric::may_wait() const noexcept {
   if (news_) return wait_fd_ >= 0;  // what the sockets hold, their descriptor tells
@@ -413,7 +407,7 @@ bool Fabric::is_rma_offloaded() const noexcept {
   // rxm leaves progress to us and says so, whatever is below it.  Plain TCP says that it goes on by itself,
   // and does so only for those who sleep in its own calls.  What has pinned pages reaches them by itself.
   return pins_memory() ||
-         (info_->domain_attr->data_progress == FI_PROGRESS_AUTO && !is_plain_tcp());
+         (info_->domain_attr->data_progress == FI_PROGRESS_AUTO && !is_plain_tcp(provider()));
 }
 
 bool Fabric::are_writes_ordered() const noexcept { return (info_->tx_attr->msg_order & FI_ORDER_WAW) != 0; }

@@ -87,8 +87,6 @@ class Fabric {
   fid_av* addresses() const noexcept { return addresses_; }
   /// "tcp;ofi_rxm" or "net", as libfabric calls it.
   const char* provider() const noexcept;
-  /// TCP that answers for itself, and not for rxm above it: `net` of libfabric 1.17, `tcp` since.
-  bool is_plain_tcp() const noexcept;
   /// "eth0 10.1.0.1" where the provider uses one, else the provider's domain.
   const std::string& interface() const noexcept { return interface_; }
   /// Whom others send to.

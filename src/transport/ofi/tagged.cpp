@@ -4,7 +4,6 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include <bit>
@@ -19,8 +18,6 @@ namespace {
 constexpr std::uint64_t kNoteMask = 0xffffffff;
 constexpr std::uint32_t kReadsMax = 1 << 24;  // seconds: a provider that has not answered by then never does
 
-constexpr std::size_t kOverflowBytes = std::size_t(1) << 30;
-
 fi_msg_tagged message_of(const Operation& operation, const Pattern& wanted, const iovec* room) noexcept {
   fi_msg_tagged message = {};
   message.msg_iov = room;
@@ -33,17 +30,6 @@ fi_msg_tagged message_of(const Operation& operation, const Pattern& wanted, cons
 }
 
 }  // namespace
-
-Overflow::Overflow(bool is_wanted) noexcept {
-  if (!is_wanted) return;
-  void* const at = ::mmap(nullptr, kOverflowBytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at != MAP_FAILED) room_ = {static_cast<std::byte*>(at), kOverflowBytes};
-}
-
-Overflow::~Overflow() {
-  if (!room_.empty()) ::munmap(room_.data(), room_.size());
-}
 
 unsigned Tagged::bits() const noexcept { return unsigned(std::bit_width(fabric_.tag_format())); }
 
@@ -72,9 +58,8 @@ Sent Tagged::try_send(Operation& operation, int peer, std::uint64_t bits, std::u
 bool Tagged::try_receive(Operation& operation, std::span<std::byte> room, const Pattern& wanted) noexcept {
   DUNLIN_ASSERT(operation.kind == Operation::Kind::tagged_receive);
   DUNLIN_ASSERT(!room.empty());  // rxm of libfabric 1.17 never ends an empty receive of a long message
-  const iovec parts[] = {{room.data(), room.size()}, {overflow_.room().data(), overflow_.room().size()}};
-  return ::fi_trecvv(fabric_.endpoint(), parts, nullptr, overflow_.room().empty() ? 1 : 2, FI_ADDR_UNSPEC,
-                     wanted.bits, wanted.ignored, &operation) == 0;
+  return ::fi_trecv(fabric_.endpoint(), room.data(), room.size(), nullptr, FI_ADDR_UNSPEC, wanted.bits,
+                    wanted.ignored, &operation) == 0;
 }
 
 void Tagged::cancel(Operation& operation) noexcept {
@@ -82,14 +67,12 @@ void Tagged::cancel(Operation& operation) noexcept {
   (void)::fi_cancel(&fabric_.endpoint()->fid, &operation);  // what it cannot cancel ends by itself
 }
 
-/// The answer comes as a completion: at once, as the provider has to ask nobody else.  Plain TCP does not
-/// take messages out of matching as it should (1.17): there it is left to the receive that follows at once,
-/// and takes the oldest message of the same bits, which is this one.
+/// The answer comes as a completion: at once, as the provider has to ask nobody else.
 bool Tagged::try_look(Operation& operation, const Pattern& wanted, bool is_taken, Arrival& found) noexcept {
   operation.kind = Operation::Kind::look;
   const fi_msg_tagged message = message_of(operation, wanted, nullptr);
-  const std::uint64_t claim = is_taken && !holds_up() ? FI_CLAIM : 0;
-  if (::fi_trecvmsg(fabric_.endpoint(), &message, FI_PEEK | FI_COMPLETION | claim) != 0) return false;
+  if (::fi_trecvmsg(fabric_.endpoint(), &message, FI_PEEK | FI_COMPLETION | (is_taken ? FI_CLAIM : 0)) != 0)
+    return false;
   for (std::uint32_t reads = 0; reads < kReadsMax; ++reads) {
     fi_cq_tagged_entry entry;
     fi_cq_err_entry error = {};
@@ -97,10 +80,7 @@ bool Tagged::try_look(Operation& operation, const Pattern& wanted, bool is_taken
     if (count == -FI_EAGAIN) continue;
     if (count != 1 && ::fi_cq_readerr(fabric_.completions(), &error, 0) != 1) continue;
     const bool is_mine = (count == 1 ? entry.op_context : error.op_context) == &operation;
-    if (is_mine && count == 1) {
-      found = arrival_of(entry.tag, entry.len, entry.data);
-      operation.bits = entry.tag;
-    }
+    if (is_mine && count == 1) found = arrival_of(entry.tag, entry.len, entry.data);
     if (is_mine) return count == 1;
     if (count == 1) {
       error.op_context = entry.op_context;
@@ -118,10 +98,6 @@ bool Tagged::try_look(Operation& operation, const Pattern& wanted, bool is_taken
 bool Tagged::try_receive_taken(Operation& operation, std::span<std::byte> room) noexcept {
   operation.kind = Operation::Kind::tagged_receive;
   DUNLIN_ASSERT(!room.empty());
-  if (holds_up()) {
-    if (try_receive(operation, room, {.bits = operation.bits})) return true;
-    log::die("out of memory in libfabric for a message that nobody has asked for");
-  }
   const iovec whole{room.data(), room.size()};
   const fi_msg_tagged message = message_of(operation, {}, &whole);
   return ::fi_trecvmsg(fabric_.endpoint(), &message, FI_CLAIM | FI_COMPLETION) == 0;

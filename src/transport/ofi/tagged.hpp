@@ -20,9 +20,6 @@ namespace dunlin::transport::ofi {
 
 class Channel;
 
-/// As many as rxm takes.
-inline constexpr std::size_t kReceivesMost = 2048;
-
 /// Who is where, and known to be lost.
 class Peers {
  public:
@@ -33,39 +30,16 @@ class Peers {
   ~Peers() = default;
 };
 
-/// Where the part of a message lands that is longer than its receive.  Plain TCP gives the connection up
-/// where there is no room for it (libfabric 1.17).  Address space alone, until a program makes that mistake.
-class Overflow {
- public:
-  explicit Overflow(bool is_wanted) noexcept;
-  ~Overflow();
-  Overflow(const Overflow&) = delete;
-  /// Empty where there is none.
-  std::span<std::byte> room() const noexcept { return room_; }
-
- private:
-  std::span<std::byte> room_;
-};
-
 class Tagged final : public transport::Tagged {
  public:
-  Tagged(Fabric& fabric, Peers& peers, const std::uint64_t& secret, bool matches) noexcept
-      : fabric_(fabric),
-        peers_(peers),
-        secret_(secret),
-        overflow_(matches && fabric.is_plain_tcp()) {}
+  Tagged(Fabric& fabric, Peers& peers, const std::uint64_t& secret) noexcept
+      : fabric_(fabric), peers_(peers), secret_(secret) {}
 
   unsigned bits() const noexcept override;
   std::uint64_t bytes_max() const noexcept override { return fabric_.message_bytes_max(); }
-  /// Plain TCP queues any number, whatever it says, and looks through them one by one.
-  std::size_t receives_max() const noexcept override {
-    return holds_up() ? kReceivesMost : fabric_.receives_max();
-  }
+  std::size_t receives_max() const noexcept override { return fabric_.receives_max(); }
   std::uint32_t messages_held_max() const noexcept override { return kMessagesMost; }
-  std::uint64_t bytes_held_max() const noexcept override { return holds_up() ? UINT64_MAX : kBytesHeldMost; }
-  bool holds_up() const noexcept override { return fabric_.is_plain_tcp(); }
-  bool is_last_look() const noexcept override { return is_last_look_; }
-  void announce_last_look(bool is_last) noexcept { is_last_look_ = is_last; }
+  std::uint64_t bytes_held_max() const noexcept override { return kBytesHeldMost; }
   bool is_lost(int peer) noexcept override;
   Sent try_send(Operation& operation, int peer, std::uint64_t bits, std::uint32_t note,
                 std::span<const std::byte> data) noexcept override;
@@ -89,8 +63,6 @@ class Tagged final : public transport::Tagged {
   Fabric& fabric_;
   Peers& peers_;
   const std::uint64_t& secret_;
-  const Overflow overflow_;
-  bool is_last_look_ = false;
 };
 
 }  // namespace dunlin::transport::ofi

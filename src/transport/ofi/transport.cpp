@@ -92,10 +92,7 @@ class Network final : public Transport, private Peers {
   void announce_sleep() noexcept override;
   bool announce_sleep_in(transport::Transport& place) noexcept override;
   void sleep(std::int64_t timeout_ns) noexcept override;
-  void withdraw_sleep() noexcept override {
-    tagged_.announce_last_look(false);
-    sleeper_.clear();
-  }
+  void withdraw_sleep() noexcept override { sleeper_.clear(); }
   void wake() noexcept override { sleeper_.wake(); }
 
  private:
@@ -149,7 +146,7 @@ Network::Network(const Setup& setup, std::vector<std::unique_ptr<Fabric>> device
               setup.me,
               int(rings.get())},
       matches_(setup.matches),
-      tagged_(*fabric_, *this, sender_.secret, matches_),
+      tagged_(*fabric_, *this, sender_.secret),
       news_(devices_),
       sleeper_(news_.fd()),
       lifelines_(fabric_->provider()),
@@ -425,7 +422,6 @@ bool Network::may_wait() const noexcept {
 }
 
 void Network::announce_sleep() noexcept {
-  tagged_.announce_last_look(true);
   may_sleep_ = may_wait();
   look_after_others();
 }

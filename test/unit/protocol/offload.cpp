@@ -18,7 +18,7 @@ class Network final : public transport::Tagged {
   std::uint64_t bytes_max() const noexcept override { return 1 << 30; }
   std::size_t receives_max() const noexcept override { return 128; }
   std::uint32_t messages_held_max() const noexcept override { return kHeldMost; }
-  std::uint64_t bytes_held_max() const noexcept override { return bytes_held; }
+  std::uint64_t bytes_held_max() const noexcept override { return 1 << 10; }
   bool is_lost(int) noexcept override { return has_lost_all; }
   transport::Sent try_send(transport::Operation&, int, std::uint64_t, std::uint32_t,
                            std::span<const std::byte>) noexcept override {
@@ -30,32 +30,15 @@ class Network final : public transport::Tagged {
     return true;
   }
   void cancel(transport::Operation& operation) noexcept override { withdrawn.push_back(&operation); }
-  bool holds_up() const noexcept override { return does_hold_up; }
-  bool is_last_look() const noexcept override { return is_asked_last; }
-  bool try_look(transport::Operation&, const transport::Pattern&, bool is_taken,
-                transport::Arrival& found) noexcept override {
-    ++looks;
-    if (arrived.empty()) return false;
-    found = arrived.front();
-    if (is_taken) arrived.pop_front();
-    return true;
+  bool try_look(transport::Operation&, const transport::Pattern&, bool,
+                transport::Arrival&) noexcept override {
+    return false;
   }
-  bool try_receive_taken(transport::Operation& operation, std::span<std::byte> room) noexcept override {
-    taken.push_back({&operation, room});
-    return true;
-  }
+  bool try_receive_taken(transport::Operation&, std::span<std::byte>) noexcept override { return true; }
 
   static constexpr std::uint32_t kHeldMost = 20;
   std::vector<transport::Operation*> receives, withdrawn;
-  struct Taken {
-    transport::Operation* operation;
-    std::span<std::byte> room;
-  };
-  std::deque<transport::Arrival> arrived;
-  std::vector<Taken> taken;
-  std::uint64_t bytes_held = 1 << 10;
-  int looks = 0;
-  bool has_lost_all = false, does_hold_up = false, is_asked_last = false;
+  bool has_lost_all = false;
 };
 
 /// Control messages to a peer, kept for the test.
@@ -70,18 +53,6 @@ class Controls final : public transport::Channel {
   std::size_t bytes_max() const noexcept override { return 1024; }
 
   std::vector<Control> said;
-};
-
-/// Everybody by one channel.
-class ToControls final : public transport::Transport {
- public:
-  explicit ToControls(Controls& controls) noexcept : controls_(controls) {}
-  const char* name() const noexcept override { return "controls"; }
-  transport::Channel* connect(int) noexcept override { return &controls_; }
-  int poll(transport::Inbox&) noexcept override { return 0; }
-
- private:
-  Controls& controls_;
 };
 
 class OffloadEnds : public testing::Test {
@@ -140,75 +111,6 @@ TEST_F(OffloadEnds, AReceiveWithATagThatDoesNotFitSaysWhatItWasFor) {
   EXPECT_EQ(request.completion.source, kSource);
   EXPECT_EQ(offload.check_tag({0, kSource, bits.tag_max() + 1}), Err::tag);  // asked by probes
   EXPECT_EQ(offload.check_tag({0, kSource, bits.tag_max()}), Err::ok);
-}
-
-/// Where a message without a receive keeps back those behind it.
-class OffloadHeldUp : public OffloadEnds {
- protected:
-  static constexpr std::uint64_t kBytes = 2 << 10;  // more than the network keeps
-
-  OffloadHeldUp() {
-    peers.add(to_all);
-    network.does_hold_up = true;
-    sources.assign(kRanks, kSource);
-    comm->target_members = sources.data();
-    request.comm = comm.get();
-    network.arrived.push_back(
-        {.bits = bits.pattern({0, kSource, kTag}).bits, .bytes = kBytes, .note = 0, .is_foreign = false});
-  }
-  void expect_taken_whole() {
-    ASSERT_EQ(network.taken.size(), 1u);
-    EXPECT_EQ(network.taken[0].room.size(), kBytes);
-    std::memset(network.taken[0].room.data(), 5, kBytes);
-    const transport::Arrival whole = {.bits = bits.pattern({0, kSource, kTag}).bits, .bytes = kBytes};
-    offload.received(*network.taken[0].operation, whole, transport::Received::yes);
-  }
-
-  Controls controls;
-  ToControls to_all{controls};
-  std::vector<int> sources;
-  const Ref<Comm> comm = Ref<Comm>::adopt(new Comm);
-};
-
-TEST_F(OffloadHeldUp, ItIsTakenOutWholeBeforeAWaitSleeps) {
-  network.bytes_held = UINT64_MAX;
-  EXPECT_FALSE(offload.advance());
-  EXPECT_EQ(network.looks, 0);  // it may be wanted soon
-  network.is_asked_last = true;
-  EXPECT_TRUE(offload.advance());
-  expect_taken_whole();
-  post(kSource, kTag);
-  EXPECT_TRUE(network.receives.empty());  // it is older than what the network may have now
-  EXPECT_TRUE(request.is_complete);
-  EXPECT_EQ(room, std::byte(5));
-}
-
-TEST_F(OffloadHeldUp, ItIsTakenOutWhereARankOnlyTests) {
-  network.bytes_held = UINT64_MAX;
-  for (std::uint32_t poll = 1; poll < Network::kHeldMost; ++poll) EXPECT_FALSE(offload.advance());
-  EXPECT_TRUE(offload.advance());
-  expect_taken_whole();
-}
-
-TEST_F(OffloadHeldUp, AMatchedProbeReceivesItAtOnce) {
-  match::Unexpected* const found = offload.find({0, kSource, kTag});
-  ASSERT_NE(found, nullptr);
-  EXPECT_TRUE(network.taken.empty());
-  match::Unexpected& extracted = offload.extract(*found);
-  expect_taken_whole();
-  request.key = {0, kSource, kTag};
-  request.data.address = &room;
-  request.data.bytes = 1;
-  offload.deliver(request, extracted);
-  EXPECT_TRUE(request.is_complete);
-  EXPECT_EQ(room, std::byte(5));
-}
-
-TEST_F(OffloadHeldUp, ItStaysWhereItKeepsNothingBack) {
-  network.does_hold_up = false;
-  network.is_asked_last = true;
-  for (std::uint32_t poll = 0; poll < 2 * Network::kHeldMost; ++poll) EXPECT_FALSE(offload.advance());
-  EXPECT_EQ(network.looks, 0);
 }
 
 /// A sender, as far as the network takes its messages.
