@@ -61,6 +61,8 @@ int cpus_of(const boot::LaunchPage& page) noexcept {
 }  // namespace
 
 Err Instance::acquire(int thread_level) noexcept {
+  if (Life::is_forked)
+    return fail(Err::other, "it was called in a child process of fork, which is no rank");
   while (is_ending || is_parting) {  // another thread has the last words
     const int levels = BigLock::release_all();
     ::sched_yield();

@@ -8,6 +8,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static int is_finalized(void) {
+  int flag = 0;
+  MPI_Finalized(&flag);
+  return flag;
+}
+
+/* A child of fork is no rank, begins no session, and does not wait for any rank when it exits. */
+static int child_is_no_rank(void) {
+  MPI_Session session;
+  int status = -1;
+  const pid_t child = fork();
+  if (child == 0)
+    exit(!is_finalized() || MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS);
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
 static int use_session(int turn, const char* what) {
   MPI_Session session;
   MPI_Group group;
@@ -19,6 +35,7 @@ static int use_session(int turn, const char* what) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   if (turn == 1 && !strcmp(what, "exit") && rank == size - 1) exit(0);
+  if (turn == 2 && !child_is_no_rank()) return 0;
   int value = rank + turn;
   MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
   if (turn == 4 && !strcmp(what, "late") && rank == size - 1) sleep(60);
@@ -28,21 +45,12 @@ static int use_session(int turn, const char* what) {
   return sum == size * (size - 1) / 2 + size * turn;
 }
 
-static int is_finalized(void) {
-  int flag = 0;
-  MPI_Finalized(&flag);
-  return flag;
-}
-
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
-  int turn = 0, size, rank, status, sum, one = 1;
+  int turn = 0, size, rank, sum, one = 1;
   for (; turn < 4; ++turn)
     if (!use_session(turn, what)) return 1;
-  const pid_t child = fork();
-  if (child == 0) return !is_finalized();  // it is no rank, and does not wait for any when it exits
-  waitpid(child, &status, 0);
-  if (status != 0) return 4;
+  if (!child_is_no_rank()) return 4;
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
