@@ -97,7 +97,8 @@ TEST(HeapFork, HandlersForkBesideForks) {
   std::signal(SIGALRM, old);
 }
 
-/// What signal handlers store beside a fork, the other process does not see: the child copies for milliseconds.
+/// What signal handlers store beside a fork, the other process does not see: the child copies for
+/// milliseconds.
 TEST(HeapFork, HandlersOfParentAndChildWriteApart) {
   constexpr std::size_t kBytes = 16 * kMiB;
   static volatile long* handled;  // of each process; behind it the parent's, which both see
@@ -123,7 +124,8 @@ TEST(HeapFork, HandlersOfParentAndChildWriteApart) {
   sigemptyset(&usr1);
   sigaddset(&usr1, SIGUSR1);
   pid_t sender = -1;
-  ASSERT_EQ(posix_spawn(&sender, "/bin/sh", nullptr, nullptr, const_cast<char**>(words), environ), 0);
+  auto* const arguments = const_cast<char**>(words);
+  ASSERT_EQ(posix_spawn(&sender, "/bin/sh", nullptr, nullptr, arguments, environ), 0);
   for (int i = 0; i < 30; ++i) {
     EXPECT_EQ(in_child([] { return 0; }), 0);
     pthread_sigmask(SIG_BLOCK, &usr1, nullptr);

@@ -1,5 +1,5 @@
-/* A library that forks before main and behind its end, and whose fork handlers allocate; it has been loaded, and
- * its constructor runs, before the preloaded allocator's. */
+/* A library that forks before main and behind its end, and whose fork handlers allocate; its constructor runs
+ * before the preloaded allocator's. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
