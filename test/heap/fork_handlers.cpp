@@ -65,8 +65,8 @@ TEST(HeapForkInterrupted, DISABLED_IsRefusedOrForks) {
   EXPECT_LT(handler_refusals, kForks);
 }
 
-/// Neither a handler that calls `_Fork` nor the thread whose fork waits for the malloc that it has interrupted
-/// waits for the other.
+/// A handler that calls `_Fork` does not wait for the thread whose fork waits for the malloc that the handler
+/// has interrupted.
 TEST(HeapFork, HandlersForkBesideForks) {
   std::atomic<bool> stops{false};
   sigset_t alarms;
