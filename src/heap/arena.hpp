@@ -72,9 +72,9 @@ class Arena {
 
   /// Makes the memfds and maps them, once.  False: this process has no shared heap; `why_not` says why.
   bool open(const ArenaSettings& settings) noexcept;
-  /// Registers the fork handlers.  `for_good`: also for forks in destructors, behind that of this library,
-  /// which is then never unloaded.
-  void watch_forks(bool for_good) noexcept;
+  /// Registers the fork handlers.  Those of the preloaded allocator are the first of all libraries', and stay
+  /// behind its own destructors.
+  void watch_forks(bool is_preloaded) noexcept;
   /// False, and EAGAIN in errno, in a signal handler that has interrupted the allocator or another fork.
   bool may_fork() const noexcept;
   /// A fork by a function that runs no handlers (`_Fork`).
@@ -187,6 +187,7 @@ class Arena {
   bool can_collapse_ = true;
   std::atomic<bool> commits_late_{false};  // written by any thread; says nothing of other memory
   int collapse_failures_ = 0;  // in a row
+  bool is_preloaded_ = false;  // its fork handlers are the first of all
   bool has_left_ = false;      // this is a forked child: the arena belongs to the parent
   Region static_data_ = {};    // as in the control page, but of this process alone
   bool static_frozen_ = false;
@@ -197,7 +198,9 @@ class Arena {
   std::uint32_t old_blocks_[kOldFiles] = {};  // so many
   static constexpr std::uint32_t kRunsMax = 8192;  // each costs a mapping, of which the kernel allows 65530
   // Between the handlers of one fork: ...
+  bool blocks_signals_ = false;
   sigset_t signals_ = {};  // blocked before it
+  int cancel_state_ = 0;   // before it
   std::uint64_t* kept_pages_ = nullptr;  // one bit a page before `top`; nullptr: none is kept
   std::size_t kept_pages_bytes_ = 0;
   bool is_static_kept_ = false;

@@ -92,11 +92,12 @@ struct ForkHandlers {
   static void child() noexcept { watched->after_fork_in_child(); }
 };
 
-void Arena::watch_forks(bool for_good) noexcept {
+void Arena::watch_forks(bool is_preloaded) noexcept {
   if (!base_) return;
   DUNLIN_ASSERT(watched == nullptr);
   watched = this;
-  if (for_good)
+  is_preloaded_ = is_preloaded;
+  if (is_preloaded)
     __register_atfork(ForkHandlers::before, ForkHandlers::parent, ForkHandlers::child, nullptr);
   else
     pthread_atfork(ForkHandlers::before, ForkHandlers::parent, ForkHandlers::child);
@@ -166,10 +167,7 @@ void Arena::prepare_fork() noexcept {
     if (fork_page_) fork_page_->has_forked.store(1, std::memory_order_release);
     return;
   }
-  // Their handlers would store to pages that parent and child still share.
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &signals_);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);  // `fork` cannot be cancelled; `close` can
   fork_page_ = nullptr;
   set_fork_advice(MADV_DOFORK);
   look_for_kept(__builtin_frame_address(0));
@@ -184,6 +182,13 @@ void Arena::prepare_fork() noexcept {
     if (child_copies_) fatal("fork has no descriptors left for a child that copies shared memory");
   }
   if (must_freeze_ && !waits_for_exec_) freeze();
+  // Signal handlers would store to pages that parent and child still share.  Handlers of the program that run
+  // before ours (own arena) would find themselves with another mask.
+  blocks_signals_ = fork_page_ && is_preloaded_;
+  if (!blocks_signals_) return;
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &signals_);
 }
 
 void Arena::after_fork_in_child() noexcept {
@@ -237,8 +242,11 @@ void Arena::after_fork_in_parent() noexcept {
 
 void Arena::give_after_fork() noexcept {
   const sigset_t signals = signals_;
+  const bool blocks_signals = blocks_signals_;
+  const int cancel_state = cancel_state_;
   ArenaLock::give(lock_);
-  pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+  if (blocks_signals) pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+  pthread_setcancelstate(cancel_state, nullptr);
 }
 
 /// Whether the child was gone (exec, exit) within the time we may wait.  A fork that failed looks like a

@@ -52,6 +52,7 @@ void make_predefined_objects() noexcept {
 bool is_ending = false;   // the last user, and waits for the library's own thread
 bool is_parting = false;  // MPI_Finalize asks whether it is the end for all ranks, and may part from them
 int exit_code = 0;        // once the process exits
+pid_t process_id = 0;     // of the rank: a child of `_Fork` looks like it
 
 /// A launcher that binds ranks has counted before it did.
 int cpus_of(const boot::LaunchPage& page) noexcept {
@@ -101,6 +102,7 @@ void end_life_in_child() noexcept {
 
 Err Instance::start_first() noexcept {
   [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, end_life_in_child);
+  process_id = ::getpid();
   make_predefined_objects();
   auto instance = std::unique_ptr<Instance>(new Instance);
   current_ = instance.get();
@@ -334,7 +336,7 @@ Err Instance::part() noexcept {
 /// sees to that itself.
 void Instance::part_at_exit(int status, void*) noexcept {
   const int code = exit_code = status & 0xff;  // what the launcher sees of it
-  if (!current_ || Life::is_forked) return;
+  if (!current_ || ::getpid() != process_id) return;
   Instance& self = *current_;
   // What else runs at the exit may begin sessions, and end the last one.
   self.is_exiting_ = code == 0;
@@ -352,21 +354,21 @@ void Instance::part_at_exit(int status, void*) noexcept {
   } else if (self.network_ && !self.has_parted_ && !self.boot_->waits()) {
     char message[80];
     std::snprintf(message, sizeof message, "exits with code %d, and other ranks may wait for it", code);
-    std::fflush(nullptr);
+    ::fcloseall();  // as `exit` does: it waits for no stream that another thread reads
     self.boot_->abort(code, message);
   }
 }
 
 /// Nothing of the program runs any more that could end its use of MPI; others may wait for this rank.
 void Instance::end_in_use() noexcept {
-  if (!current_ || Life::users == 0 || Life::is_forked) return;
+  if (!current_ || Life::users == 0 || ::getpid() != process_id) return;
   boot::Boot& boot = *current_->boot_;
   if (boot.waits() || boot.size() == 1) return;  // our mpirun sees it
   char message[128];
   std::snprintf(message, sizeof message,
                 "exited with code %d without ending its use of MPI (MPI_Finalize, MPI_Session_finalize)",
                 exit_code);
-  std::fflush(nullptr);
+  ::fcloseall();
   boot.abort(exit_code ? exit_code : 1, message);
 }
 
@@ -385,7 +387,7 @@ Err Instance::stop(bool is_session) noexcept {
   progress::Helper::stop();
   is_ending = false;
   note_unreceived();
-  if (network_) network_->note_counters();
+  if (network_) network_->rest();
   if (is_exiting_)
     if (Err error = part(); error != Err::ok) return error;
   comm::destroy_world(process_);

@@ -141,4 +141,28 @@ TEST(HeapFork, HandlersOfParentAndChildWriteApart) {
   munmap(page, 4096);
 }
 
+/// `fork` is no place where a thread can be cancelled, whatever we call in it.
+TEST(HeapFork, IsNotCancelled) {
+  static std::atomic<int> done;
+  done.store(0);
+  std::free(get(kMiB, 1));
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, nullptr,
+                           [](void*) -> void* {
+                             pthread_cancel(pthread_self());
+                             const pid_t child = fork();
+                             if (child == 0) _exit(0);
+                             done.store(child);
+                             pthread_testcancel();
+                             return nullptr;
+                           },
+                           nullptr),
+            0);
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(waitpid(done.load(), nullptr, 0), done.load());
+  std::free(get(kMiB, 2));  // hangs where the lock is held
+}
+
 }  // namespace

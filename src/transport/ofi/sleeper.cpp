@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "os/futex.hpp"
 #include "os/thread.hpp"
 
@@ -19,13 +21,19 @@ Sleeper::Sleeper(int news_fd) noexcept
     : news_fd_(news_fd), wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Sleeper::~Sleeper() {
-  if (has_thread_) {
-    state_.store(kEnding, std::memory_order_release);
-    os::futex_wake(state_, 1);
-    (void)::eventfd_write(wake_fd_, 1);
-    ::pthread_join(thread_, nullptr);
-  }
+  end_watch();
   if (wake_fd_ >= 0) ::close(wake_fd_);
+}
+
+void Sleeper::end_watch() noexcept {
+  if (!std::exchange(has_thread_, false)) return;
+  state_.store(kEnding, std::memory_order_release);
+  os::futex_wake(state_, 1);
+  is_woken_.store(true, std::memory_order_relaxed);  // as in `wake`
+  (void)::eventfd_write(wake_fd_, 1);
+  ::pthread_join(thread_, nullptr);
+  state_.store(kIdle, std::memory_order_relaxed);  // nobody else looks
+  clear();
 }
 
 void Sleeper::sleep(std::int64_t timeout_ns) noexcept {

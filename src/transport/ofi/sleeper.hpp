@@ -31,6 +31,8 @@ class Sleeper {
   void clear() noexcept;
   /// News of the network end the sleep in `place`, from now until there are some.  False: no thread to do it.
   bool try_watch(transport::Transport& place) noexcept;
+  /// Ends that thread, which another watch makes anew.
+  void end_watch() noexcept;
 
  private:
   static void* run(void* sleeper) noexcept;

@@ -81,7 +81,7 @@ class Network final : public Transport, private Peers {
   void set_secret(std::uint64_t secret) noexcept override { sender_.secret = secret; }
   bool pins_memory() const noexcept override { return fabric_->pins_memory(); }
   std::string describe() const noexcept override;
-  void note_counters() const noexcept override;
+  void rest() noexcept override;
   std::uint64_t strangers() const noexcept override { return strangers_; }
   transport::Tagged* tagged() noexcept override { return matches_ ? &tagged_ : nullptr; }
   transport::Channel* connect(int peer) noexcept override;
@@ -160,7 +160,8 @@ Network::Network(const Setup& setup, std::vector<std::unique_ptr<Fabric>> device
   published_ = mine_.text();
 }
 
-void Network::note_counters() const noexcept {
+void Network::rest() noexcept {
+  sleeper_.end_watch();
   Counters all = fabric_->counters;
   for (const auto& each : std::span(devices_).subspan(1)) {
     log::note("network: %s: %llu writes, %llu reads", each->interface().c_str(),
