@@ -17,7 +17,7 @@ struct BindingPlan {
 };
 
 /// The default gives each rank its equal share.  With more ranks than CPUs, too, where that is possible: left
-/// alone, ranks that wake each other gather on a few CPUs (docs/decisions/0008-waiting.md).  Where it is not,
+/// alone, ranks that wake each other gather on a few CPUs (docs/decisions/0034).  Where it is not,
 /// nobody is bound, so that the system can move them.
 BindingPlan plan_binding(const Job& job);
 

@@ -4,7 +4,7 @@
 namespace dunlin::coll {
 namespace {
 
-// Between nodes: from the model of docs/decisions/0020, which bench/cost_model holds them against.
+// Between nodes: from the model of docs/decisions/0030, which bench/cost_model holds them against.
 IntVariable bcast_long{"COLL_BCAST_LONG", 256 << 10, "bytes",
                        "broadcasts by messages: from this size on each rank gets a part first, and then the "
                        "others' parts from them",

@@ -129,7 +129,7 @@ std::size_t Writing::write_pages(int descriptor, std::span<const iovec> pieces, 
   const Mapping mapping(descriptor, offset, bytes);
   if (!mapping.at() || !look_up(mapping.at(), bytes)) return 0;
   // The kernel looks up the pages of what it is told to be another process's: of the pieces one by one, or
-  // at once those of the file.  A single piece is copied faster so (docs/decisions/0023-files.md).
+  // at once those of the file.  A single piece is copied faster so (docs/decisions/0032-pages-of-files.md).
   const iovec to{mapping.at(), bytes};
   const ssize_t moved = pieces.size() == 1
                             ? process_vm_readv(getpid(), &to, 1, pieces.data(), 1, 0)

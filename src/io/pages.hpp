@@ -8,7 +8,7 @@
 //
 // A file in memory consists of small pages, and the kernel looks up each whenever it reads or writes.  Where
 // 2 MiB that nobody has written yet are written whole, they become one large page first: then writing,
-// rewriting and reading are about twice as fast for everybody (docs/decisions/0023-files.md).
+// rewriting and reading are about twice as fast for everybody (docs/decisions/0032-pages-of-files.md).
 #pragma once
 
 #include <sys/uio.h>
@@ -25,7 +25,7 @@ namespace dunlin::io {
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kLargePageBytes = 2 << 20;
 constexpr auto kLarge = std::int64_t(kLargePageBytes);  // in offsets
-// Mapping costs what it saves where less is written (docs/decisions/0023-files.md).
+// Mapping costs what it saves where less is written (docs/decisions/0032-pages-of-files.md).
 constexpr std::size_t kPagesBytesMin = 256 << 10;
 
 /// Before all of [at, at + kLargePageBytes) is written; `at` is a multiple of it.  Where the file has nothing

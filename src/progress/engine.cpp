@@ -19,7 +19,7 @@
 namespace dunlin::progress {
 namespace {
 
-// Defaults measured by docs/decisions/0008-waiting.md (2 CPUs of an AMD EPYC; where ranks share CPUs: of an
+// Defaults measured by docs/decisions/0008 and 0034 (2 CPUs of an AMD EPYC; where ranks share CPUs: of an
 // Intel Xeon; Linux 6.18).
 IntVariable spin_polls{"SPIN_POLLS", 2000, "polls",
                        "how often a wait polls before it offers the CPU to others", 0};

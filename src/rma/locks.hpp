@@ -20,7 +20,7 @@ namespace dunlin::rma {
 /// sleep, and to let each in by turns is a switch of a CPU for every turn.  Of those who wait only the first
 /// tries to get in, whenever it looks.  After `PassesMax` others it is kept for the first, and a look in vain
 /// counts as a quarter of that: where it is held for long, few pass.  Both bounds were measured on Zen 3
-/// (decision 0022).  Nobody joins readers while others wait.
+/// (decision 0036).  Nobody joins readers while others wait.
 ///
 /// All is in one word, so that whoever leaves sees whether somebody has to be woken:
 ///

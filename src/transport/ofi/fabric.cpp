@@ -125,7 +125,7 @@ struct Offer {
   }
 };
 
-/// Where TCP is next, the plain one: 8 bytes take 0.8 of the time (docs/decisions/0024).
+/// Where TCP is next, the plain one: 8 bytes take 0.8 of the time (docs/decisions/0037).
 void put_plain_tcp_first(std::vector<Offer>& offers) {
   for (auto first = offers.begin(); first != offers.end();) {
     const auto last = std::find_if(
