@@ -29,12 +29,12 @@ constexpr std::size_t kLineBytes = 64;
 
 const Kernels kernels = detect_kernels();
 
-/// Of a transfer whose lines `who` takes: source and target fit the second-level cache.
-std::size_t taken_bytes_max(const char* who) noexcept {
+/// Of a transfer whose lines `who` takes: source and target fit a cache of `cache_bytes`.
+std::size_t taken_bytes_max(const char* who, std::size_t cache_bytes) noexcept {
   const char* const wanted = take_lines.get();
   const char* const best = os::stores_slowly_to_owned_lines() ? "readers" : "writers";
   const bool is_wanted = std::strcmp(std::strcmp(wanted, "auto") == 0 ? best : wanted, who) == 0;
-  return is_wanted ? os::cache_bytes(2) / 2 : 0;
+  return is_wanted ? cache_bytes / 2 : 0;
 }
 
 std::size_t last_cache_bytes() noexcept {
@@ -68,9 +68,10 @@ void bytes(std::byte* to, const std::byte* from, std::size_t bytes, Hint hint) n
     copy_block(to, from, bytes);
 }
 
-bool takes_over(std::size_t bytes) noexcept {
-  static const std::size_t most = taken_bytes_max("readers");
-  return bytes <= most;
+bool takes_over(std::size_t bytes, bool is_far) noexcept {
+  static const std::size_t most = taken_bytes_max("readers", os::cache_bytes(2));
+  static const std::size_t most_far = taken_bytes_max("readers", last_cache_bytes());
+  return bytes <= (is_far ? most_far : most);
 }
 
 void take_over(const std::byte* lines, std::size_t bytes) noexcept {
@@ -82,7 +83,7 @@ void take_over(const std::byte* lines, std::size_t bytes) noexcept {
 }
 
 LinesToTakeBack::LinesToTakeBack(std::span<const std::byte> lines) noexcept {
-  static const std::size_t most = taken_bytes_max("writers");
+  static const std::size_t most = taken_bytes_max("writers", os::cache_bytes(2));
   if (lines.size() <= most) left_ = lines;
 }
 

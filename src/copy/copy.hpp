@@ -31,9 +31,10 @@ std::size_t stream_bytes_min() noexcept;
 const char* kernels_in_use() noexcept;
 
 /// Whether the reader of a transfer of `bytes` had better take over the lines that it has read and that their
-/// owner will write again: where the processor gains by it and source and target fit the second-level cache.
-/// DUNLIN_TAKE_LINES; docs/memory.md, "Taking lines over".
-bool takes_over(std::size_t bytes) noexcept;
+/// owner will write again: where the processor gains by it and source and target fit the cache that the two
+/// do not share, the second-level one, or of far ranks the last one.  DUNLIN_TAKE_LINES; docs/memory.md,
+/// "Taking lines over".
+bool takes_over(std::size_t bytes, bool is_far = false) noexcept;
 
 /// Makes the lines of a range this core's own: a byte of each is stored back as it is.  Nobody may write the
 /// range meanwhile.

@@ -104,7 +104,7 @@ void SharedCopy::copy(const ClaimedChunks& chunks, bool is_last) noexcept {
   if (!from.is_contiguous() || !to.is_contiguous()) return copy_range(from, to, begin, end - begin);
   if (side_ == CopySide::sender) copy::load_before_stores(to.address + begin, end - begin);
   copy::bytes(to.address + begin, from.address + begin, end - begin, copy::hint_for(bytes_));
-  if (side_ == CopySide::receiver && is_last && theirs_.mapping.may_take_over() && copy::takes_over(bytes_))
+  if (side_ == CopySide::receiver && is_last && theirs_.mapping.may_take_over() && takes_over())
     copy::take_over(from.address + begin, end - begin);
 }
 
@@ -128,11 +128,13 @@ bool SharedCopy::is_done() const noexcept {
   return peer.chunks + copied_ == chunks_.count;
 }
 
+bool SharedCopy::takes_over() const noexcept { return copy::takes_over(bytes_, peer_->shm->is_far()); }
+
 /// A receiver's, that has all its data and no other to receive: it will read what the sender has copied,
 /// which will store there again.
 void SharedCopy::take_over_rest() noexcept {
   const std::size_t begin = std::min(copied_ * chunks_.bytes, bytes_);
-  if (!next_ && to_.is_contiguous() && copy::takes_over(bytes_))
+  if (!next_ && to_.is_contiguous() && takes_over())
     copy::take_over(to_.address + begin, bytes_ - begin);
 }
 

@@ -69,6 +69,7 @@ class SharedCopy {
   transport::shm::CopyProgress progress() const noexcept;
   bool is_done() const noexcept;
   bool is_spoilt() const noexcept;
+  bool takes_over() const noexcept;
   void take_over_rest() noexcept;
   void take_back_later() noexcept;
   bool has_free_chunks() const noexcept { return transfer_->has_free(use_, chunks_.count); }

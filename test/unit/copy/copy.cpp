@@ -130,6 +130,18 @@ TEST(Copy, TakingOverStoresWhatIsThere) {
   munmap(mapped, kPages * kPage);
 }
 
+/// As long as it fits a cache that the two do not share: of far ranks the last one.
+TEST(Copy, MoreIsTakenOverBetweenFarRanks) {
+  if (!takes_over(1)) GTEST_SKIP() << "readers take nothing over here";
+  const std::size_t second = os::cache_bytes(2), last = os::cache_bytes(3);
+  if (last <= second) GTEST_SKIP() << "the system names no cache of third level";
+  EXPECT_TRUE(takes_over(second / 2));
+  EXPECT_FALSE(takes_over(second / 2 + 1));
+  EXPECT_TRUE(takes_over(second / 2 + 1, true));
+  EXPECT_TRUE(takes_over(last / 2, true));
+  EXPECT_FALSE(takes_over(last / 2 + 1, true));
+}
+
 /// Its lines may be gone; and there are no more of them than a cache holds.
 TEST(Copy, TakingBackTouchesNothing) {
   constexpr std::size_t kPage = 4096;
