@@ -41,7 +41,8 @@ struct Topology;
 enum class Plane : std::uint64_t {
   point_to_point = 0,
   collective = 1,
-  internal = 2,  // creating communicators; tags count the creations (Comm::creation_count)
+  internal = 2,  // creating communicators; tags count the creations (Comm::creation_count).  Partitioned
+                 // communication; tags have bit 30 set (pt2pt/partitioned.cpp)
   named = 3,     // creating communicators under a tag that the program chose
 };
 

@@ -31,6 +31,16 @@ alignas(64) unsigned char CompletedRequest::of_sends_[sizeof(CompletedRequest)];
 
 Err Request::query(void*) noexcept { return completion.error; }
 
+Err Request::ready(int partition) noexcept { return check_ready(partition); }
+
+Err Request::check_ready(int) const noexcept {
+  return fail(Err::request, "the request is no partitioned send, which MPI_Psend_init makes");
+}
+
+Err Request::arrived(int, int*) noexcept {
+  return fail(Err::request, "the request is no partitioned receive, which MPI_Precv_init makes");
+}
+
 void Request::explain(WaitReason& reason) const noexcept {
   std::snprintf(reason.what, sizeof reason.what, "an operation");
 }

@@ -73,6 +73,11 @@ class Request : public Object {
   virtual Err query(void* status) noexcept;
   /// Generalized requests only: the program's free function, after completion was reported.
   virtual Err reported() noexcept { return Err::ok; }
+  /// MPI_Pready of one partition, and whether it would be an error: of partitioned sends only.
+  virtual Err ready(int partition) noexcept;
+  virtual Err check_ready(int partition) const noexcept;
+  /// MPI_Parrived: of partitioned receives only.
+  virtual Err arrived(int partition, int* flag) noexcept;
   /// What a wait for it waits for.
   virtual void explain(WaitReason& reason) const noexcept;
 

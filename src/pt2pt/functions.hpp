@@ -1,4 +1,4 @@
-// The functions of MPI 5.0, chapter 3, as the C bindings call them; arguments are already checked there.
+// The functions of MPI 5.0, chapters 3 and 4, as the C bindings call them; arguments are checked there.
 //
 // Above them the bindings try protocol/shortcut.hpp, which is the whole path of a small message.
 // Thread safety: all under base/big_lock.hpp.
@@ -65,6 +65,16 @@ Err recv_init(void* buf, std::int64_t count, const Datatype& datatype, int sourc
               Request** request) noexcept;
 Err start(Request& request) noexcept;
 Err startall(int count, MPI_Request* array_of_requests) noexcept;
+
+// --- partitioned (chapter 4.2)
+Err psend_init(const void* buf, int partitions, std::int64_t count, const Datatype& datatype, int dest,
+               int tag, Comm& comm, const Info* info, Request** request) noexcept;
+Err precv_init(void* buf, int partitions, std::int64_t count, const Datatype& datatype, int source, int tag,
+               Comm& comm, const Info* info, Request** request) noexcept;
+Err pready(int partition, Request& request) noexcept;
+Err pready_range(int partition_low, int partition_high, Request& request) noexcept;
+Err pready_list(int length, const int* array_of_partitions, Request& request) noexcept;
+Err parrived(MPI_Request request, int partition, int* flag) noexcept;
 
 // --- completion; null and inactive requests are allowed and count as complete with the empty status
 Err wait(MPI_Request* request, MPI_Status* status) noexcept;
