@@ -1,7 +1,8 @@
 # Short face of the CMake presets.  `make run` shows Dunlin at work, `make test` runs everything that must pass.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
+# Most tests wait half of their time: two places for each CPU.  A test's PROCESSORS counts places, and 4 are two CPUs of its own.
+CTEST = ctest --output-on-failure --no-tests=error -j $$((2 * $(JOBS)))
 
 .PHONY: build run bench test test-fast test-long test-vm test-build test-sanitizers install clean
 .PHONY: dependencies bench-dependencies test-dependencies vm-dependencies
