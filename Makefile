@@ -1,7 +1,9 @@
 # Short face of the CMake presets.  `make run` shows Dunlin at work, `make test` runs everything that must pass.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
+CTEST = ctest --output-on-failure --no-tests=error
+# Most tests wait half of their time: two places for each CPU.  A test's PROCESSORS counts places, and 4 are two CPUs of its own.
+PLACES = $$((2 * $(JOBS)))
 
 .PHONY: build run bench test test-fast test-long test-vm test-build test-sanitizers install clean
 .PHONY: dependencies bench-dependencies test-dependencies vm-dependencies
@@ -19,12 +21,12 @@ bench: bench-dependencies build
 	bench/compare --install
 
 test: test-build
-	$(CTEST) --test-dir build
+	$(CTEST) -j $(PLACES) --test-dir build
 	$(MAKE) test-sanitizers
 
 # Unit tests, conformance, simulation, the preloaded allocator, some fuzzing: under a minute.
 test-fast: test-build
-	$(CTEST) --test-dir build -L fast
+	$(CTEST) -j $(PLACES) --test-dir build -L fast
 
 # More of what is random: 1,000 kills, 3,000,000 wrong arguments, ten minutes of simulated traffic.  Hours.
 test-long: test-build
@@ -38,14 +40,14 @@ test-build: test-dependencies
 	cmake --preset release -DDUNLIN_TESTS=ON
 	cmake --build --preset release -j $(JOBS)
 
-# Everything that runs in one process under AddressSanitizer and UBSan; what has threads under ThreadSanitizer.
+# Everything that runs in one process under AddressSanitizer and UBSan; what has threads under ThreadSanitizer.  These compute.
 test-sanitizers:
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS) --target single_process_tests
-	$(CTEST) --test-dir build-asan -L "unit|conformance|simulate"
+	$(CTEST) -j $(JOBS) --test-dir build-asan -L "unit|conformance|simulate"
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS) --target threaded_tests
-	$(CTEST) --test-dir build-tsan -L threads
+	$(CTEST) -j $(JOBS) --test-dir build-tsan -L threads
 
 install: build
 	cmake --install build --prefix $(PREFIX)

@@ -1,9 +1,11 @@
 #include "test/simulate/fibers.hpp"
 
+#include <cstdlib>
+
 namespace dunlin::test {
 namespace {
 
-Fibers* current = nullptr;  // makecontext passes only ints
+Fibers* current = nullptr;  // a stack begins without arguments
 
 // A wait that went to sleep would hold up all ranks.
 constexpr std::uint64_t kNeverSleep = 1'000'000'000'000;
@@ -19,12 +21,8 @@ Fibers::Fibers(World& world, std::function<void(int)> body)
       fibers_(std::size_t(world.size())) {
   world_.network().give_way = [this] { give_way(); };
   for (Fiber& each : fibers_) {
-    each.stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
-    getcontext(&each.context);
-    each.context.uc_stack.ss_sp = each.stack.get();
-    each.context.uc_stack.ss_size = kStackBytes;
-    each.context.uc_link = &scheduler_;
-    makecontext(&each.context, &Fibers::enter, 0);
+    each.memory = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
+    each.stack.begin_on({each.memory.get(), kStackBytes}, &Fibers::enter);
   }
 }
 
@@ -38,11 +36,13 @@ void Fibers::enter() {
   const int rank = self.running_;
   self.body_(rank);
   self.fibers_[std::size_t(rank)].is_done = true;
+  Stack::go(self.fibers_[std::size_t(rank)].stack, self.scheduler_);
+  std::abort();  // nobody comes back
 }
 
 void Fibers::give_way() {
   if (running_ < 0) return;  // the scheduler itself polls
-  swapcontext(&fibers_[std::size_t(running_)].context, &scheduler_);
+  Stack::go(fibers_[std::size_t(running_)].stack, scheduler_);
 }
 
 void Fibers::run() {
@@ -55,7 +55,7 @@ void Fibers::run() {
     if (fibers_[next].is_done) continue;
     running_ = int(next);
     progress::Engine::set_of_process(&world_.engine(running_));
-    swapcontext(&scheduler_, &fibers_[next].context);
+    Stack::go(scheduler_, fibers_[next].stack);
     running_ = -1;
     if (fibers_[next].is_done) --left;
     idle_switches = moves == world_.moves() ? idle_switches + 1 : 0;
@@ -64,7 +64,7 @@ void Fibers::run() {
     for (std::size_t rank = 0; rank < fibers_.size(); ++rank)
       if (!fibers_[rank].is_done) {
         ADD_FAILURE() << "rank " << rank << " hangs; seed " << world_.network().weather().seed;
-        (void)fibers_[rank].stack.release();
+        (void)fibers_[rank].memory.release();
       }
     return;
   }

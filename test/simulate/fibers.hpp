@@ -8,14 +8,13 @@
 // seed; the stacks of the ranks that hang are then abandoned.
 #pragma once
 
-#include <ucontext.h>
-
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "test/simulate/settings.hpp"
 #include "test/simulate/world.hpp"
+#include "test/stacks.hpp"
 
 namespace dunlin::test {
 
@@ -28,18 +27,18 @@ class Fibers {
  private:
   static constexpr std::size_t kStackBytes = 256 << 10;
   struct Fiber {
-    ucontext_t context;
-    std::unique_ptr<std::byte[]> stack;
+    Stack stack;
+    std::unique_ptr<std::byte[]> memory;  // of the stack
     bool is_done = false;
   };
-  static void enter();
+  [[noreturn]] static void enter();
   void give_way();
 
   const Settings settings_;
   World& world_;
   const std::function<void(int)> body_;
   std::vector<Fiber> fibers_;  // by rank
-  ucontext_t scheduler_;
+  Stack scheduler_;
   int running_ = -1;  // rank
 };
 

@@ -2,17 +2,17 @@
 #include "test/unit/transport/interleave.hpp"
 
 #include <gtest/gtest.h>
-#include <ucontext.h>
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <unordered_set>
 
+#include "test/stacks.hpp"
+
 namespace dunlin::test {
 namespace {
 
-constexpr std::size_t kStackBytes = 64 << 10;  // AddressSanitizer goes over all of it at each switch
+constexpr std::size_t kStackBytes = 64 << 10;  // AddressSanitizer goes over all of it in each run
 
 enum class State : std::uint8_t { ready, waits_for_change, waits_for_wake, ended };
 
@@ -22,11 +22,11 @@ struct Store {
 };
 
 struct Thread {
-  ucontext_t context;
+  Stack stack;
   std::function<void()> body;
   State state = State::ready;
   const std::uint64_t* word = nullptr;  // waited for
-  std::deque<Store> buffer;
+  std::vector<Store> buffer;  // the oldest first; of a few
   std::uint64_t history = 0;    // hash of all it has read: what it will do next depends on nothing else
   std::uint64_t loaded_at = 0;  // version of memory at its last load
 };
@@ -34,22 +34,22 @@ struct Thread {
 /// One run: the threads, and the choices that lead through it.
 struct Run {
   std::vector<std::unique_ptr<Thread>> threads;
-  ucontext_t scheduler;
+  Stack scheduler;
   Thread* current = nullptr;
   std::uint64_t version = 0;                              // of memory
   std::map<const std::uint64_t*, std::uint64_t> written;  // atomic words and what they hold
 };
 
 Run* run = nullptr;
-std::vector<std::vector<char>> stacks;  // reused by all runs
+std::vector<std::vector<std::byte>> stacks;  // reused by all runs
 
 void begin() {
   run->current->body();
   run->current->state = State::ended;
-  swapcontext(&run->current->context, &run->scheduler);
+  Stack::go(run->current->stack, run->scheduler);
 }
 
-void back_to_scheduler() { swapcontext(&run->current->context, &run->scheduler); }
+void back_to_scheduler() { Stack::go(run->current->stack, run->scheduler); }
 
 void wait_for_change() {
   run->current->state = State::waits_for_change;
@@ -58,18 +58,17 @@ void wait_for_change() {
 
 void reach_memory(Thread& thread) {
   const Store store = thread.buffer.front();
-  thread.buffer.pop_front();
+  thread.buffer.erase(thread.buffer.begin());
   Interleaver::write(store.word, store.value);
 }
 
 /// What can happen next: thread i (2 * i) or a store of thread i (2 * i + 1).
-std::vector<int> options() {
-  std::vector<int> all;
+void list_options(std::vector<int>& all) {
+  all.clear();
   for (std::size_t at = 0; at < run->threads.size(); ++at) {
     if (run->threads[at]->state == State::ready) all.push_back(int(2 * at));
     if (!run->threads[at]->buffer.empty()) all.push_back(int(2 * at + 1));
   }
-  return all;
 }
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -100,11 +99,7 @@ void start(const Interleaver::Program& program) {
   for (std::size_t at = 0; at < program.threads.size(); ++at) {
     auto thread = std::make_unique<Thread>();
     thread->body = program.threads[at];
-    getcontext(&thread->context);
-    thread->context.uc_stack.ss_sp = stacks[at].data();
-    thread->context.uc_stack.ss_size = kStackBytes;
-    thread->context.uc_link = nullptr;
-    makecontext(&thread->context, begin, 0);
+    thread->stack.begin_on(stacks[at], begin);
     run->threads.push_back(std::move(thread));
   }
 }
@@ -113,8 +108,9 @@ enum class End : std::uint8_t { all_ended, deadlock, known };
 
 /// Follows `path`, then takes first options and appends them, until a state that earlier runs have been in.
 End follow(std::vector<Choice>& path, std::unordered_set<std::uint64_t>& known) {
+  std::vector<int> all;
   for (std::size_t depth = 0;; ++depth) {
-    const std::vector<int> all = options();
+    list_options(all);
     if (all.empty()) break;
     if (depth == path.size()) {
       if (!known.insert(state_hash()).second) return End::known;
@@ -127,7 +123,7 @@ End follow(std::vector<Choice>& path, std::unordered_set<std::uint64_t>& known) 
       reach_memory(thread);
     } else {
       run->current = &thread;
-      swapcontext(&run->scheduler, &thread.context);
+      Stack::go(run->scheduler, thread.stack);
     }
   }
   for (const auto& thread : run->threads) {
@@ -177,7 +173,7 @@ std::uint64_t Interleaver::load(const std::uint64_t* word) {
   if (!run->current) return *word;
   Thread& thread = *run->current;
   thread.loaded_at = run->version;
-  const std::deque<Store>& buffer = thread.buffer;
+  const std::vector<Store>& buffer = thread.buffer;
   std::uint64_t value = *word;
   for (const Store& store : buffer) {
     if (store.word == word) value = store.value;
