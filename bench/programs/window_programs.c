@@ -48,6 +48,7 @@ static void count_bare(long iterations, void* opaque) {
   Context* c = opaque;
   volatile long before;  // the number that was there is wanted, as of the call
   for (long i = 0; i < iterations && is_origin(); ++i) before = atomic_fetch_add(c->first, 1);
+  (void)before;
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
