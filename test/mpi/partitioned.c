@@ -282,6 +282,7 @@ static void nothing(MPI_Comm comm) {
   MPI_Request_free(&requests[0]);
   MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
   CHECK(in[0] == 1 && in[1] == 2, "%d %d", in[0], in[1]);
+  MPI_Barrier(comm);  // the freed send reads `data` until its receiver has it
   MPI_Request_free(&requests[1]);
 }
 
