@@ -345,7 +345,7 @@ class PartitionedReceive final : public Request, public progress::Pollable {
     if (!is_posted_) return false;
     int first = partition, last = partition;
     if (send_.partitions != partitions_) {
-      if (partition_bytes_ == 0) return true;
+      if (partition_bytes_ == 0) return is_complete;
       const std::uint64_t begin = std::uint64_t(partition) * partition_bytes_;
       const std::uint64_t end = begin + partition_bytes_;
       if (end > sent_bytes()) return false;
@@ -520,6 +520,10 @@ Err pready_range(int partition_low, int partition_high, Request& request) noexce
 Err pready_list(int length, const int* array_of_partitions, Request& request) noexcept {
   for (int i = 0; i < length; ++i)
     if (Err error = request.check_ready(array_of_partitions[i]); error != Err::ok) return error;
+  std::vector<int> sorted(array_of_partitions, array_of_partitions + length);
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    return fail(Err::arg, "partition %d stands twice in array_of_partitions", *twice);
   for (int i = 0; i < length; ++i)
     if (Err error = request.ready(array_of_partitions[i]); error != Err::ok) return error;
   return Err::ok;

@@ -6,7 +6,7 @@ program partitioned_f08
   implicit none
   integer, parameter :: n = 12, partitions = 4
   integer(kind=MPI_COUNT_KIND), parameter :: mine = n / partitions, theirs = n / 2
-  integer :: rank, size, right, left, i, round
+  integer :: rank, size, right, left, i, round, error
   integer, asynchronous :: out(n), in(n), wide_out(2 * n), wide_in(2 * n)
   type(MPI_Request) :: requests(4)
   type(MPI_Status) :: statuses(4)
@@ -37,10 +37,21 @@ program partitioned_f08
       call MPI_Parrived(requests(2), 1, flag)
     end do
     call want(all(in(n / 2 + 1:) == [(1000 * round + 100 * left + i, i = n / 2 + 1, n)]), "the second half")
+    flag = .false.
+    do while (.not. flag)
+      call MPI_Parrived(requests(4), 1, flag)
+    end do
+    call want(all(wide_in(n + 2::2) == -in(n / 2 + 1:)), "the second half of every second")
+    wide_in(n + 2::2) = 77  ! what has arrived is the program's: a wrong call and the wait leave it alone
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+    call MPI_Pready(0, requests(4), error)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
+    call want(error /= MPI_SUCCESS, "a receive has no partitions to make ready")
     call MPI_Waitall(4, requests, statuses)
+    call want(all(wide_in(n + 2::2) == 77), "what was stored behind MPI_Parrived")
     call want(statuses(2)%MPI_SOURCE == left .and. statuses(2)%MPI_TAG == 1, "the status")
     call want(all(in == [(1000 * round + 100 * left + i, i = 1, n)]), "the whole")
-    call want(all(wide_in(2::2) == -in) .and. all(wide_in(1::2) == -1), "every second")
+    call want(all(wide_in(2:n:2) == -in(:n / 2)) .and. all(wide_in(1::2) == -1), "every second")
   end do
   do i = 1, 4
     call MPI_Request_free(requests(i))

@@ -331,6 +331,7 @@ static void errors(MPI_Comm comm) {
   EXPECT(MPI_Pready_range(2, 1, send), MPI_ERR_ARG, "partition_low");
   EXPECT(MPI_Pready_range(2, 4, send), MPI_ERR_ARG, "partition 4");
   EXPECT(MPI_Pready_list(2, (int[]){3, 9}, send), MPI_ERR_ARG, "partition 9");
+  EXPECT(MPI_Pready_list(3, (int[]){2, 3, 2}, send), MPI_ERR_ARG, "partition 2 stands twice");
   EXPECT(MPI_Pready_list(-1, data, send), MPI_ERR_COUNT, "length");
   CHECK_CALL(MPI_Pready_range(2, 3, send)); /* the wrong ones above have made none ready */
   EXPECT(MPI_Pready(2, send), MPI_ERR_ARG, "made ready before");

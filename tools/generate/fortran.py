@@ -389,8 +389,10 @@ class Call:
 
     def lines(self, symbol):
         expression = self.expression()
-        if self.key in ("start", "pready", "pready_range", "pready_list"):
+        if self.key == "start":
             self.before.append("  refresh_copies(request, 1);")
+        if self.key in ("pready", "pready_range", "pready_list"):
+            self.before.append("  read_copies(request);")
         if self.key == "startall":
             self.before.append("  refresh_copies(array_of_requests, *count);")
         returned = "void" if self.procedure.is_subroutine else self.function.returns

@@ -22,7 +22,7 @@ extern "C" decltype(pmpi_parrived_) pmpi_parrived_f08_ __attribute__((weak, alia
 extern "C" void pmpi_pready_(const Fint* partition, const Fint* request, Fint* ierror) noexcept {
   if (are_refused<MPI_Comm>("MPI_Pready", nullptr, ierror, number("partition", MPI_ERR_ARG, partition)))
     return;
-  refresh_copies(request, 1);
+  read_copies(request);
   answer(ierror, MPI_Pready(narrow(*partition), to_c<MPI_Request>(request)));
 }
 extern "C" decltype(pmpi_pready_) mpi_pready_ __attribute__((weak, alias("pmpi_pready_")));
@@ -34,7 +34,7 @@ extern "C" void pmpi_pready_list_(const Fint* length, const Fint* array_of_parti
   if (are_refused<MPI_Comm>("MPI_Pready_list", nullptr, ierror, number("length", MPI_ERR_COUNT, length),
       Number("array_of_partitions", MPI_ERR_ARG, array_of_partitions, [&] { return std::int64_t(*length); })))
     return;
-  refresh_copies(request, 1);
+  read_copies(request);
   answer(ierror, MPI_Pready_list(narrow(*length), Integers(array_of_partitions, *length),
       to_c<MPI_Request>(request)));
 }
@@ -48,7 +48,7 @@ extern "C" void pmpi_pready_range_(const Fint* partition_low, const Fint* partit
   if (are_refused<MPI_Comm>("MPI_Pready_range", nullptr, ierror, number("partition_low", MPI_ERR_ARG,
       partition_low), number("partition_high", MPI_ERR_ARG, partition_high)))
     return;
-  refresh_copies(request, 1);
+  read_copies(request);
   answer(ierror, MPI_Pready_range(narrow(*partition_low), narrow(*partition_high),
       to_c<MPI_Request>(request)));
 }

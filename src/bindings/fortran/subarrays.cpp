@@ -202,7 +202,7 @@ struct Copy {
     if (!is_written) return;
     for_each([this](char* element, char* copied, std::size_t length) {
       for (std::size_t i = 0; i < length; ++i)
-        if (copied[i] != copied[bytes + i]) element[i] = copied[i];
+        if (copied[i] != copied[bytes + i]) element[i] = copied[bytes + i] = copied[i];
     });
   }
 
@@ -228,6 +228,7 @@ namespace {
 
 struct Kept {
   std::unique_ptr<Copy> copies;
+  bool is_persistent = false;
   bool is_active = false;  // a persistent request is not between a completion and the next start
 };
 
@@ -236,6 +237,10 @@ struct KeptCopies {
   std::unordered_map<Fint, Kept> by_request;
 
   void update_number() noexcept { requests_with_copies = int(by_request.size()); }
+  bool has(Fint request) noexcept {
+    const std::lock_guard guard(mutex);
+    return by_request.contains(request);
+  }
 };
 
 KeptCopies& kept_copies() noexcept {
@@ -259,7 +264,8 @@ void* Copies::copy(const CFI_cdesc_t& buffer, bool is_written) noexcept {
 }
 
 void Copies::end() noexcept {
-  Kept kept{std::unique_ptr<Copy>(first_), of_ != Of::persistent_request};
+  const bool is_persistent = of_ == Of::persistent_request;
+  Kept kept{std::unique_ptr<Copy>(first_), is_persistent, !is_persistent};
   if (of_ == Of::call) return write_back(kept);
   if (*request_ == to_fortran(MPI_REQUEST_NULL)) return;  // the call failed
   KeptCopies& all = kept_copies();
@@ -284,29 +290,30 @@ TakenCopies* take_copies_of(const Fint* requests, std::int64_t count) noexcept {
   TakenCopies* taken = nullptr;
   const std::lock_guard guard(all.mutex);
   for (std::int64_t i = 0; i < count; ++i) {
-    auto kept = all.by_request.extract(requests[i]);
-    if (!kept) continue;
+    const auto kept = all.by_request.find(requests[i]);
+    if (kept == all.by_request.end()) continue;
     if (!taken) taken = new TakenCopies;
-    taken->by_request.insert(std::move(kept));
+    // The others keep their handles, and threads say meanwhile that partitions of them are ready.
+    if (!kept->second.is_persistent) taken->by_request.insert(all.by_request.extract(kept));
   }
   all.update_number();
   return taken;
 }
 
 void look_after_copies_of(TakenCopies& taken, Fint request, MPI_Request now) noexcept {
+  KeptCopies& all = kept_copies();
   auto kept = taken.by_request.extract(request);
-  if (!kept) return;
+  if (!kept && !all.has(request)) return;
   int is_complete = now == MPI_REQUEST_NULL;
   if (!is_complete) PMPI_Request_get_status(now, &is_complete, MPI_STATUS_IGNORE);
-  if (is_complete) {
-    write_back(kept.mapped());
-    kept.mapped().is_active = false;
-  }
-  if (now == MPI_REQUEST_NULL) return;
-  KeptCopies& all = kept_copies();
   const std::lock_guard guard(all.mutex);
-  all.by_request.insert(std::move(kept));
+  if (kept && now == MPI_REQUEST_NULL) return write_back(kept.mapped());
+  if (kept) all.by_request.insert(std::move(kept));
   all.update_number();
+  const auto found = all.by_request.find(request);
+  if (!is_complete || found == all.by_request.end()) return;
+  write_back(found->second);
+  found->second.is_active = false;
 }
 
 void end_taken(TakenCopies* taken) noexcept { delete taken; }
@@ -316,10 +323,18 @@ void refresh_copies_of(const Fint* requests, std::int64_t count) noexcept {
   const std::lock_guard guard(all.mutex);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto found = all.by_request.find(requests[i]);
-    if (found == all.by_request.end()) continue;
+    if (found == all.by_request.end() || std::exchange(found->second.is_active, true)) continue;
     for (Copy* each = found->second.copies.get(); each; each = each->next) each->read();
-    found->second.is_active = true;
   }
+}
+
+void read_copies_of(const Fint* request) noexcept {
+  KeptCopies& all = kept_copies();
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.by_request.find(*request);
+  if (found == all.by_request.end() || !found->second.is_active) return;
+  for (Copy* each = found->second.copies.get(); each; each = each->next)
+    if (!each->is_written) each->read();
 }
 
 void show_copies_of(const Fint* request) noexcept {

@@ -93,11 +93,17 @@ class Copies {
   struct Copy* first_ = nullptr;
 };
 
-/// Before a call that starts persistent requests or says that a partition is ready: data may have changed.
+/// Before a call that starts persistent requests: data may have changed.
 void refresh_copies_of(const Fint* requests, std::int64_t count) noexcept;
 inline void refresh_copies(const Fint* requests, std::int64_t count) noexcept {
   if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
     refresh_copies_of(requests, count);
+}
+/// Before a call that says that partitions are ready.
+void read_copies_of(const Fint* request) noexcept;
+inline void read_copies(const Fint* request) noexcept {
+  if (requests_with_copies.load(std::memory_order_relaxed) > 0) [[unlikely]]
+    read_copies_of(request);
 }
 /// After MPI_PARRIVED: partitions that have arrived may be read.
 void show_copies_of(const Fint* request) noexcept;
