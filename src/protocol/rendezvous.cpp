@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "base/assert.hpp"
+#include "base/big_lock.hpp"
+#include "copy/copy.hpp"
 #include "datatype/cursor.hpp"
 #include "os/clock.hpp"
 
@@ -150,12 +152,18 @@ bool Rendezvous::advance_copies(bool has_receives) noexcept {
   auto& request = static_cast<ReceiveRequest&>(copy.request());
   Peer& peer = copy.peer();
   const std::uint64_t cookie = copy.cookie;
+  const std::span<const std::byte> lines = copy.lines_to_take_over();
   copies_.close(copy);
   request.copy = nullptr;
-  if (round.is_spoilt)
+  if (round.is_spoilt) {
     ask_for_data(request, peer, cookie);
-  else
-    request.finish();
+    return true;
+  }
+  // May be megabytes.  Nobody knows of the copy any more, and the request is not complete yet.
+  const int levels = BigLock::is_needed() && !lines.empty() ? BigLock::release_all() : 0;
+  copy::take_over(lines.data(), lines.size());
+  if (levels > 0) BigLock::reacquire(levels);
+  request.finish();
   return true;
 }
 

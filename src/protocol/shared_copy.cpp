@@ -130,12 +130,10 @@ bool SharedCopy::is_done() const noexcept {
 
 bool SharedCopy::takes_over() const noexcept { return copy::takes_over(bytes_, peer_->shm->is_far()); }
 
-/// A receiver's, that has all its data and no other to receive: it will read what the sender has copied,
-/// which will store there again.
-void SharedCopy::take_over_rest() noexcept {
+std::span<const std::byte> SharedCopy::lines_to_take_over() const noexcept {
+  if (next_ || !to_.is_contiguous() || !takes_over()) return {};
   const std::size_t begin = std::min(copied_ * chunks_.bytes, bytes_);
-  if (!next_ && to_.is_contiguous() && takes_over())
-    copy::take_over(to_.address + begin, bytes_ - begin);
+  return {to_.address + begin, bytes_ - begin};
 }
 
 /// A sender's, whose receiver has all: the part that it has read.
@@ -300,10 +298,7 @@ SharedCopies::Round SharedCopies::walk(List& list, bool may_copy) noexcept {
     const bool has_copied = (may_copy || each->is_alone_) && each->try_copy(takes_all);
     if (each->is_done()) {
       const bool is_spoilt = each->is_spoilt();
-      if (each->side_ == CopySide::sender)
-        each->take_back_later();
-      else if (!is_spoilt)
-        each->take_over_rest();
+      if (each->side_ == CopySide::sender) each->take_back_later();
       if (!is_spoilt || each->side_ == CopySide::receiver) return {true, each, is_spoilt};
       // A sender whose copy is spoilt keeps the transfer until the receiver asks for the data.
     }

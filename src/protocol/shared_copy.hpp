@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "object/request.hpp"
@@ -55,6 +56,9 @@ class SharedCopy {
   std::uint32_t index() const noexcept { return index_; }
   /// The peer has claimed chunks and not finished them for a second: it is stopped, or dead.
   bool waits_for_peer() noexcept;
+  /// Of a receiver that has all its data, and no other to receive: what the sender has copied, which this
+  /// side will read and where the sender will store again.  Empty where that pays nothing.
+  std::span<const std::byte> lines_to_take_over() const noexcept;
 
   std::uint64_t cookie = 0;  // receiver's: names the send
 
@@ -70,7 +74,6 @@ class SharedCopy {
   bool is_done() const noexcept;
   bool is_spoilt() const noexcept;
   bool takes_over() const noexcept;
-  void take_over_rest() noexcept;
   void take_back_later() noexcept;
   bool has_free_chunks() const noexcept { return transfer_->has_free(use_, chunks_.count); }
 
