@@ -4,12 +4,13 @@
 // --flavor=allocate    memory of MPI_Win_allocate; create: a block of malloc; static: an array, up to 4 MiB;
 //                      dynamic: a block of malloc, attached; shared
 // --ops=put,get,...    put, get, accumulate (MPI_DOUBLE), counter (fetch-and-op, MPI_LONG), cas, each with
-// its flush under
-//                      lock_all; lock: lock, put, unlock; fence: of both ranks, nothing between; barrier: the
-//                      MPI_Barrier that a fence cannot do without
-//                      memcpy, loop: where loads reach the memory (shared): a plain copy into it, and a plain
-//                      loop that adds to it; column, face: a put of blocks of one or of 16 doubles with gaps
+//                      its flush under lock_all; column, face: a put of blocks of one or of 16 doubles with
+//                      gaps; lock: lock, put, unlock; fence: of both ranks, nothing between; barrier
+//                      Without MPI, where loads reach the memory (shared): memcpy; loop, which adds to it;
+//                      flags: each rank stores a word and waits for the other's, as every fence has to
 // --sizes=8,65536      bytes of put, get and accumulate
+// --calls=10000        measures no time: so many calls of each, for callgrind to count (bench/instructions)
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,18 @@ static void loop(const Context* c) {
   double* to = (double*)(void*)c->there;
   for (int i = 0; i < c->bytes / 8; ++i) to[i] += from[i];
 }
+/// Two lines for each rank, by turns.
+static void flags(const Context* c) {
+  static long turn;
+  ++turn;
+  _Atomic long* const lines = (_Atomic long*)(void*)(c->there + 512 * (turn & 1));
+  atomic_store_explicit(&lines[32 * bench_rank], turn, memory_order_release);  // pairs with the other's load
+  do {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  } while (atomic_load_explicit(&lines[32 * (1 - bench_rank)], memory_order_acquire) != turn);
+}
 static void put_blocks(const Context* c, int doubles) {
   MPI_Datatype type;
   MPI_Type_vector(c->bytes / 8 / doubles / 2, doubles, 2 * doubles, MPI_DOUBLE, &type);
@@ -96,6 +109,7 @@ static const Operation operations[] = {
     {"barrier", barrier, 0, 1, 0, 0},
     {"memcpy", copy, 1, 0, 0, 1},
     {"loop", loop, 1, 0, 0, 1},
+    {"flags", flags, 0, 1, 0, 1},
     {"column", column, 1, 0, 1, 0},
     {"face", face, 1, 0, 1, 0},
 };
@@ -165,7 +179,7 @@ int main(int argc, char** argv) {
   bench_start(&argc, &argv, "window");
   long sizes[kBenchSizesMax];
   const int count = bench_sizes(sizes, 8, 1 << 20, 2);
-  const long most = bench_size_max(sizes, count);
+  const long most = bench_size_max(sizes, count), calls = bench_option("calls", 0);
   // Small blocks of malloc are another matter than large ones: the window is as large as one that a program
   // has.
   Context c = open_window(bench_text("flavor", "allocate"), (size_t)(most < 1 << 20 ? 1 << 20 : most));
@@ -180,7 +194,10 @@ int main(int argc, char** argv) {
       const bench_point point = {operation->name, c.bytes, "us", 1e6, 0};
       if (operation->is_in_epoch) MPI_Win_lock_all(0, c.win);
       if (operation->is_of_both) MPI_Win_fence(0, c.win);
-      bench_measure(&point, repeat, &work);
+      if (calls > 0)
+        repeat(calls, &work);
+      else
+        bench_measure(&point, repeat, &work);
       if (operation->is_of_both) MPI_Win_fence(MPI_MODE_NOSUCCEED, c.win);
       if (operation->is_in_epoch) MPI_Win_unlock_all(c.win);
     }

@@ -26,6 +26,7 @@ RUNS = [
     (2, "file_overlap", ["--sizes=64", "--mb=1"]),
     (2, "window", ["--sizes=8,70000", "--flavor=create"]),
     (2, "window", ["--sizes=8", "--flavor=static"]),
+    (2, "window", ["--sizes=8", "--flavor=shared"]),
     (2, "window", ["--sizes=8", "--flavor=dynamic"]),
     (2, "strided", ["--mode=fresh", "--layouts=column,structs"]),
     (2, "bandwidth", ["--sizes=8,70000", "--bidirectional=1", "--window=3"]),
