@@ -4,8 +4,9 @@
 // --flavor=allocate    memory of MPI_Win_allocate; create: a block of malloc; static: an array, up to 4 MiB;
 //                      dynamic: a block of malloc, attached; shared
 // --ops=put,get,...    put, get, accumulate (MPI_DOUBLE), counter (fetch-and-op, MPI_LONG), cas, each with
-//                      its flush under lock_all; column, face: a put of blocks of one or of 16 doubles with
-//                      gaps; lock: lock, put, unlock; fence: of both ranks, nothing between; barrier
+//                      its flush under lock_all; puts, gets: 64 and a flush, the time of each; column, face:
+//                      a put of blocks of one or of 16 doubles with gaps; lock: lock, put, unlock; start:
+//                      start, put, complete, while rank 1 posts and waits; fence: nothing between; barrier
 //                      Without MPI, where loads reach the memory (shared): memcpy; loop, which adds to it;
 //                      flags: each rank stores a word and waits for the other's, as every fence has to
 // --sizes=8,65536      bytes of put, get and accumulate
@@ -22,12 +23,25 @@ typedef struct {
   char* there;     // rank 1's memory, where plain loads reach it
   MPI_Aint start;  // displacement of rank 1's memory
   int bytes;
+  MPI_Group other;  // the other of two ranks
 } Context;
+
+enum { kTogether = 64 };
 
 static void flush(const Context* c) { MPI_Win_flush(1, c->win); }
 
 static void put(const Context* c) {
   MPI_Put(c->own, c->bytes, MPI_BYTE, 1, c->start, c->bytes, MPI_BYTE, c->win);
+  flush(c);
+}
+static void puts_together(const Context* c) {
+  for (int i = 0; i < kTogether; ++i)
+    MPI_Put(c->own, c->bytes, MPI_BYTE, 1, c->start, c->bytes, MPI_BYTE, c->win);
+  flush(c);
+}
+static void gets_together(const Context* c) {
+  for (int i = 0; i < kTogether; ++i)
+    MPI_Get(c->own, c->bytes, MPI_BYTE, 1, c->start, c->bytes, MPI_BYTE, c->win);
   flush(c);
 }
 static void get(const Context* c) {
@@ -53,6 +67,16 @@ static void lock(const Context* c) {
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, c->win);
   MPI_Put(c->own, c->bytes, MPI_BYTE, 1, c->start, c->bytes, MPI_BYTE, c->win);
   MPI_Win_unlock(1, c->win);
+}
+static void start(const Context* c) {
+  if (bench_rank == 0) {
+    MPI_Win_start(c->other, 0, c->win);
+    MPI_Put(c->own, c->bytes, MPI_BYTE, 1, c->start, c->bytes, MPI_BYTE, c->win);
+    MPI_Win_complete(c->win);
+  } else {
+    MPI_Win_post(c->other, 0, c->win);
+    MPI_Win_wait(c->win);
+  }
 }
 static void fence(const Context* c) { MPI_Win_fence(0, c->win); }
 static void barrier(const Context* c) {
@@ -102,9 +126,12 @@ static const Operation operations[] = {
     {"put", put, 1, 0, 1, 0},
     {"get", get, 1, 0, 1, 0},
     {"accumulate", accumulate, 1, 0, 1, 0},
+    {"puts", puts_together, 1, 0, 1, 0},
+    {"gets", gets_together, 1, 0, 1, 0},
     {"counter", counter, 0, 0, 1, 0},
     {"cas", cas, 0, 0, 1, 0},
     {"lock", lock, 0, 0, 0, 0},
+    {"start", start, 1, 1, 0, 0},
     {"fence", fence, 0, 1, 0, 0},
     {"barrier", barrier, 0, 1, 0, 0},
     {"memcpy", copy, 1, 0, 0, 1},
@@ -152,6 +179,11 @@ static Context open_window(const char* flavor, size_t bytes) {
   }
   memset(c.memory, 0, bytes);
   c.start = mine;
+  const int other = 1 - bench_rank;
+  MPI_Group all;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, bench_ranks == 2, &other, &c.other);
+  MPI_Group_free(&all);
   MPI_Bcast(&c.start, 1, MPI_AINT, 1, MPI_COMM_WORLD);
   return c;
 }
@@ -191,17 +223,19 @@ int main(int argc, char** argv) {
       if ((operation->call == column || operation->call == face) && c.bytes < 1024) continue;
       if (i == 0) check(&c);
       Work work = {&c, operation};
-      const bench_point point = {operation->name, c.bytes, "us", 1e6, 0};
+      const int is_one = operation->call != puts_together && operation->call != gets_together;
+      const bench_point point = {operation->name, c.bytes, "us", 1e6 / (is_one ? 1 : kTogether), 0};
       if (operation->is_in_epoch) MPI_Win_lock_all(0, c.win);
-      if (operation->is_of_both) MPI_Win_fence(0, c.win);
+      if (operation->call == fence) MPI_Win_fence(0, c.win);
       if (calls > 0)
         repeat(calls, &work);
       else
         bench_measure(&point, repeat, &work);
-      if (operation->is_of_both) MPI_Win_fence(MPI_MODE_NOSUCCEED, c.win);
+      if (operation->call == fence) MPI_Win_fence(MPI_MODE_NOSUCCEED, c.win);
       if (operation->is_in_epoch) MPI_Win_unlock_all(c.win);
     }
   }
+  MPI_Group_free(&c.other);
   MPI_Win_free(&c.win);
   bench_finish();
   return 0;

@@ -435,14 +435,15 @@ def windows():
         "dynamic": "a block of malloc in a dynamic window",
         "shared": "memory of MPI_Win_allocate_shared",
     }
+    single = "--ops=put,get,accumulate,counter,cas,lock,fence,barrier,memcpy,loop,flags,column,face"
+    many = "--ops=puts,gets,start"
+    sizes = "--sizes=8,256,4096,65536,1048576,4194304"
     for flavor, memory in flavors.items():
-        yield Experiment(
-            f"window_{flavor}",
-            f"One-sided operations, {memory}",
-            "window",
-            (f"--flavor={flavor}", "--sizes=8,256,4096,65536,1048576,4194304"),
-            timeout_s=30,
-        )
+        options = (f"--flavor={flavor}", single, sizes)
+        yield Experiment(f"window_{flavor}", f"One-sided operations, {memory}", "window", options, timeout_s=30)
+    for flavor in ("allocate", "create"):
+        title = f"One-sided operations, 64 and a flush, and with start and post, {flavors[flavor]}"
+        yield Experiment(f"window_rates_{flavor}", title, "window", (f"--flavor={flavor}", many, sizes), timeout_s=30)
     for ranks in (2, 4, 8, 16):
         yield Experiment(
             f"window_programs{ranks}",
