@@ -53,11 +53,14 @@ Err ranks_of(const Window& window, const Group& group, std::vector<int>& ranks) 
   return Err::ok;
 }
 
+/// MPI_Win_post or MPI_Win_complete, which means that all have heard the one before: the next line is fetched
+/// while others look at this one.
 Err tell(Window& window, std::span<const int> ranks, Signals::Kind kind) noexcept {
   const Datatype& byte = *from_handle<Datatype>(MPI_BYTE);
   for (const int rank : ranks) {
-    if (Signals* const here = window.signalled[std::size_t(rank)].to) {
-      here->give(kind);
+    if (Signalled& here = window.signalled[std::size_t(rank)]; here.to) {
+      here.give(kind);
+      here.prepare(kind);
       window.wake(rank);
       continue;
     }
@@ -164,12 +167,12 @@ std::optional<Awaited> first_missing(const Window& window) noexcept {
 Err meet(Window& window) noexcept {
   const int other = 1 - window.comm->rank;
   if (window.size != 2 || !window.signalled[std::size_t(other)].to) return coll::barrier(*window.comm);
-  const Signalled& signalled = window.signalled[std::size_t(other)];
-  const Signals::Kind kind = signalled.next_fence();
-  if (const Err e = tell(window, {&other, 1}, kind); e != Err::ok) return e;
+  Signalled& signalled = window.signalled[std::size_t(other)];
+  signalled.give(Signals::fence);
+  window.wake(other);
   os::pause();
-  await(window, other, kind);
-  signalled.to->prepare(signalled.next_fence());
+  await(window, other, Signals::fence);
+  signalled.prepare(Signals::fence);
   return Err::ok;
 }
 

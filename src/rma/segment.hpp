@@ -4,7 +4,7 @@
 // Made by rma/create.cpp, one a window.  It is no part of the heap: a fork never freezes it, and a child does
 // not have it (docs/windows.md, "Fork").
 // Scale: the ranks of a window are those of one node; 2.5 KiB a rank, address space for all their memory in
-// each, and 128 bytes for each two of them, of which only pages in use cost memory.
+// each, and 256 bytes for each ordered pair of them, of which only pages in use cost memory.
 #pragma once
 
 #include <atomic>

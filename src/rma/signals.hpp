@@ -1,14 +1,15 @@
 // What ranks of a node tell each other about exposures and accesses (MPI 5.0, 12.5.2): MPI_Win_post and
-// MPI_Win_complete count up a word, MPI_Win_start and MPI_Win_wait wait for it.  A message would be matched,
-// and would need a request, for nothing but the fact that it has come.  MPI_Win_fence of two ranks does both.
+// MPI_Win_complete store the number of the signal in a word, MPI_Win_start and MPI_Win_wait wait for it.  A
+// message would be matched, and would need a request, for nothing but the fact that it has come.
+// MPI_Win_fence of two ranks does both.
 //
 // Lies in the window's segment (rma/segment.hpp); used by rma/active.cpp (docs/windows.md, "Epochs").
-// Cost: a line written by one rank and read by another, for each of these calls and each neighbour.  Fences
-// use two in turn, so that one is ready to be written while the other is perhaps still read.
+// Cost: a line written by one rank and read by another, for each of these calls and each neighbour.  Two lines
+// are used in turn, so that one is ready to be written while the other is perhaps still read.
 //
 // Thread safety: one rank writes a line, under its base/big_lock.hpp; one other reads it.
-// Invariant: a count only goes up, and wraps; the reader is never more than one exposure or fence behind for
-// each that the standard lets be open, so that differences are small.
+// Invariant: a signal is given only when the other has heard the last but one of its kind, so that a line holds
+// its number until that is heard.  Numbers wrap.
 #pragma once
 
 #include <atomic>
@@ -19,44 +20,43 @@
 namespace dunlin::rma {
 
 /// From one rank to another.  As a segment begins: all zero.
-class alignas(64) Signals {
+class Signals {
  public:
-  enum Kind : std::uint8_t { post, complete, fence, odd_fence, kKinds };
+  enum Kind : std::uint8_t { post, complete, fence, kKinds };
 
   /// Writer.
-  void give(Kind kind) noexcept {
-    // E1 (pairs with E2): what was done to the memory before is seen behind it.  No other writes: a load and
-    // a store count.
-    const std::uint32_t now = count(kind).load(std::memory_order_relaxed);
-    count(kind).store(now + 1, std::memory_order_release);
+  void give(Kind kind, std::uint32_t number) noexcept {
+    word(kind, number).store(number, std::memory_order_release);  // E1 (pairs with E2): what was done before
   }
-  /// Reader: whether more than `heard` have been given.
-  bool has_more(Kind kind, std::uint32_t heard) const noexcept {
-    return count(kind).load(std::memory_order_acquire) != heard;  // E2
+  /// Reader.
+  bool has(Kind kind, std::uint32_t number) const noexcept {
+    return const_cast<Signals*>(this)->word(kind, number).load(std::memory_order_acquire) == number;  // E2
   }
-  /// Writer: nobody reads it now.
-  void prepare(Kind kind) noexcept { os::prepare_to_write(&count(kind)); }
+  /// Writer: of the next signal, when the other has heard the one before the last.
+  void prepare(Kind kind, std::uint32_t number) noexcept { os::prepare_to_write(&word(kind, number)); }
 
  private:
-  std::atomic<std::uint32_t>& count(Kind kind) noexcept { return kind == odd_fence ? odd_ : counts_[kind]; }
-  const std::atomic<std::uint32_t>& count(Kind kind) const noexcept {
-    return kind == odd_fence ? odd_ : counts_[kind];
+  // Of an exposure and of an access, which a rank may have at once; a fence has neither.
+  struct alignas(64) Line {
+    std::atomic<std::uint32_t> words[kKinds];
+  };
+  std::atomic<std::uint32_t>& word(Kind kind, std::uint32_t number) noexcept {
+    return lines_[kind == complete][number % 2].words[kind];
   }
-  std::atomic<std::uint32_t> counts_[odd_fence];
-  alignas(64) std::atomic<std::uint32_t> odd_;
+  Line lines_[2][2];
 };
-static_assert(sizeof(Signals) == 128);
+static_assert(sizeof(Signals) == 256);
 
 /// One rank of the node, as another signals to it and hears from it.
 struct Signalled {
   Signals* to = nullptr;  // nullptr: it is on another node
   const Signals* from = nullptr;
-  std::uint32_t heard[Signals::kKinds] = {};  // of `from`: those that a call has waited for
+  std::uint32_t given[Signals::kKinds] = {};
+  std::uint32_t heard[Signals::kKinds] = {};  // those that a call has waited for
 
-  bool has_come(Signals::Kind kind) const noexcept { return from->has_more(kind, heard[kind]); }
-  Signals::Kind next_fence() const noexcept {
-    return heard[Signals::fence] == heard[Signals::odd_fence] ? Signals::fence : Signals::odd_fence;
-  }
+  void give(Signals::Kind kind) noexcept { to->give(kind, ++given[kind]); }
+  void prepare(Signals::Kind kind) noexcept { to->prepare(kind, given[kind] + 1); }
+  bool has_come(Signals::Kind kind) const noexcept { return from->has(kind, heard[kind] + 1); }
 };
 
 }  // namespace dunlin::rma

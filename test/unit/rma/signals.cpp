@@ -12,12 +12,12 @@ TEST(Signals, EachKindIsCountedAlone) {
   Signalled signalled{&signals, &signals};
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(signalled.has_come(Signals::post));
-    signals.give(Signals::post);
+    signalled.give(Signals::post);
     EXPECT_TRUE(signalled.has_come(Signals::post));
     EXPECT_FALSE(signalled.has_come(Signals::complete));
     ++signalled.heard[Signals::post];
   }
-  signals.give(Signals::complete);
+  signalled.give(Signals::complete);
   EXPECT_TRUE(signalled.has_come(Signals::complete));
   EXPECT_FALSE(signalled.has_come(Signals::post));
 }
@@ -37,13 +37,13 @@ TEST(Signals, WhatWasDoneBeforeIsSeenBehindIt) {
       wait(target, Signals::post);
       EXPECT_EQ(memory, 2 * round + 1);
       ++memory;
-      target.to->give(Signals::complete);
+      target.give(Signals::complete);
     }
   });
   Signalled mine{&to_origin, &to_target};
   for (int round = 0; round < kRounds; ++round) {
     ++memory;
-    mine.to->give(Signals::post);
+    mine.give(Signals::post);
     wait(mine, Signals::complete);
     EXPECT_EQ(memory, 2 * round + 2);
   }
