@@ -3,7 +3,8 @@
 // `bare`).
 //
 // --cases=counter    fetch-and-op on one number of rank 0 by all other ranks, which wait for nothing else; x:
-//                    origins; ns per operation of all together.  `bare`: the processor's instruction itself
+//                    origins; ns per operation of all together.  `bare`: the processor's instruction itself;
+//                    `work`: either with 50 turns of a loop behind each
 //         lock       exclusive lock of rank 0, put of 8 bytes, unlock, by all other ranks; ns per turn of all
 //         hash       inserts into a distributed table: a slot taken by compare-and-swap, its value put
 //         steal      tasks of some hundred ns from a counter that all share; ns per task and rank
@@ -48,6 +49,31 @@ static void count_bare(long iterations, void* opaque) {
   Context* c = opaque;
   volatile long before;  // the number that was there is wanted, as of the call
   for (long i = 0; i < iterations && is_origin(); ++i) before = atomic_fetch_add(c->first, 1);
+  (void)before;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void compute(void) {
+  for (volatile int turn = 0; turn < 50; turn = turn + 1) continue;
+}
+static void count_and_compute(long iterations, void* opaque) {
+  Context* c = opaque;
+  const long one = 1;
+  long before;
+  for (long i = 0; i < iterations && is_origin(); ++i) {
+    MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, c->win);
+    MPI_Win_flush(0, c->win);
+    compute();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+static void count_bare_and_compute(long iterations, void* opaque) {
+  Context* c = opaque;
+  volatile long before;
+  for (long i = 0; i < iterations && is_origin(); ++i) {
+    before = atomic_fetch_add(c->first, 1);
+    compute();
+  }
   (void)before;
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -265,10 +291,14 @@ int main(int argc, char** argv) {
   MPI_Win_lock_all(0, c.win);
   const bench_point counter = {"counter", origins(), "ns", ns_of_all, 0};
   const bench_point bare = {"counter-bare", origins(), "ns", ns_of_all, 0};
+  const bench_point work = {"counter-work", origins(), "ns", ns_of_all, 0};
+  const bench_point bare_work = {"counter-work-bare", origins(), "ns", ns_of_all, 0};
   const bench_point hash = {"hash", bench_ranks, "ns", 1e9, 0};
   const bench_point task = {"steal", bench_ranks, "ns", 1e9, 0};
   if (bench_wants("cases", "counter")) bench_measure(&counter, count, &c);
   if (bench_wants("cases", "counter") && c.first) bench_measure(&bare, count_bare, &c);
+  if (bench_wants("cases", "counter")) bench_measure(&work, count_and_compute, &c);
+  if (bench_wants("cases", "counter") && c.first) bench_measure(&bare_work, count_bare_and_compute, &c);
   if (bench_wants("cases", "hash")) bench_measure(&hash, insert, &c);
   if (bench_wants("cases", "steal")) bench_measure(&task, steal, &c);
   if (bench_wants("cases", "busy") && bench_ranks > 1) busy(&c);

@@ -4,12 +4,12 @@
 // MPI_Win_fence of two ranks does both.
 //
 // Lies in the window's segment (rma/segment.hpp); used by rma/active.cpp (docs/windows.md, "Epochs").
-// Cost: a line written by one rank and read by another, for each of these calls and each neighbour.  Two lines
-// are used in turn, so that one is ready to be written while the other is perhaps still read.
+// Cost: a line written by one rank and read by another, for each of these calls and each neighbour.  Two
+// lines are used in turn, so that one is ready to be written while the other is perhaps still read.
 //
 // Thread safety: one rank writes a line, under its base/big_lock.hpp; one other reads it.
-// Invariant: a signal is given only when the other has heard the last but one of its kind, so that a line holds
-// its number until that is heard.  Numbers wrap.
+// Invariant: a signal is given only when the other has heard the last but one of its kind, so that a line
+// holds its number until that is heard.  Numbers wrap.
 #pragma once
 
 #include <atomic>
