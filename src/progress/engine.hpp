@@ -10,8 +10,8 @@
 // Invariants:
 //  1. Whoever ends a thread's wait (by a poll, or by any other call) wakes it before giving up the lock.
 //  2. Who stops polling wakes one of those that still wait, which polls from then on.
-//  3. Whoever begins what goes on only by polls wakes the poller that sleeps, and that one has the patience of
-//     a new wait: it may take many polls (a provider that connects).
+//  3. Whoever begins what goes on only by polls wakes the poller that sleeps, and that one has the patience
+//     of a new wait: it may take many polls (a provider that connects).
 #pragma once
 
 #include <cstdint>
