@@ -25,6 +25,9 @@ LIMITS = ("message", "tagged", "write", "read")
 STAGES = ("messages", "basic", "piggyback", "pipeline", "zerocopy_read", "zerocopy_write",
           "messages_read", "messages_write")  # fmt: skip
 MATCHING, OFFLOAD = "matching", "offload"
+# With a libfabric whose providers are files of their own, as MPICH of PyPI brings it: for the start, which depends on it.
+MATCHING_FILES, OFFLOAD_FILES = "matching_files", "offload_files"
+LIBFABRIC_OF_FILES = "peers/mpich/lib/mpich"
 SIZES = (8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20)
 BLOCKS = "10.1.0.0/24"
 # What makes the others use TCP between hosts.  MPICH of PyPI takes UCX unless told otherwise.
@@ -60,6 +63,7 @@ class Way:
     title: str
     kind: str  # dunlin, limit, or one of the peers
     settings: dict = field(default_factory=dict)
+    libfabric: str = ""  # a folder of `build` with another one than the system's
 
 
 def ways_of(provider):
@@ -68,6 +72,9 @@ def ways_of(provider):
     found += [Way(name, name, "dunlin", {**common, "DUNLIN_OFI_STAGE": name}) for name in STAGES]
     found.append(Way(MATCHING, MATCHING, "dunlin", common))
     found.append(Way(OFFLOAD, OFFLOAD, "dunlin", {**common, "DUNLIN_P2P": "offload"}))
+    newer = ", libfabric of files"
+    found.append(Way(MATCHING_FILES, MATCHING + newer, "dunlin", common, LIBFABRIC_OF_FILES))
+    found.append(Way(OFFLOAD_FILES, OFFLOAD + newer, "dunlin", {**common, "DUNLIN_P2P": "offload"}, LIBFABRIC_OF_FILES))
     found += [Way(kind, peers.TITLES[kind] + ", TCP", kind, settings) for kind, settings in OVER_TCP.items()]
     return {way.name: way for way in found}
 
@@ -114,8 +121,8 @@ def parts():
         per_host=2)
     yield Part("waiting", "CPU of a rank that waits for the network, %", (("waiters", ("--mode=idle",)),),
                (*OURS, *OTHERS), "%", note="Of one second in MPI_Recv.")
-    yield Part("start", "Start and end of 2 hosts x 4 ranks, ms", (("startup", ("--quiet=1",)),), (*OURS, *OTHERS), "ms",
-               per_host=4, way_of_measuring="start",
+    yield Part("start", "Start and end of 2 hosts x 4 ranks, ms", (("startup", ("--quiet=1",)),),
+               (*OURS, MATCHING_FILES, OFFLOAD_FILES, *OTHERS), "ms", per_host=4, way_of_measuring="start",
                note="Plain: `true`, started by the same launcher; for Dunlin by Hydra.")  # fmt: skip
     yield Part("counts", "What a message of a ping-pong asks of the network", (), (*STAGES, OFFLOAD), "",
                way_of_measuring="count", note="Operations: messages, RDMA writes and reads; credits: writes of a count"
@@ -144,7 +151,7 @@ class Hosts:
     def is_there(self, way):
         if way.kind == "limit":
             return (self.build / "bench/limits/network").exists()
-        return self.mpi_of(way).home.exists()
+        return self.mpi_of(way).home.exists() and (self.build / way.libfabric).exists()
 
     def launch(self, way, part, words, is_plain=False):
         """The command line and its environment; of a plain program by Hydra alone, where mpirun hands over to it."""
@@ -155,6 +162,8 @@ class Hosts:
         mpi, shell = self.mpi_of(way), self.cluster.remote_shell
         environment = mpi.environment()
         environment |= SHARED.get(way.kind, {}) if part.per_host > 1 else {}
+        if way.libfabric:
+            environment["LD_LIBRARY_PATH"] = str(self.build / way.libfabric)
         words = ["sh", "-c", PINNED, str(self.cpus), *words]
         if way.kind == "dunlin":
             environment |= {"DUNLIN_REMOTE_LAUNCHER": self.hydra, "HYDRA_LAUNCHER_EXEC": shell}

@@ -1,13 +1,16 @@
 """Tables, curves and the page of bench/network, from its samples: a row for each way."""
 
 from suite import analysis, markdown, plots
-from suite.network import LIMITS, MATCHING, OFFLOAD, OTHERS, PLAIN, PROGRAM
+from suite.network import LIMITS, MATCHING, MATCHING_FILES, OFFLOAD, OFFLOAD_FILES, OTHERS, PLAIN, PROGRAM
 from suite.samples import is_less_better, size_text
 
 LATENCIES, LONGEST = (8, 1024, 4096), (1 << 20, 4 << 20)
 BANDWIDTHS = (64 << 10, 256 << 10, *LONGEST)
 LADDER = ("basic", "piggyback", "pipeline", "zerocopy_read")
 DEFAULT = "zerocopy_read"  # of matching
+OF_FILES = "with a libfabric of files"
+STARTED = {MATCHING: MATCHING, MATCHING_FILES: f"{MATCHING} {OF_FILES}",
+           OFFLOAD: OFFLOAD, OFFLOAD_FILES: f"{OFFLOAD} {OF_FILES}"}  # fmt: skip
 
 
 class Results:
@@ -106,9 +109,10 @@ def asked_of(results):
     for way in (MATCHING, OFFLOAD):
         percent = results.value("waiting", way, 2)
         yield f"{way}: % of a CPU for a rank that waits", "at most 1", listed(percent), lambda percent: percent <= 1
+    for way, title in STARTED.items():
         job, plain = (results.value("start", way, 0, name) for name in (PROGRAM, PLAIN))
         more_ms = job and plain and job - plain
-        yield f"{way}: start of 2 x 4 ranks over a plain program's, ms", "at most 50", listed(more_ms), lambda ms: ms <= 50
+        yield f"{title}: start of 2 x 4 ranks over a plain program's, ms", "at most 50", listed(more_ms), lambda ms: ms <= 50
     kept = results.value("availability", OFFLOAD, 1 << 20, "receive")
     yield (f"{OFFLOAD}: % of its CPU that a receiver keeps, 1 MiB", "at least 90, where the provider progresses by itself",
            listed(kept), lambda percent: percent >= 90)  # fmt: skip

@@ -88,9 +88,13 @@ class Asked(unittest.TestCase):
     def test_a_rank_that_waits_and_start(self):
         found = self.reached(("waiting", network.MATCHING, 2, 0.3, "idle_cpu"), ("waiting", OFFLOAD, 2, 1.5, "idle_cpu"),
                              ("start", OFFLOAD, 0, 100.0, network.PROGRAM), ("start", OFFLOAD, 0, 60.0, network.PLAIN),
+                             ("start", network.MATCHING_FILES, 0, 90.0, network.PROGRAM),
+                             ("start", network.MATCHING_FILES, 0, 30.0, network.PLAIN),
                              ("start", network.MATCHING, 0, 100.0, network.PROGRAM))  # fmt: skip
         self.assertEqual(found, {"matching: % of a CPU for a rank that waits": ([0.3], [True]),
                                  "offload: % of a CPU for a rank that waits": ([1.5], [False]),
+                                 "matching with a libfabric of files: start of 2 x 4 ranks over a plain program's, ms":
+                                     ([60.0], [False]),
                                  "offload: start of 2 x 4 ranks over a plain program's, ms": ([40.0], [True])})  # fmt: skip
 
     def test_what_was_not_measured_is_left_out(self):

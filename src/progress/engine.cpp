@@ -288,7 +288,10 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
     }
     if (has_threads) BigLock::reacquire(levels);
     is_asleep_ = false;
-    if (step == Patience::Step::sleep) slept(me);
+    if (step == Patience::Step::sleep) {
+      if (messaging_.begun() != begun_asleep_) patience.moved();  // by another thread
+      slept(me);
+    }
   }
   all_polled();
   end_wait();
@@ -334,8 +337,7 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   me.is_called.store(0, std::memory_order_relaxed);  // as in watch
   is_asleep_ = true;
   asleep_in_ = place;
-  had_pending_asleep_ = !messaging_.is_idle();
-  copies_asleep_ = messaging_.rendezvous.copies();
+  begun_asleep_ = messaging_.begun();
   if (lock_levels > 0) BigLock::release_all();
   away([&]() noexcept {
     if (!moved && place)
@@ -409,9 +411,7 @@ void Engine::wake(Waiter& waiter) noexcept {
 void Engine::wake_finished() noexcept {
   for (Waiter* each = waiters_; each; each = each->next)
     if (each->done(each->argument)) wake(*each);
-  if (!is_asleep_) return;
-  const bool is_pending = !had_pending_asleep_ && !messaging_.is_idle();
-  if (is_pending || messaging_.rendezvous.copies() != copies_asleep_) wake(*poller_);
+  if (is_asleep_ && messaging_.begun() != begun_asleep_) wake(*poller_);
 }
 
 /// The end of every call while threads wait.  Parked work goes on here where the poller sleeps.

@@ -10,6 +10,8 @@
 // Invariants:
 //  1. Whoever ends a thread's wait (by a poll, or by any other call) wakes it before giving up the lock.
 //  2. Who stops polling wakes one of those that still wait, which polls from then on.
+//  3. Whoever begins what goes on only by polls wakes the poller that sleeps, and that one has the patience
+//     of a new wait: it may take many polls (a provider that connects).
 #pragma once
 
 #include <cstdint>
@@ -157,8 +159,7 @@ class Engine {
   Waiter* poller_ = nullptr;                   // the one that polls for all
   bool is_asleep_ = false;                     // it sleeps, or is about to
   transport::Transport* asleep_in_ = nullptr;  // then: where; nullptr: on its own word
-  bool had_pending_asleep_ = false;            // then: whether something waited for room
-  std::uint64_t copies_asleep_ = 0;            // then: how many shared copies had begun
+  std::uint64_t begun_asleep_ = 0;             // then: what had begun (Messaging::begun)
 };
 
 }  // namespace dunlin::progress

@@ -59,6 +59,8 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
   bool is_idle() const noexcept { return peers.is_idle(); }
   /// Whether something goes on only while this process polls.
   bool needs_polls() const noexcept { return !is_idle() || rendezvous.is_copying(); }
+  /// How much has begun so far that goes on only while this process polls.
+  std::uint64_t begun() const noexcept { return peers.begun_to_wait() + rendezvous.copies(); }
 
   void arrived(int peer, const transport::Envelope& envelope,
                const transport::Payload& payload) noexcept override {

@@ -129,7 +129,11 @@ void Peers::stream(SendRequest& request) noexcept {
 }
 
 void Peers::mark_busy(Peer& peer) noexcept {
-  if (peer.is_busy) return;
+  ++begun_to_wait_;
+  if (!peer.is_busy) link_busy(peer);
+}
+
+void Peers::link_busy(Peer& peer) noexcept {
   peer.is_busy = true;
   peer.next_busy = busy_;
   busy_ = &peer;
@@ -145,7 +149,7 @@ bool Peers::flush_busy() noexcept {
     Peer* const next = peer->next_busy;
     peer->is_busy = false;
     moved |= flush(*peer);
-    if (peer->has_pending()) mark_busy(*peer);
+    if (peer->has_pending() && !peer->is_busy) link_busy(*peer);
     peer = next;
   }
   return moved;

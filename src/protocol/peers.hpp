@@ -128,10 +128,13 @@ class Peers {
   bool flush() noexcept { return busy_ && flush_busy(); }
   /// Whether nothing waits for room.
   bool is_idle() const noexcept { return !busy_; }
+  /// How much has found no room so far.
+  std::uint64_t begun_to_wait() const noexcept { return begun_to_wait_; }
 
  private:
   Peer& make(int index) noexcept;
   void mark_busy(Peer& peer) noexcept;
+  void link_busy(Peer& peer) noexcept;
   bool flush_busy() noexcept;
   bool flush(Peer& peer) noexcept;
   bool flush_streams(Peer& peer) noexcept;
@@ -143,6 +146,7 @@ class Peers {
   peer::Memories* memories_ = nullptr;
   bool carries_messages_ = true;
   Peer* busy_ = nullptr;  // with something that waits
+  std::uint64_t begun_to_wait_ = 0;
 };
 
 }  // namespace dunlin::protocol

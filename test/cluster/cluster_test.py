@@ -368,6 +368,23 @@ class Devices(Stream):
         for each in ("wh1", "wh2"):
             subprocess.run(["ip", "link", "set", each, "master", "br1"], check=True)
 
+    def test_containers_and_tunnels_are_not_taken(self):
+        # libfabric lists them first; each host has the same address on the first of them, as Docker gives it.
+        def on_hosts(*words):
+            for number, name in enumerate(self.cluster.names, start=1):
+                subprocess.run(self.cluster.on(name, "ip", *(word.replace("%", str(number)) for word in words)), check=True)
+        for name, address in (("docker0", "172.17.0.1/16"), ("tun0", "10.9.0.%/24")):
+            on_hosts("link", "add", name, "type", "veth", "peer", "name", "end_" + name)
+            on_hosts("address", "add", address, "dev", name)
+            for end in (name, "end_" + name):
+                on_hosts("link", "set", end, "up")
+        for probe_ms in ("0", "300"):
+            code, out, err = self.job("-ppn", "1", NODES, DUNLIN_OFI_PROBE_MS=probe_ms, DUNLIN_VERBOSE="1")
+            self.assertEqual((code, out.count("fine: rank")), (0, 2), out + err)
+            self.assertRegex(out + err, r"network: \S+ on eth\d 10\.\d\.0\.1,")
+        for name in ("docker0", "tun0"):
+            on_hosts("link", "delete", name)
+
     def test_unknown_interface(self):
         job = subprocess.run([MPIRUN, "-n", "2", NODES], capture_output=True, text=True,
                              env={**os.environ, "DUNLIN_NODES": "2", "DUNLIN_OFI_INTERFACE": "lo,eth7"})

@@ -189,6 +189,17 @@ class Real(LauncherTest):
                 code, out, err = self.run_job("-n", "4", SESSIONS, what, env={**os.environ, "DUNLIN_NODES": nodes})
                 self.assertEqual((code, out, err), (0, "ok\n" * 4, ""))
 
+    @unittest.skipUnless(NETWORK, "libfabric.so.1 is not installed (Debian package libfabric1)")
+    def test_a_job_on_one_node_loads_no_network(self):
+        for nodes, is_loaded in (("", False), ("2", True)):
+            with tempfile.TemporaryDirectory() as folder:
+                told = {"DUNLIN_NODES": nodes, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": os.path.join(folder, "files")}
+                code, out, err = self.run_job("-n", "2", PROGRAM, env={**os.environ, **told})
+                self.assertEqual((code, err), (0, ""))
+                loaded = "".join(open(entry.path, errors="replace").read() for entry in os.scandir(folder))
+            self.assertIn("libmpi_abi.so.1", loaded)
+            self.assertEqual("libfabric.so" in loaded, is_loaded)
+
     def test_exit_inside_a_later_session(self):
         code, _, err = self.run_job("-n", "3", SESSIONS, "exit")
         self.assertEqual(code, 1)

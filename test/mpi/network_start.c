@@ -1,9 +1,9 @@
 /* What joining a network costs at start: this library asks the kernel for its interfaces a few times, not
  * once for each offer of libfabric.  With an argument, the path of a libfabric whose providers are files of
- * their own and which the environment has put first, neither does a process without devices for verbs read
- * the kernel's symbols, nor does it touch more than 8 MiB.  Children inherit no setting that libfabric was
- * given.  What the kernel does slowly for a process that has threads is done before the first, which under
- * PMIx is its library's.
+ * their own and which the environment has put first, neither does a process without such devices read the
+ * kernel's symbols or look for these files, nor does it touch more than 8 MiB.  Children inherit no setting
+ * that libfabric was given.  What the kernel does slowly for a process that has threads is done before the
+ * first, which under PMIx is its library's.
  * ranks: none
  * variants: none */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@
 enum { kAsksMost = 3 }; /* for the door, for what it reaches, and for the offers */
 enum { kDescriptors = 1024, kGetRegistrations = 1 << 9 }; /* MEMBARRIER_CMD_GET_REGISTRATIONS of Linux 6.3 */
 
-static int asks, symbols_read, threads;
+static int asks, symbols_read, files_sought, threads;
 static long descriptors, registrations; /* when the first thread began */
 
 /* In the place of the C library's, for all that is loaded. */
@@ -40,6 +40,13 @@ __attribute__((visibility("default"))) FILE* fopen(const char* path, const char*
   if (!next) *(void**)&next = dlsym(RTLD_NEXT, "fopen");
   symbols_read += strcmp(path, "/proc/kallsyms") == 0;
   return next(path, mode);
+}
+
+__attribute__((visibility("default"))) void* dlopen(const char* path, int flags) {
+  static void* (*next)(const char*, int);
+  if (!next) *(void**)&next = dlsym(RTLD_NEXT, "dlopen");
+  files_sought += path && strstr(path, "-fi.so") != NULL;
+  return next(path, flags);
 }
 
 /* Of /proc/self/status. */
@@ -80,8 +87,10 @@ int main(int argc, char** argv) {
   if (argc > 1) {
     const long touched_kb = status_of("RssAnon") + status_of("RssShmem");
     CHECK(touched_kb > 0 && touched_kb < 8 << 10, "%ld KiB", touched_kb);
-    if (access("/sys/class/infiniband_verbs", F_OK) != 0)
+    if (access("/sys/class/infiniband_verbs", F_OK) != 0) {
       CHECK(symbols_read == 0, "the kernel's symbols were read %d times", symbols_read);
+      CHECK(files_sought == 0, "%d files of providers were looked for", files_sought);
+    }
   }
   CHECK(threads > 0 || !getenv("PMIX_NAMESPACE"), "%d threads", threads);
   if (threads > 0) {

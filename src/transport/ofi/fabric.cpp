@@ -229,11 +229,21 @@ void limit_receive_buffers_of_rxm(Told& told) { told.tell("FI_OFI_RXM_MSG_RX_SIZ
 /// its receive, and writes zeros to all of them; what is longer than the buffer gets memory of its own.
 void limit_buffers_of_tcp(Told& told) { told.tell("FI_TCP_MAX_RX_SIZE", "128"); }
 
+/// What the kernel lists the devices of networks under that providers reach without it.
+constexpr std::array kDevices = {"/sys/class/infiniband_verbs", "/sys/class/infiniband", "/sys/class/cxi"};
+
 /// Without a device there is nothing that verbs could find; where it is a file of its own (libfabric 2) it is
-/// then not even begun: its beginning reads all symbols of the kernel.
-void leave_out_verbs(Told& told) {
-  if (::access("/sys/class/net", F_OK) == 0 && ::access("/sys/class/infiniband_verbs", F_OK) != 0)
-    told.tell("FI_PROVIDER", "^verbs");
+/// then not even begun: its beginning reads all symbols of the kernel.  Nor are the files of other providers
+/// looked for, unless somebody has named one: libfabric brings TCP along, and would look for some forty files
+/// in each folder of libraries, which is most of the time that it takes to begin.  Providers that are never
+/// taken unnamed are not asked.
+void leave_out_files(Told& told) {
+  const auto is_there = [](const char* path) noexcept { return ::access(path, F_OK) == 0; };
+  if (!is_there("/sys/class/net") || std::any_of(kDevices.begin(), kDevices.end(), is_there)) return;
+  const std::string_view wanted = provider_wanted.get();
+  const bool is_named = std::getenv("FI_PROVIDER") || (!wanted.empty() && !is_tcp(wanted));
+  if (!is_named) told.tell("FI_PROVIDER_PATH", kDevices.front());  // which is not there
+  told.tell("FI_PROVIDER", is_named ? "^verbs" : "^verbs,shm,sockets,udp");
 }
 
 }  // namespace
@@ -259,7 +269,7 @@ Result<std::vector<std::unique_ptr<Fabric>>> Fabric::open_all(int peers, bool ma
   tell_size_of_universe(told, peers);
   limit_receive_buffers_of_rxm(told);
   limit_buffers_of_tcp(told);
-  leave_out_verbs(told);
+  leave_out_files(told);
   if (matches) avoid_faults_of_rxm(told);
   const Result<const Library*> library = Library::load();
   if (!library) return library.error();

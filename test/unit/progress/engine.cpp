@@ -7,8 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <thread>
 
+#include "base/big_lock.hpp"
+#include "os/clock.hpp"
+#include "os/futex.hpp"
 #include "os/time_slice.hpp"
 #include "peer/peer_memory.hpp"
 #include "test/simulate/settings.hpp"
@@ -90,6 +94,76 @@ TEST(Engine, SleepsAsLongAsItLikesWhereTheSecondEndsASleepInTheFirst) {
 TEST(Engine, OnlyNapsWhereTwoTransportsWakeIt) {
   FakeTransport first(true, false), second(true, false);
   EXPECT_LE(wait_for_second(first, second), kNapNsMax);
+}
+
+/// Takes what is sent once it has been asked often enough, as a provider that connects; wakes nobody then.
+class ConnectingTransport final : public transport::Transport {
+ public:
+  class Channel final : public transport::Channel {
+   public:
+    transport::Sent try_send(const transport::Envelope&, std::span<const std::byte>,
+                             const Source&) noexcept override {
+      if (tries_left == 0) return transport::Sent::yes;
+      --tries_left;
+      return transport::Sent::full;
+    }
+    std::size_t bytes_max() const noexcept override { return 1 << 12; }
+    std::atomic<int> tries_left{0};
+  };
+  std::array<Channel, 3> channels;  // by peer
+  std::atomic<int> sleeps{0};
+
+  const char* name() const noexcept override { return "connecting"; }
+  transport::Channel* connect(int peer) noexcept override { return &channels[std::size_t(peer)]; }
+  int poll(transport::Inbox&) noexcept override { return 0; }
+  bool can_sleep() const noexcept override { return true; }
+  void sleep(std::int64_t timeout_ns) noexcept override {
+    ++sleeps;
+    os::futex_wait(is_woken_, 0, timeout_ns);
+  }
+  void withdraw_sleep() noexcept override { is_woken_ = 0; }
+  void wake() noexcept override {
+    is_woken_ = 1;
+    os::futex_wake(is_woken_, 1);
+  }
+
+ private:
+  std::atomic<std::uint32_t> is_woken_{0};
+};
+
+TEST(Engine, WhatAnotherThreadBeginsIsPolledForThoughSomethingWaitedBefore) {
+  constexpr int kForEver = 1 << 30, kPolls = 50, kSleeps = 6;  // the last of them 100 ms
+  ConnectingTransport transport;
+  protocol::Messaging messaging(0, 3);
+  messaging.add(transport);
+  progress::Engine engine(messaging);
+  engine.add(transport);
+  progress::Engine::set_of_process(&engine);
+  const auto send_to = [&](int peer, int tries) {
+    const BigLock::Guard guard;
+    transport.channels[std::size_t(peer)].tries_left = tries;
+    messaging.peers.send_control(messaging.peers.of(peer), {.kind = protocol::ControlKind::resume});
+  };
+  send_to(1, kForEver);
+  bool is_over = false;
+  std::thread waits([&] {
+    const BigLock::Guard guard;
+    engine.wait_until(&is_set, &is_over, nullptr);
+  });
+  while (transport.sleeps < kSleeps) ::usleep(1000);
+  const std::int64_t start = os::now_ns();
+  send_to(2, kPolls);
+  while (transport.channels[2].tries_left > 0) ::usleep(1000);
+  EXPECT_LT(os::now_ns() - start, 1'000'000'000) << "it has slept between its polls";
+  transport.channels[1].tries_left = 0;
+  {
+    const BigLock::Guard guard;
+    is_over = true;
+  }
+  waits.join();
+  (void)engine.poll();
+  EXPECT_TRUE(messaging.is_idle());
+  progress::Engine::set_of_process(nullptr);
 }
 
 TEST(Engine, RanksThatShareCpusHaveShortTurns) {
