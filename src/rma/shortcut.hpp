@@ -6,7 +6,7 @@
 // is done.  A shortcut has no opinion on errors, layouts or threads: whatever it does not recognise at once
 // it declines, and the call goes the general way (operation.cpp).
 // hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, in a dynamic window 44 and 43,
-// MPI_Win_flush 13 after a put, else 11; a sum by MPI_Fetch_and_op 49 and 52 (GCC 12).
+// MPI_Win_flush 13 after a put, else 11; a sum by MPI_Fetch_and_op 50 and 53 (GCC 12).
 // Thread safety: the facts allow nothing where base/big_lock.hpp is needed.
 #pragma once
 
