@@ -247,7 +247,7 @@ bool may_use(const transport::RemoteAccess& network) noexcept {
 void apply(const Operation& operation, std::byte* buffer, ElementLocks& locks,
            std::uint64_t window_address) noexcept {
   DUNLIN_ASSERT(operation.bytes > 0);
-  if (operation.kind != OperationKind::get) note_stores();
+  stores_are_pending = true;
   const std::uint64_t first = reinterpret_cast<std::uintptr_t>(buffer) - (operation.address - window_address);
   switch (operation.kind) {
     case OperationKind::put:

@@ -6,7 +6,7 @@
 // is done.  A shortcut has no opinion on errors, layouts or threads: whatever it does not recognise at once
 // it declines, and the call goes the general way (operation.cpp).
 // hot path: MPI_Put of 8 bytes takes 35 instructions, MPI_Get 34, in a dynamic window 44 and 43,
-// MPI_Win_flush 13 after a put, else 11; a sum by MPI_Fetch_and_op 50 and 53 (GCC 12).
+// MPI_Win_flush 13 after a put, else 11; a sum by MPI_Fetch_and_op 49 and 52 (GCC 12).
 // Thread safety: the facts allow nothing where base/big_lock.hpp is needed.
 #pragma once
 
@@ -132,7 +132,7 @@ template <class Use>
   if (type != target_type || count != target_count || !try_count_bytes({type, count}, bytes)) [[unlikely]]
     return false;
   const auto move = [origin](const Piece& place) __attribute__((always_inline)) {
-    note_stores();
+    stores_are_pending = true;
     move_short(place.address, static_cast<const std::byte*>(origin), place.bytes);
   };
   if (bytes == sizeof(std::uint64_t)) [[likely]]
@@ -190,9 +190,8 @@ inline Elements elements_at(const Piece& place, MPI_Datatype type, const Part& p
     elements.combine_locked(*from_handle<Op>(op_handle), place, operand, before);
     return true;
   }
-  if (!is_no_op) note_atomic_change();
   if (count == 1 && combine_word(operation, word_bytes_of(kind), place.address, origin, result)) return true;
-  note_stores();
+  stores_are_pending = true;
   elements_at(place, type, part).combine(*from_handle<Op>(op_handle), operand, before);
   return true;
 }
@@ -229,7 +228,6 @@ template <class Change>
     return false;
   return try_change_word(origin, type, target_rank, target_disp, win,
                          [&](std::byte* place, std::size_t bytes) __attribute__((always_inline)) {
-                           note_atomic_change();
                            combine_word(op::Operator::sum, bytes, place, origin, result);
                          });
 }
@@ -269,7 +267,7 @@ template <class Change>
 [[gnu::always_inline]] inline bool try_flush_short(int rank, MPI_Win handle) noexcept {
   Window* const window = window_behind(handle);
   if (!window || unsigned(rank) >= window->flushable || --window->calls_until_poll < 0) return false;
-  if (are_stores_pending()) [[likely]]
+  if (stores_are_pending) [[likely]]
     order_stores();
   if (!os::kIsTotalStoreOrder) std::atomic_thread_fence(std::memory_order_seq_cst);
   return true;

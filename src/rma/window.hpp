@@ -79,17 +79,12 @@ struct alignas(256) Part {
 };
 static_assert(sizeof(Part) == 256);
 
-/// What this process has done to windows lately.  `kPending`: a load may still overtake a plain store, which
-/// is what a flush is about; atomic instructions wait for earlier stores by themselves.  `kChanged`: it has
-/// not only looked since the last poll.
-enum Done : std::uint8_t { kPending = 1, kChanged = 2 };
-[[gnu::visibility("hidden")]] inline std::uint8_t done_lately = 0;
-[[gnu::always_inline]] inline void note_stores() noexcept { done_lately = kPending | kChanged; }
-[[gnu::always_inline]] inline void note_atomic_change() noexcept { done_lately |= kChanged; }
-[[gnu::always_inline]] inline bool are_stores_pending() noexcept { return done_lately & kPending; }
+/// 1: a load may still overtake a plain store into some window, which is what a flush is about; else 0.
+/// Atomic instructions wait for earlier stores by themselves.
+[[gnu::visibility("hidden")]] inline std::uint8_t stores_are_pending = 0;
 /// For where they are.
 [[gnu::always_inline]] inline void order_stores() noexcept {
-  __atomic_fetch_sub(&done_lately, kPending, __ATOMIC_SEQ_CST);  // a fence as well, in one instruction
+  __atomic_fetch_sub(&stores_are_pending, 1, __ATOMIC_SEQ_CST);  // a fence as well, in one instruction
 }
 
 /// Memory of this process in a window, open for the network of ranks on other nodes.
@@ -180,8 +175,7 @@ class Window final : public Win {
   }
 
   /// Programs wait by loops of MPI_Win_flush, MPI_Win_sync or locks, and others wait for them: now and then
-  /// such a call polls, and where ranks share CPUs gives its own away, as MPI_Test does.  Not that of a rank
-  /// that changes memory: it has work to do.
+  /// such a call polls, and where ranks share CPUs gives its own away, as MPI_Test does.
   void poll_now_and_then() noexcept {
     if (--calls_until_poll < 0) poll();
   }
