@@ -208,8 +208,6 @@ Err win_start(Group& group, int assertions, Win& win) noexcept {
     std::vector<Request*> posts;
     if (const Err e = hear(window, ranks, Signals::post, posts); e != Err::ok) return e;
     await(window, ranks, posts, Signals::post);
-  } else {
-    for (const int rank : ranks) window.signalled[std::size_t(rank)].hear_if_given(Signals::post);
   }
   if (window.epoch == Epoch::fence) window.close_all();  // it ends without another fence
   for (const int rank : ranks) window.open(window.part(rank));

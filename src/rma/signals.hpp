@@ -57,10 +57,6 @@ struct Signalled {
   void give(Signals::Kind kind) noexcept { to->give(kind, ++given[kind]); }
   void prepare(Signals::Kind kind) noexcept { to->prepare(kind, given[kind] + 1); }
   bool has_come(Signals::Kind kind) const noexcept { return from->has(kind, heard[kind] + 1); }
-  /// Where nobody had to give it: it counts if it was given all the same.
-  void hear_if_given(Signals::Kind kind) noexcept {
-    if (from && has_come(kind)) ++heard[kind];
-  }
 };
 
 }  // namespace dunlin::rma
