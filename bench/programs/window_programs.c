@@ -34,49 +34,33 @@ typedef struct {
 static int is_origin(void) { return bench_rank != 0 || bench_ranks == 1; }
 static int origins(void) { return bench_ranks == 1 ? 1 : bench_ranks - 1; }
 
-static void count(long iterations, void* opaque) {
-  Context* c = opaque;
+static inline void compute(int turns) {
+  if (turns == 0) return;  // known where this is called
+  for (volatile int turn = 0; turn < turns; turn = turn + 1) continue;
+}
+static inline void count_all(long iterations, Context* c, int turns) {
   const long one = 1;
   long before;
   for (long i = 0; i < iterations && is_origin(); ++i) {
     MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, c->win);
     MPI_Win_flush(0, c->win);
+    compute(turns);
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
-
-static void count_bare(long iterations, void* opaque) {
-  Context* c = opaque;
+static inline void count_all_bare(long iterations, Context* c, int turns) {
   volatile long before;  // the number that was there is wanted, as of the call
-  for (long i = 0; i < iterations && is_origin(); ++i) before = atomic_fetch_add(c->first, 1);
-  (void)before;
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-static void compute(void) {
-  for (volatile int turn = 0; turn < 50; turn = turn + 1) continue;
-}
-static void count_and_compute(long iterations, void* opaque) {
-  Context* c = opaque;
-  const long one = 1;
-  long before;
-  for (long i = 0; i < iterations && is_origin(); ++i) {
-    MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, c->win);
-    MPI_Win_flush(0, c->win);
-    compute();
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-static void count_bare_and_compute(long iterations, void* opaque) {
-  Context* c = opaque;
-  volatile long before;
   for (long i = 0; i < iterations && is_origin(); ++i) {
     before = atomic_fetch_add(c->first, 1);
-    compute();
+    compute(turns);
   }
   (void)before;
   MPI_Barrier(MPI_COMM_WORLD);
 }
+static void count(long iterations, void* c) { count_all(iterations, c, 0); }
+static void count_bare(long iterations, void* c) { count_all_bare(iterations, c, 0); }
+static void count_and_compute(long iterations, void* c) { count_all(iterations, c, 50); }
+static void count_bare_and_compute(long iterations, void* c) { count_all_bare(iterations, c, 50); }
 
 static void lock(long iterations, void* opaque) {
   Context* c = opaque;
