@@ -15,8 +15,6 @@ from pathlib import Path
 COUNT = 50
 TIMEOUT_S = 120
 FUNCTIONS = {"send": ("measured_send", "empty_send"), "recv": ("measured_recv", "empty_recv")}
-
-
 WINDOW_OPERATIONS = ("put", "get", "accumulate", "counter", "cas")
 WINDOW_FLAVORS = ("allocate", "shared")  # memory of the program's own does not map under valgrind
 WINDOW_CALLS = 10000
