@@ -1,8 +1,9 @@
 // Instructions of an 8-byte MPI_Send and of an MPI_Recv whose message has already arrived, to be run under
 // callgrind, which counts only inside `measured_send` and `measured_recv` (see bench/instructions).
 //
-// The receiver waits by sleeping, not by an MPI call, so that the message lies where the sender put it.
-#include <time.h>
+// The receiver waits for the sender's word in a shared window, not by an MPI call that receives, so that the
+// message lies where the sender put it.
+#include <sched.h>
 
 #include "sample.h"
 
@@ -36,34 +37,45 @@ __attribute__((noinline, noipa)) void empty_recv(void) {
   recv_nothing(&data, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void sleep_ms(long ms) {
-  const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
-  nanosleep(&time, NULL);
+// Rank 0's word: how many messages it has sent.
+static int64_t* sent_messages(MPI_Win* window) {
+  MPI_Aint size;
+  int unit;
+  void* word;
+  MPI_Win_allocate_shared(bench_rank == 0 ? sizeof(int64_t) : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &word,
+                          window);
+  MPI_Win_shared_query(*window, 0, &size, &unit, &word);
+  return word;
 }
 
 int main(int argc, char** argv) {
   bench_start(&argc, &argv, "instructions");
-  const long count = bench_option("count", 50), pause_ms = bench_option("pause-ms", 15);
-  for (long i = -kWarmUp; i < count; ++i) {
-    const uint64_t sent = (uint64_t)(i + kWarmUp) * 17;
+  const long count = bench_option("count", 50);
+  MPI_Win window;
+  int64_t* sent = sent_messages(&window);
+  for (long i = 0; i < kWarmUp + count; ++i) {
+    const int is_counted = i >= kWarmUp;
+    const uint64_t value = (uint64_t)i * 17;
     uint64_t token = 0;
     if (bench_rank == 0) {
-      data = sent;
-      if (i < 0)
-        MPI_Send(&data, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-      else
+      data = value;
+      if (is_counted)
         measured_send(), empty_send();
+      else
+        MPI_Send(&data, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+      __atomic_store_n(sent, i + 1, __ATOMIC_RELEASE);
       MPI_Recv(&token, 8, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (bench_rank == 1) {
-      sleep_ms(pause_ms);
-      if (i < 0)
-        MPI_Recv(&data, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      else
+      while (__atomic_load_n(sent, __ATOMIC_ACQUIRE) <= i) sched_yield();
+      if (is_counted)
         measured_recv(), empty_recv();
-      bench_expect(data == sent, "the message");
+      else
+        MPI_Recv(&data, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      bench_expect(data == value, "the message");
       MPI_Send(&token, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
     }
   }
+  MPI_Win_free(&window);
   bench_sample("count", (double)count, (double)count, "x");
   bench_finish();
   return 0;

@@ -58,7 +58,7 @@ RUNS = [
     (3, "nas_cg", ["--rows=1500"]),
     (4, "nas_mg", ["--side=32"]),
     (2, "nas_ft", ["--side=32", "--steps=1"]),
-    (2, "instructions", ["--count=3", "--pause-ms=1"]),
+    (2, "instructions", ["--count=3"]),
 ]
 PLAIN = [
     (2, "pingpong", ["--sizes=0,8,4096,300000"]),

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace dunlin::boot {
 namespace {
 
 constexpr int kLastWordsUs = 100000;
+constexpr int kLookAgainUs = 1000;
 constexpr int kPmi2ValueBytesMax = 1024;           // by its description
 constexpr std::size_t kServerLineBytesMax = 1024;  // Slurm 22.05 cuts longer ones in two, whatever it says
 
@@ -41,6 +43,19 @@ int connect_to(const char* address) noexcept {
   }
   ::freeaddrinfo(found);
   return fd;
+}
+
+/// Ends this process by a signal.  Hydra looks for processes that have ended only when an output of one
+/// closes, and the kernel closes those a moment before the process can be waited for; so a child, which does
+/// nothing but system calls, holds them until its parent has ended.
+[[noreturn]] void die_seen() noexcept {
+  const pid_t parent = ::getpid();
+  if (::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) {
+    while (::syscall(SYS_getppid) == parent) ::usleep(kLookAgainUs);
+    ::usleep(kLookAgainUs);  // its last thread may have a step to go
+    ::_exit(0);
+  }
+  for (;;) ::kill(parent, SIGKILL);
 }
 
 std::string key_of(int rank, std::string_view key) {
@@ -232,7 +247,7 @@ void PmiBoot::abort(int code, const char* message) noexcept {
   log::warn("%s", message);
   // A launcher that has let this process go takes no word from it, and lets the others wait behind an exit
   // code (Hydra); behind a signal it ends them.
-  if (is_finalized_) ::kill(::getpid(), SIGKILL);
+  if (is_finalized_) die_seen();
   // Hydra drops output that it has not passed on when it is told to abort (4.0.2: always, without this
   // pause).
   ::usleep(kLastWordsUs);

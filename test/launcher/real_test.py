@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
 from harness import (
     LauncherTest,
@@ -196,7 +197,7 @@ class Real(LauncherTest):
                 told = {"DUNLIN_NODES": nodes, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": os.path.join(folder, "files")}
                 code, out, err = self.run_job("-n", "2", PROGRAM, env={**os.environ, **told})
                 self.assertEqual((code, err), (0, ""))
-                loaded = "".join(open(entry.path, errors="replace").read() for entry in os.scandir(folder))
+                loaded = "".join(file.read_text(errors="replace") for file in Path(folder).iterdir())
             self.assertIn("libmpi_abi.so.1", loaded)
             self.assertEqual("libfabric.so" in loaded, is_loaded)
 
