@@ -133,6 +133,7 @@ PeerProcess::PeerProcess() {
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   fcntl(ends[1], F_SETFD, 0);  // this end alone is the peer's; others' would keep them from ending
   setenv("PEER_SOCKET", std::to_string(ends[1]).c_str(), 1);
+  for (const char* shard : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) unsetenv(shard);  // the peer is whole
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addclose(&actions, ends[0]);
