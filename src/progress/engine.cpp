@@ -269,7 +269,8 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
     }
     const bool has_moved = poll();
     me.long_wait.polled(has_moved);
-    if (has_moved) {
+    const std::uint64_t begun = messaging_.begun();
+    if (std::exchange(begun_seen_, begun) != begun || has_moved) {
       patience.moved();
       continue;
     }
@@ -288,10 +289,7 @@ void Engine::wait_slow(Done done, const void* argument, LongWait::Explain explai
     }
     if (has_threads) BigLock::reacquire(levels);
     is_asleep_ = false;
-    if (step == Patience::Step::sleep) {
-      if (messaging_.begun() != begun_asleep_) patience.moved();  // by another thread
-      slept(me);
-    }
+    if (step == Patience::Step::sleep) slept(me);
   }
   all_polled();
   end_wait();
@@ -332,12 +330,11 @@ void Engine::sleep(Waiter& me, std::int64_t timeout_ns, int lock_levels) noexcep
   // A message published before the announcement would wake nobody: look once more.
   BigLock::reacquire(lock_levels);
   messaging_.rendezvous.lose_patience();
-  const bool moved = poll() || me.done(me.argument);
+  const bool moved = poll() || me.done(me.argument) || messaging_.begun() != begun_seen_;
   if (moved) me.long_wait.moved();
   me.is_called.store(0, std::memory_order_relaxed);  // as in watch
   is_asleep_ = true;
   asleep_in_ = place;
-  begun_asleep_ = messaging_.begun();
   if (lock_levels > 0) BigLock::release_all();
   away([&]() noexcept {
     if (!moved && place)
@@ -411,7 +408,7 @@ void Engine::wake(Waiter& waiter) noexcept {
 void Engine::wake_finished() noexcept {
   for (Waiter* each = waiters_; each; each = each->next)
     if (each->done(each->argument)) wake(*each);
-  if (is_asleep_ && messaging_.begun() != begun_asleep_) wake(*poller_);
+  if (is_asleep_ && messaging_.begun() != begun_seen_) wake(*poller_);
 }
 
 /// The end of every call while threads wait.  Parked work goes on here where the poller sleeps.

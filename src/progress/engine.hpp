@@ -159,7 +159,7 @@ class Engine {
   Waiter* poller_ = nullptr;                   // the one that polls for all
   bool is_asleep_ = false;                     // it sleeps, or is about to
   transport::Transport* asleep_in_ = nullptr;  // then: where; nullptr: on its own word
-  std::uint64_t begun_asleep_ = 0;             // then: what had begun (Messaging::begun)
+  std::uint64_t begun_seen_ = 0;               // what had begun (Messaging::begun) at its last turn
 };
 
 }  // namespace dunlin::progress

@@ -114,8 +114,9 @@ void Peers::send_flow_control(Peer& peer) noexcept {
   const Control control =
       carries_messages_ ? Control{.kind = peer.has_told_hold ? ControlKind::hold : ControlKind::resume}
                         : Control{.kind = ControlKind::released, .number = flow.answer, .a = flow.untold};
-  peer.owes_flow_control = peer.try_send(control) == transport::Sent::full;
-  if (peer.owes_flow_control) return mark_busy(peer);
+  const bool is_owed = peer.try_send(control) == transport::Sent::full;
+  if (std::exchange(peer.owes_flow_control, is_owed) < is_owed) mark_busy(peer);  // one that owed is busy
+  if (is_owed) return;
   flow.untold = 0;
   flow.answer = 0;
 }

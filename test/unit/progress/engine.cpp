@@ -112,11 +112,16 @@ class ConnectingTransport final : public transport::Transport {
   };
   std::array<Channel, 3> channels;  // by peer
   std::atomic<int> sleeps{0};
+  std::atomic<bool> is_held{false}, is_announced{false};  // a wait stays between its last turn and its sleep
 
   const char* name() const noexcept override { return "connecting"; }
   transport::Channel* connect(int peer) noexcept override { return &channels[std::size_t(peer)]; }
   int poll(transport::Inbox&) noexcept override { return 0; }
   bool can_sleep() const noexcept override { return true; }
+  void announce_sleep() noexcept override {
+    is_announced = true;
+    while (is_held) ::usleep(100);
+  }
   void sleep(std::int64_t timeout_ns) noexcept override {
     ++sleeps;
     os::futex_wait(is_woken_, 0, timeout_ns);
@@ -131,7 +136,8 @@ class ConnectingTransport final : public transport::Transport {
   std::atomic<std::uint32_t> is_woken_{0};
 };
 
-TEST(Engine, WhatAnotherThreadBeginsIsPolledForThoughSomethingWaitedBefore) {
+/// Another thread sends while a wait is asleep, or between its last turn and its sleep.
+void send_beside_a_wait(bool is_just_before) {
   constexpr int kForEver = 1 << 30, kPolls = 50, kSleeps = 6;  // the last of them 100 ms
   ConnectingTransport transport;
   protocol::Messaging messaging(0, 3);
@@ -151,8 +157,14 @@ TEST(Engine, WhatAnotherThreadBeginsIsPolledForThoughSomethingWaitedBefore) {
     engine.wait_until(&is_set, &is_over, nullptr);
   });
   while (transport.sleeps < kSleeps) ::usleep(1000);
+  if (is_just_before) {
+    transport.is_held = true;
+    transport.is_announced = false;
+    while (!transport.is_announced) ::usleep(1000);
+  }
   const std::int64_t start = os::now_ns();
   send_to(2, kPolls);
+  transport.is_held = false;
   while (transport.channels[2].tries_left > 0) ::usleep(1000);
   EXPECT_LT(os::now_ns() - start, 1'000'000'000) << "it has slept between its polls";
   transport.channels[1].tries_left = 0;
@@ -164,6 +176,27 @@ TEST(Engine, WhatAnotherThreadBeginsIsPolledForThoughSomethingWaitedBefore) {
   (void)engine.poll();
   EXPECT_TRUE(messaging.is_idle());
   progress::Engine::set_of_process(nullptr);
+}
+
+TEST(Engine, WhatAnotherThreadBeginsIsPolledForThoughSomethingWaitedBefore) { send_beside_a_wait(false); }
+
+TEST(Engine, WhatAnotherThreadBeginsJustBeforeASleepIsPolledFor) { send_beside_a_wait(true); }
+
+TEST(Engine, FlowControlThatFindsNoRoomBeginsOnce) {
+  ConnectingTransport transport;
+  protocol::Messaging messaging(0, 2);
+  messaging.add(transport);
+  transport.channels[1].tries_left = 10;
+  const std::uint64_t before = messaging.begun();
+  messaging.peers.send_flow_control(messaging.peers.of(1));
+  for (int i = 0; i < 5; ++i) (void)messaging.advance();
+  messaging.peers.send_flow_control(messaging.peers.of(1));
+  EXPECT_EQ(messaging.begun() - before, 1u);
+  EXPECT_FALSE(messaging.is_idle());
+  while (transport.channels[1].tries_left > 0) (void)messaging.advance();
+  (void)messaging.advance();
+  EXPECT_TRUE(messaging.is_idle());
+  EXPECT_EQ(messaging.begun() - before, 1u);
 }
 
 TEST(Engine, RanksThatShareCpusHaveShortTurns) {
