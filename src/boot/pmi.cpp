@@ -45,17 +45,18 @@ int connect_to(const char* address) noexcept {
   return fd;
 }
 
-/// Ends this process by a signal.  Hydra looks for processes that have ended only when an output of one
-/// closes, and the kernel closes those a moment before the process can be waited for; so a child, which does
-/// nothing but system calls, holds them until its parent has ended.
-[[noreturn]] void die_seen() noexcept {
+/// Ends this process by a signal, unless it is the first of a container, which gets none.  Hydra looks for
+/// processes that have ended only when an output of one closes, and the kernel closes those a moment before
+/// the process can be waited for; so a child, which does nothing but system calls, holds them until its
+/// parent has ended.
+void die_seen() noexcept {
   const pid_t parent = ::getpid();
   if (::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) {
     while (::syscall(SYS_getppid) == parent) ::usleep(kLookAgainUs);
     ::usleep(kLookAgainUs);  // its last thread may have a step to go
     ::_exit(0);
   }
-  for (;;) ::kill(parent, SIGKILL);
+  ::kill(parent, SIGKILL);
 }
 
 std::string key_of(int rank, std::string_view key) {
