@@ -26,7 +26,7 @@ VERSION = "4.1.2"
 MODULES = {
     # They communicate with nobody, or only in pairs.
     "1,2": """address attributes buffer cffi ctypes doc environ errhandler errorcode exceptions grequest handle info mpiapi
-    mpimem msgspec msgzero objmodel op package pickle request status threads toplevel
+    mpimem msgspec msgzero objmodel op p2p_buf_part package pickle request status threads toplevel
     io""",  # io is slow where ranks share CPUs; mpi/files_*.c run at more
     # Without peers, and up to a minute each.
     "1": "datatype pack util_dtlib",
@@ -52,7 +52,6 @@ TESTS_FOR_ALL = {
 LEFT_OUT = {
     "dynproc": "MPI_Comm_connect and MPI_Comm_join are not there yet",
     "spawn": "MPI_Comm_spawn is not there yet",
-    "p2p_buf_part": "partitioned communication is not there yet",
     "ulfm": "fault tolerance (ULFM) is no part of MPI 5.0",
     "mpiabi": "looks for an installed libmpi_abi by itself, which is mpi4py 4.2's way",
 }

@@ -1,14 +1,10 @@
-"""Includes go down only (ARCHITECTURE.md, "Layers"), and every header compiles alone.
+"""Includes go down only (ARCHITECTURE.md, "Layers").
 
-A header that a source file includes before everything else has been compiled alone by the build; the others are here.
-
-usage: layers.py ROOT COMPILER INCLUDE_DIR
+usage: layers.py ROOT
 """
 
 import re
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Folder (longest prefix counts) -> layer.  A folder may include its own layer's folders only where listed below.
@@ -52,33 +48,9 @@ def wrong_includes(source):
                 yield f"{path}: transport {mine} includes transport {other}"
 
 
-def included_first(root):
-    """Headers, as they are included, that come first in some source file."""
-    for folder in ("src", "launcher", "test"):
-        for path in (root / folder).rglob("*.cpp"):
-            first = re.search(r'^\s*#\s*include\s+(\S+)', path.read_text(), re.M)
-            if first and first[1].startswith('"'):
-                yield first[1].strip('"')
-
-
-def does_not_compile(header, source, compiler, include):
-    command = [compiler, "-std=c++20", "-fno-exceptions", "-fno-rtti", "-fsyntax-only", "-x", "c++",
-               "-DDUNLIN_CHECK_ARGUMENTS=1", "-DDUNLIN_FORTRAN_INTEGER=int", f"-I{source}", f"-I{include}", str(header)]
-    result = subprocess.run(command, capture_output=True, text=True)
-    lines = [line for line in result.stderr.splitlines() if "error" in line]
-    return f"{header} does not compile alone: {lines[0] if lines else result.stderr}" if result.returncode else None
-
-
 def main():
-    root, compiler, include = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    source = root / "src"
-    faults = list(wrong_includes(source))
-    compiled = set(included_first(root))
-    headers = [each for each in sorted(source.rglob("*.hpp")) if str(each.relative_to(source)) not in compiled]
-    with ThreadPoolExecutor(2) as pool:
-        faults += filter(None, pool.map(lambda h: does_not_compile(h, source, compiler, include), headers))
-    print("\n".join(faults) or f"{len(compiled)} headers come first somewhere, {len(headers)} others compile alone, "
-          "includes go down only")
+    faults = list(wrong_includes(Path(sys.argv[1]) / "src"))
+    print("\n".join(faults) or "includes go down only")
     return bool(faults)
 
 
