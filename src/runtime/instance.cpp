@@ -1,6 +1,8 @@
 #include "runtime/instance.hpp"
 
+#include <pthread.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +25,9 @@
 #include "object/functions.hpp"
 #include "object/life.hpp"
 #include "op/op.hpp"
+#include "os/clock.hpp"
 #include "os/cpus.hpp"
+#include "os/thread.hpp"
 #include "progress/helper.hpp"
 #include "progress/long_wait.hpp"
 #include "progress/wait_signal.hpp"
@@ -329,7 +333,33 @@ Err Instance::leave_world() noexcept {
 Err Instance::part() noexcept {
   if (!network_ || std::exchange(has_parted_, true)) return Err::ok;
   await_left();
-  return boot_->fence();
+  return fence_and_poll();
+}
+
+/// By some providers a peer's message has left only when our polls have confirmed it, and a launcher's fence
+/// does not poll.  So it has a thread.
+Err Instance::fence_and_poll() noexcept {
+  struct Fence {
+    boot::Boot& boot;
+    Err error = Err::ok;
+    std::string detail = {};
+  } fence{*boot_};
+  const auto run = [](void* argument) -> void* {
+    auto& self = *static_cast<Fence*>(argument);
+    self.error = self.boot.fence();
+    self.detail = error_detail(self.error);
+    return nullptr;
+  };
+  pthread_t thread;
+  if (os::start_thread(&thread, run, &fence) != 0) return boot_->fence();
+  constexpr std::int64_t kLongestNapNs = 64'000'000;
+  for (std::int64_t nap_ns = 1'000'000;; nap_ns = std::min(2 * nap_ns, kLongestNapNs)) {
+    const std::int64_t until_ns = os::now_ns() + nap_ns;
+    const timespec until = {until_ns / 1'000'000'000, until_ns % 1'000'000'000};
+    if (pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &until) == 0) break;
+    engine_->poll();
+  }
+  return fence.error == Err::ok ? Err::ok : fail(fence.error, "%s", fence.detail.c_str());
 }
 
 /// One that fails waits for nobody: others may wait for it, in their exits, too.  So the job ends; our mpirun
