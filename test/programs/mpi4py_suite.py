@@ -30,11 +30,12 @@ MODULES = {
     io""",  # io is slow where ranks share CPUs; mpi/files_*.c run at more
     # Without peers, and up to a minute each.
     "1": "datatype pack util_dtlib",
-    "1,2,3,5": """comm comm_inter comm_topo group session p2p_buf_matched p2p_obj p2p_obj_matched util_pkl5 win util_sync
+    "1,2,3,5": """comm comm_inter comm_topo group session p2p_buf_matched p2p_obj p2p_obj_matched util_pkl5 util_sync
     cco_buf""",
+    "1,2,3,4,5": "rma rma_nb win",
     # Minutes at 5 ranks; of the collectives the same algorithms as those of cco_buf, started in another way or given
     # other data.
-    "1,2,3": """p2p_buf rma rma_nb cco_vec cco_ngh_buf cco_nb_buf cco_nb_vec cco_pr_buf cco_pr_vec cco_pr_ngh_buf cco_obj
+    "1,2,3": """p2p_buf cco_vec cco_ngh_buf cco_nb_buf cco_nb_vec cco_pr_buf cco_pr_vec cco_pr_ngh_buf cco_obj
     cco_ngh_obj""",
     "2,3,4": "cco_buf_inter cco_obj_inter cco_vec_inter",
     "1,3": "file subclass",
