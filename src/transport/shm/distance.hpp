@@ -25,6 +25,11 @@ class Distance {
   Distance() noexcept;
 
   bool is_far() const noexcept { return votes_ > 0; }
+  /// It is known, and never measured.
+  void set(bool is_far) noexcept {
+    votes_ = is_far ? kSure : -kSure;
+    looks_left_out_ = kAll;
+  }
 
   /// Around the load of a line that the peer has stored, if `is_new`, since it was loaded last.
   std::uint64_t before_load() const noexcept { return looks_left_out_ == 0 ? now() : 0; }
