@@ -50,7 +50,7 @@ struct TrafficNote {
 
 void SharedWork::begin() noexcept {
   // Relaxed: only the time of its load counts.
-  offered(cx_.rank).stamp(turn_.number()).store(turn_.number(), std::memory_order_relaxed);
+  if (is_stamped()) offered(cx_.rank).stamp(turn_.number()).store(turn_.number(), std::memory_order_relaxed);
   offered(cx_.rank).turn = turn_.number();
   offered(cx_.rank).count = std::uint32_t(count_);
   offered(cx_.rank).are_reachable = 1;
@@ -102,7 +102,7 @@ void SharedWork::fetch(int index, const Target& data) const noexcept {
 }
 
 void SharedWork::look_at_distance(int member) const noexcept {
-  if (cx_.run->engine.does_job_share_cores()) return;
+  if (!is_stamped() || cx_.run->engine.does_job_share_cores()) return;
   transport::shm::Distance& distance = cx_.region->distance(member);
   // Flags, and the description itself, may be here already when they are loaded: a processor that waits for a
   // flag loads ahead what it loaded behind it the last times, and the neighbours of that.  The page has been

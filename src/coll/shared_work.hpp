@@ -38,8 +38,8 @@ struct OfferedBuffers {
   /// As the layout of a buffer in the room, whose address is its distance from the room's beginning.
   static constexpr std::uint64_t kInRoom = 1;
 
-  /// Lines for `SharedWork::look_at_distance`, of which a turn takes one; each with its neighbour, which
-  /// processors fetch by the way.
+  /// Lines for `SharedWork::look_at_distance`, of which every eighth turn takes one; each with its neighbour,
+  /// which processors fetch by the way.
   struct alignas(128) Stamp {
     transport::shm::Number number;
   };
@@ -138,6 +138,7 @@ class SharedWork {
   void fetch(int index, const Target& data) const noexcept;
 
  private:
+  bool is_stamped() const noexcept { return turn_.number() % 8 == 0; }
   static std::size_t round_up(std::size_t bytes) noexcept { return (bytes + 63) & ~std::size_t{63}; }
   OfferedBuffers& offered(int member) const noexcept {
     return *reinterpret_cast<OfferedBuffers*>(turn_.room(member));
