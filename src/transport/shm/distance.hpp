@@ -3,10 +3,10 @@
 // different dies, or sockets), a sender that stores around the caches is faster than one that leaves lines in
 // its own, and than a receiver that loads what was just written.
 //
-// It is found by comparing on the spot: who loads a line that the peer has just stored now and then times that,
-// against the load of a line of its own that was flushed to memory.  Three looks one way or the other decide;
-// no time is written down.  The writer of a ring loads the line in which the reader has returned room, a member
-// of a direct collective the line that another has stamped for that (coll/shared_work.hpp).
+// It is found by comparing on the spot: who loads a line that the peer has just stored now and then times
+// that, against the load of a line of its own that was flushed to memory.  Three looks one way or the other
+// decide; no time is written down.  The writer of a ring loads the line in which the reader has returned
+// room, a member of a direct collective the line that another has stamped for it (coll/shared_work.hpp).
 //
 // Only where a line that a peer has read stays owned by who wrote it (AMD, os/cpu.hpp).  On 2 VCPUs of an
 // Intel Emerald Rapids a peer's line and one from memory take as long, too (80 to 105 ns), and yet stores
@@ -14,7 +14,7 @@
 // .72 us for .55, of 8 KiB 1.64 for 1.85.  docs/memory.md, "Near and far".
 //
 // Thread safety: none; base/big_lock.hpp.  Cost: about .4 us a look, at most once in the eight times that a
-// ring has run out of room, or in eight direct collectives.
+// ring has run out of room, or in 64 direct collectives.
 #pragma once
 
 #include <cstdint>
