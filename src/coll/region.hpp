@@ -86,6 +86,11 @@ class Region {
   std::uint64_t free_tracks() const noexcept { return free_tracks_; }
   void take_track(int track) noexcept { free_tracks_ &= ~(std::uint64_t{1} << track); }
   void give_back_track(int track) noexcept { free_tracks_ |= std::uint64_t{1} << track; }
+  /// Of another member's cache.
+  transport::shm::Distance& distance(int member) const noexcept {
+    DUNLIN_ASSERT(member != me_);
+    return channels_[std::size_t(member)]->distance();
+  }
 
  private:
   friend class Turn;

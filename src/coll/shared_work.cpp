@@ -12,14 +12,22 @@ using protocol::RemoteBuffer;
 
 Traffic traffic;
 
-void store(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t all_bytes) noexcept {
-  const copy::Hint hint = copy::hint_for(all_bytes);
+void store(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t all_bytes,
+           bool is_for_far) noexcept {
+  const copy::Hint hint = is_for_far ? copy::Hint::off_cache : copy::hint_for(all_bytes);
   if (hint == copy::Hint::off_cache) traffic.around += bytes;
   copy::bytes(to, from, bytes, hint);
 }
 
-bool takes_over(const Cx& cx, std::size_t bytes) noexcept {
-  return !cx.run->engine.does_job_share_cores() && copy::takes_over(bytes);
+bool are_others_far(const Cx& cx) noexcept {
+  if (cx.run->engine.does_job_share_cores()) return false;
+  for (int step = 1; step < cx.size; ++step)
+    if (!cx.region->distance(cx.wrapped(cx.rank + step)).is_far()) return false;
+  return true;
+}
+
+bool takes_over(const Cx& cx, std::size_t bytes, bool is_far) noexcept {
+  return !cx.run->engine.does_job_share_cores() && copy::takes_over(bytes, is_far);
 }
 
 void take_over(const std::byte* lines, std::size_t bytes) noexcept {
@@ -41,9 +49,12 @@ struct TrafficNote {
 }  // namespace
 
 void SharedWork::begin() noexcept {
+  // Relaxed: only the time of its load counts.
+  if (is_stamped()) offered(cx_.rank).stamp(turn_.number()).store(turn_.number(), std::memory_order_relaxed);
   offered(cx_.rank).turn = turn_.number();
   offered(cx_.rank).count = std::uint32_t(count_);
   offered(cx_.rank).are_reachable = 1;
+  offered(cx_.rank).are_others_far = coll::are_others_far(cx_);
   turn_.share(cx_.rank).taken.store(turn_.number() << 32, std::memory_order_relaxed);  // arriving publishes
   turn_.share(cx_.rank).finished.store(turn_.number() << 32, std::memory_order_relaxed);
 }
@@ -88,6 +99,23 @@ void SharedWork::want(int index, const Target& data) noexcept {
 void SharedWork::fetch(int index, const Target& data) const noexcept {
   const RemoteBuffer& mine = buffer(cx_.rank, index);
   if (is_in_room(mine)) copy_data({turn_.room(cx_.rank) + mine.address, mine.bytes, nullptr, 0}, data);
+}
+
+void SharedWork::look_at_distance(int member) const noexcept {
+  if (!is_stamped() || cx_.run->engine.does_job_share_cores()) return;
+  transport::shm::Distance& distance = cx_.region->distance(member);
+  // Flags, and the description itself, may be here already when they are loaded: a processor that waits for a
+  // flag loads ahead what it loaded behind it the last times, and the neighbours of that.  The page has been
+  // met, so no walk through its tables is timed.
+  const std::uint64_t before = distance.before_load();
+  if (before) static_cast<void>(offered(member).stamp(turn_.number()).load(std::memory_order_relaxed));
+  distance.after_load(before, true);
+}
+
+bool SharedWork::are_all_far() const noexcept {
+  for (int member = 0; member < cx_.size; ++member)
+    if (!is_described(member) || !offered(member).are_others_far) return false;
+  return true;
 }
 
 bool SharedWork::are_all_reachable() const noexcept {

@@ -28,27 +28,46 @@ struct Traffic {
 };
 extern Traffic traffic;
 
-/// Copies a block; around the cache where what all members read and store, `all_bytes`, does not fit it.
-void store(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t all_bytes) noexcept;
+/// Copies a block; around the cache where what all members read and store, `all_bytes`, does not fit it, or
+/// where the block is another's who is far.
+void store(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t all_bytes,
+           bool is_for_far) noexcept;
 
 /// What a member writes for the others: its buffers, as many as the algorithm says.
 struct OfferedBuffers {
   /// As the layout of a buffer in the room, whose address is its distance from the room's beginning.
   static constexpr std::uint64_t kInRoom = 1;
 
+  /// Lines for `SharedWork::look_at_distance`, of which every eighth turn takes one; each with its neighbour,
+  /// which processors fetch by the way.
+  struct alignas(128) Stamp {
+    transport::shm::Number number;
+  };
+  static constexpr int kStampBits = 4;
+  Stamp stamps[1 << kStampBits];
   std::uint64_t turn;  // whose buffers these are: a member that gives another length may take another way
-  std::uint32_t count, are_reachable;
+  std::uint32_t count;
+  std::uint16_t are_reachable;
+  std::uint16_t are_others_far;  // as that member finds
   protocol::RemoteBuffer buffers[];
 
   static std::size_t bytes(int count) noexcept {
-    return sizeof(OfferedBuffers) + std::size_t(count) * sizeof(protocol::RemoteBuffer);
+    return offsetof(OfferedBuffers, buffers) + std::size_t(count) * sizeof(protocol::RemoteBuffer);
+  }
+  /// Of a turn: in no order that a processor could follow.
+  transport::shm::Number& stamp(std::uint64_t number) noexcept {
+    return stamps[number * 0x9e3779b97f4a7c15u >> (64 - kStampBits)].number;
   }
 };
 
+/// Whether all other members are far from this one (transport/shm/distance.hpp).  It stores around the caches
+/// for them then: in a far cache each line that it stores would ask for its owner.  Not where ranks share
+/// CPUs.
+bool are_others_far(const Cx& cx) noexcept;
 /// Whether a member that reads `bytes` of others in all had better take over their lines, and those that
 /// others have stored for it (copy/copy.hpp).  Not where ranks share CPUs: their data falls out of the caches
 /// meanwhile, and half of it comes from the same one.
-bool takes_over(const Cx& cx, std::size_t bytes) noexcept;
+bool takes_over(const Cx& cx, std::size_t bytes, bool is_far) noexcept;
 void take_over(const std::byte* lines, std::size_t bytes) noexcept;
 
 /// One member's side of the work.
@@ -67,6 +86,16 @@ class SharedWork {
   void refuse() noexcept { offered(cx_.rank).are_reachable = 0; }
 
   // When all are there.
+  /// Whether this member has found all others far before it began; they may find other things.
+  bool is_far() const noexcept { return offered(cx_.rank).are_others_far; }
+  /// Whether all have found that.
+  bool are_all_far() const noexcept;
+  /// How far a member is whose description has been read: now and then times the load of the line that it has
+  /// stamped in this turn, and that nobody else loads.
+  void look_at_distance(int member) const noexcept;
+  void look_at_distances() const noexcept {
+    for (int step = 1; step < cx_.size; ++step) look_at_distance(cx_.wrapped(cx_.rank + step));
+  }
   /// False: it has arrived in another collective, or in one of another length.
   bool is_described(int member) const noexcept {
     return offered(member).turn == turn_.number() && offered(member).count == std::uint32_t(count_);
@@ -109,6 +138,7 @@ class SharedWork {
   void fetch(int index, const Target& data) const noexcept;
 
  private:
+  bool is_stamped() const noexcept { return turn_.number() % 8 == 0; }
   static std::size_t round_up(std::size_t bytes) noexcept { return (bytes + 63) & ~std::size_t{63}; }
   OfferedBuffers& offered(int member) const noexcept {
     return *reinterpret_cast<OfferedBuffers*>(turn_.room(member));

@@ -74,7 +74,9 @@ bool takes_over(std::size_t bytes, bool is_far) noexcept {
   return bytes <= (is_far ? most_far : most);
 }
 
-void take_over(const std::byte* lines, std::size_t bytes) noexcept {
+// Aligned: where the jump of its loop happened to cross a line of code, collectives of 64 and 256 KiB took
+// 1.05 to 1.17 times as long (AMD Zen 3).
+[[gnu::aligned(64)]] void take_over(const std::byte* lines, std::size_t bytes) noexcept {
   const std::byte* const end = lines + bytes;
   for (; lines < end; lines += kLineBytes - reinterpret_cast<std::uintptr_t>(lines) % kLineBytes) {
     volatile std::byte& byte = const_cast<std::byte&>(*lines);

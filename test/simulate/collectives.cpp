@@ -76,6 +76,20 @@ std::unique_ptr<World> on_nodes(int size, int nodes, const transport::sim::Weath
   return std::make_unique<World>(places, weather);
 }
 
+/// From now on the rank finds that of the others which is drawn for each.
+template <class Drawn>
+void set_distances(Comm& comm, Drawn is_far) {
+  const int members = comm.region ? comm.region->size() : 0;
+  const int me = comm.hierarchy ? comm.hierarchy->place_of(comm.rank) : comm.rank;
+  for (int member = 0; member < members; ++member)
+    if (member != me) comm.region->distance(member).set(is_far());
+}
+/// Ranks find different things, and find another one later; half of them that all are far.
+void draw_distances(Comm& comm, std::mt19937_64& dice) {
+  const bool are_all_far = dice() % 2;
+  set_distances(comm, [&] { return are_all_far || dice() % 2; });
+}
+
 Comms world_comms(World& world) {
   Comms comms;
   for (int rank = 0; rank < world.size(); ++rank) comms.emplace_back(&world.comm(rank));
@@ -105,6 +119,7 @@ void run_together(World& world, std::vector<std::unique_ptr<Case>>& cases, Mode 
     const std::size_t rank = dice() % ranks;
     if (next[rank] == cases.size()) continue;
     Request*& request = requests[rank * cases.size() + next[rank]];
+    draw_distances(world.comm(int(rank)), dice);
     ASSERT_EQ(cases[next[rank]]->start(int(rank), mode, &request), Err::ok);
     ++next[rank];
     ++started;
@@ -118,7 +133,10 @@ void run_together(World& world, std::vector<std::unique_ptr<Case>>& cases, Mode 
       std::vector<std::size_t> order(requests.size());
       for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
       std::shuffle(order.begin(), order.end(), dice);
-      for (const std::size_t i : order) ASSERT_EQ(requests[i]->start(), Err::ok);
+      for (const std::size_t i : order) {
+        draw_distances(world.comm(int(i / cases.size())), dice);
+        ASSERT_EQ(requests[i]->start(), Err::ok);
+      }
     }
     world.finish(requests);
     if (::testing::Test::HasFatalFailure()) return;
@@ -135,10 +153,13 @@ void run_together(World& world, std::vector<std::unique_ptr<Case>>& cases, Mode 
 }
 
 /// One after the other, by blocking calls.
-void run_blocking(World& world, std::vector<std::unique_ptr<Case>>& cases) {
+void run_blocking(World& world, std::vector<std::unique_ptr<Case>>& cases, std::mt19937_64& dice) {
   for (auto& each : cases) each->fill(0);
   Fibers fibers(world, [&](int rank) {
-    for (auto& each : cases) EXPECT_EQ(each->start(rank, Mode::blocking, nullptr), Err::ok) << each->name();
+    for (auto& each : cases) {
+      draw_distances(world.comm(rank), dice);
+      EXPECT_EQ(each->start(rank, Mode::blocking, nullptr), Err::ok) << each->name();
+    }
   });
   fibers.run();
   for (auto& each : cases) {
@@ -162,7 +183,7 @@ void run_seed(std::uint64_t seed, int size) {
     cases.push_back(make_any(int(dice() % (kMovementKinds + kReductionKinds)), comms, dice()));
   const auto mode = Mode(dice() % 3);
   if (mode == Mode::blocking)
-    run_blocking(world, cases);
+    run_blocking(world, cases, dice);
   else
     run_together(world, cases, mode, dice);
   world.settle();
@@ -289,6 +310,7 @@ TEST(SimulatedCollectives, OnlyWhatOthersHaveInTheirCachesIsTakenOver) {
   if (!copy::takes_over(most)) GTEST_SKIP() << "readers take nothing over here";
   const auto made = on_nodes(2, 1, {});
   World& world = *made;
+  for (int rank = 0; rank < 2; ++rank) set_distances(world.comm(rank), [] { return false; });
   const Datatype& byte = *from_handle<Datatype>(MPI_UINT8_T);
   std::vector<std::uint8_t> sent[2], received[2];
   for (int rank = 0; rank < 2; ++rank) sent[rank].assign(2 * most, 1), received[rank].assign(2 * most, 0);
@@ -323,6 +345,54 @@ TEST(SimulatedCollectives, OnlyWhatOthersHaveInTheirCachesIsTakenOver) {
   EXPECT_EQ(allgather(most), 0u);
 }
 
+// What a member stores for far ones goes around the caches, and nobody takes it over.  What it reads of them
+// is taken over, also where it fits only the last cache.
+TEST(SimulatedCollectives, FarRanksStoreForEachOtherAroundTheCaches) {
+  const std::size_t bytes = 2 * os::cache_bytes(2);
+  const auto count = std::int64_t(bytes);
+  const Datatype& byte = *from_handle<Datatype>(MPI_UINT8_T);
+  const Op& sum = *from_handle<Op>(MPI_SUM);
+  for (const bool is_far : {false, true}) {
+    const auto made = on_nodes(2, 1, {});
+    World& world = *made;
+    for (int rank = 0; rank < 2; ++rank) set_distances(world.comm(rank), [&] { return is_far; });
+    std::vector<std::uint8_t> sent[2], received[2];
+    for (unsigned rank = 0; rank < 2; ++rank)
+      sent[rank].assign(2 * bytes, std::uint8_t(rank + 1)), received[rank].assign(2 * bytes, 0);
+    const auto expect = [&](std::size_t around, std::size_t taken, auto begin) {
+      const coll::Traffic before = coll::traffic;
+      std::vector<Request*> requests(2, nullptr);
+      for (unsigned rank = 0; rank < 2; ++rank)
+        EXPECT_EQ(begin(sent[rank].data(), received[rank].data(), world.comm(int(rank)), &requests[rank]),
+                  Err::ok);
+      world.finish(requests);
+      for (Request* each : requests) give_back(each);
+      EXPECT_EQ(coll::traffic.around - before.around, is_far ? around : 0);
+      const bool takes_over = is_far && copy::takes_over(bytes, true);
+      EXPECT_EQ(coll::traffic.taken - before.taken, takes_over ? taken : 0);
+    };
+    // Who came last has done all: its own block is stored for the other, and the other's is read.
+    expect(bytes, bytes, [&](auto* from, auto* to, Comm& comm, Request** request) {
+      return coll::ialltoall(from, count, &byte, to, count, byte, comm, request);
+    });
+    expect(bytes, bytes, [&](auto* from, auto* to, Comm& comm, Request** request) {
+      return coll::iallgather(from, count, &byte, to, count, byte, comm, request);
+    });
+    EXPECT_EQ(received[0][bytes], 2);
+    EXPECT_EQ(received[1][0], 1);
+    expect(bytes, bytes, [&](auto* from, auto* to, Comm& comm, Request** request) {
+      return coll::iallreduce(from, to, count, byte, sum, comm, request);
+    });
+    EXPECT_EQ(received[0][bytes - 1], 3);
+    EXPECT_EQ(received[1][bytes - 1], 3);
+    // Rank 1 comes last, and the root is the other.
+    expect(bytes, bytes, [&](auto* from, auto* to, Comm& comm, Request** request) {
+      return coll::ireduce(from, to, count, byte, sum, 0, comm, request);
+    });
+    EXPECT_EQ(received[0][0], 3);
+  }
+}
+
 // What all members read and store decides, not the length of one block.
 TEST(SimulatedCollectives, StoreAroundTheCacheWhatDoesNotFitItAltogether) {
   constexpr int kSize = 4;
@@ -330,6 +400,7 @@ TEST(SimulatedCollectives, StoreAroundTheCacheWhatDoesNotFitItAltogether) {
   const Settings settings({{"COPY_STREAM_BYTES_MIN", 600000}});
   const auto made = on_nodes(kSize, 1, {});
   World& world = *made;
+  for (int rank = 0; rank < kSize; ++rank) set_distances(world.comm(rank), [] { return false; });
   const Datatype& byte = *from_handle<Datatype>(MPI_UINT8_T);
   std::vector<std::vector<std::uint8_t>> sent, received;
   for (int rank = 0; rank < kSize; ++rank) {

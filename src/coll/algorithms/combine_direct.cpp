@@ -60,7 +60,7 @@ struct Parts {
   const Goal& goal;
   const void** list;      // room for one pointer a member
   std::byte** results;    // the same
-  std::byte* strip;       // for a program's function, which must not write one of its operands; else null
+  std::byte* strip;  // for a far root, or a program's function, which must not write an operand; else null
   peer::Mapping* mapped;  // room for two a member
   int* workers;  // by piece of all shares: this member's rank plus one, where it has combined it; or null
 
@@ -181,7 +181,9 @@ struct Parts {
     else
       r.op->combine_k({list, std::size_t(cx.size)}, to, count, *r.type);
     const auto all_bytes = std::size_t(r.bytes()) * std::size_t(cx.size + receivers);
-    for (int i = strip ? 0 : 1; i < receivers; ++i) store(results[i], to, bytes, all_bytes);
+    const bool is_mine_first = goal.has_result_for(cx.rank, cx.rank);
+    for (int i = strip ? 0 : 1; i < receivers; ++i)
+      store(results[i], to, bytes, all_bytes, shared.is_far() && !(i == 0 && is_mine_first));
   }
   /// The same for a scan: what one member gets is the left operand of the next.
   void combine_prefixes(std::int64_t count, std::size_t bytes) const noexcept {
@@ -207,7 +209,7 @@ struct Parts {
   void take_over_operands(Range range) const noexcept {
     for (int member = 0; member < cx.size; ++member)
       if (const peer::Mapping& at = mapped[2 * member + kOperand];
-          member != cx.rank && at.may_take_over() && takes_over(cx, std::size_t(r.bytes())))
+          member != cx.rank && at.may_take_over() && takes_over(cx, std::size_t(r.bytes()), shared.is_far()))
         take_over(at.at, std::size_t(range.count * r.type->size()));
   }
   bool are_still_valid(int owner) const noexcept {
@@ -261,9 +263,10 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   auto* const results = reinterpret_cast<std::byte**>(cx.take(size * sizeof(void*)));
   auto* const mapped = reinterpret_cast<peer::Mapping*>(cx.take(2 * size * sizeof(peer::Mapping)));
   const bool is_function = r.op->operation() == op::Operator::user;
+  const bool is_root_far = goal.form == Goal::Form::all_at_root && cx.rank != goal.root && are_others_far(cx);
   const std::int64_t strip_count = std::max<std::int64_t>(1, kStripBytes / r.type->size());
-  std::byte* const strip =
-      is_function && !goal.is_prefix() ? cx.take_elements(strip_count, *r.type) : nullptr;
+  const bool needs_strip = (is_function && !goal.is_prefix()) || is_root_far;
+  std::byte* const strip = needs_strip ? cx.take_elements(strip_count, *r.type) : nullptr;
   SharedWork shared(cx, turn, kBuffers);
   co_await cx.until(turn.place_is_free());
   shared.begin();
@@ -279,6 +282,7 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   for (int member = 0; member < cx.size && do_agree; ++member)  // else all ranks have an error, and are done
     do_agree = cx.agrees(member, shared.bytes_given(member, kOperand), r.bytes());
   const bool are_reachable = shared.are_all_reachable();
+  shared.look_at_distances();
   if (!do_agree || !are_reachable) {
     *is_done = !do_agree;
     turn.leave(true);
@@ -298,7 +302,9 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   if (is_good) {
     shared.fetch(kResult, got.target());
     const bool is_in_room = shared.is_in_room(shared.buffer(cx.rank, kResult));
-    if (work.workers && !is_in_room && takes_over(cx, r.bytes())) work.take_over_result();
+    const bool have_gone_around = shared.is_far() && !goal.is_prefix();
+    if (work.workers && !is_in_room && !have_gone_around && takes_over(cx, r.bytes(), shared.is_far()))
+      work.take_over_result();
   } else if (has_pieces) {
     work.fetch_own_pieces();
   }

@@ -39,14 +39,13 @@ struct Exchange {
     return shape == Shape::all || (shape == Shape::from_root ? from : to) == root;
   }
   bool has_root() const noexcept { return shape != Shape::all; }
-  /// A share is what a member gives.
-  bool is_pushed() const noexcept { return shape == Shape::to_root; }
 };
 
 struct Transfers {
   const Cx& cx;
   const SharedWork& shared;
   const Exchange& exchange;
+  const bool are_pushed;  // a share is what a member gives
   mutable std::size_t stored_here = 0;  // bytes that this member has stored for itself
 
   struct Ends {
@@ -54,7 +53,7 @@ struct Transfers {
   };
   Ends ends(int member, int step) const noexcept {
     const int other = cx.wrapped(member + step);
-    return exchange.is_pushed() ? Ends{member, other} : Ends{other, member};
+    return are_pushed ? Ends{member, other} : Ends{other, member};
   }
   /// The transfers of a member's share are its steps from `first` to `last`.
   struct Steps {
@@ -118,7 +117,7 @@ struct Transfers {
   void take_over_block(int from) const noexcept {
     const Target to = exchange.recv[from].target();
     if (shared.is_in_room(got({from, cx.rank})) || !to.is_contiguous()) return;
-    if (takes_over(cx, reads(to.bytes))) take_over(to.address, to.bytes);
+    if (!shared.is_far() && takes_over(cx, reads(to.bytes), false)) take_over(to.address, to.bytes);
   }
   int pieces(int member) const noexcept {
     int count = 0;
@@ -158,13 +157,14 @@ struct Transfers {
     }
     DUNLIN_ASSERT(to.bytes >= bytes);
     if (from.is_contiguous() && to.is_contiguous())
-      store(to.address + begin, from.address + begin, end - begin, all_bytes(bytes));
+      store(to.address + begin, from.address + begin, end - begin, all_bytes(bytes),
+            both.to != cx.rank && shared.is_far());
     else
       copy_range(from, to, begin, end - begin);
     if (both.to == cx.rank) stored_here += end - begin;
     const bool is_read_once = exchange.has_block_for_each || cx.size == 2;
     if (theirs.mapping.may_take_over() && is_read_once && from.is_contiguous() &&
-        takes_over(cx, reads(bytes)))
+        takes_over(cx, reads(bytes), shared.is_far()))
       take_over(from.address + begin, end - begin);
     return (!theirs || shared.is_still_valid(both.from, theirs.mapping)) &&
            (!room || shared.is_still_valid(both.to, room.mapping));
@@ -194,8 +194,9 @@ Task exchange_all(Cx cx, Exchange exchange, bool* is_done) {
   describe(shared, cx, exchange);
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
-  const Transfers transfers{cx, shared, exchange};
+  const Transfers transfers{cx, shared, exchange, shared.are_all_far()};
   const bool do_agree = transfers.do_agree(), are_reachable = shared.are_all_reachable();
+  shared.look_at_distances();
   *is_done = !do_agree;  // an error of all
   if (do_agree && are_reachable) {
     copy_own(cx, exchange);  // not before arriving: meanwhile others begin with what they get
@@ -234,14 +235,16 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
     turn.leave(false);
     co_return Err::ok;
   }
-  const Transfers transfers{cx, shared, exchange};
-  const bool helps = !cx.run->engine.does_job_share_cores(), receives = is_root == exchange.is_pushed();
+  const bool are_pushed = exchange.shape == Exchange::Shape::to_root;
+  const Transfers transfers{cx, shared, exchange, are_pushed};
+  const bool helps = !cx.run->engine.does_job_share_cores(), receives = is_root == are_pushed;
   copy_own(cx, exchange);
   const int first = is_root ? 1 : 0, end = is_root ? cx.size : 1;  // steps to members whose shares it sees
   for (int step = first; step < end; ++step) {
     const int member = cx.wrapped(cx.rank + step);
     if (is_root) co_await cx.until(turn.is_there(member));
     if (!transfers.does_agree(member)) continue;
+    shared.look_at_distance(is_root ? member : root);
     if (!is_root || (helps && shared.is_reachable(member))) do_share(shared, transfers, member);
     const int pieces = transfers.pieces(member);
     co_await cx.until(shared.is_finished(member, pieces));
@@ -300,7 +303,7 @@ Task allgather_direct(Cx cx, Block mine, Blocks all) {
   bool is_done = false;
   // Lines that are taken over are those of the copy in the result: those of `mine` are slow to take over, as
   // this member reads them each time, too.
-  const bool are_taken_over = cx.size == 2 && takes_over(cx, 2 * mine.bytes());
+  const bool are_taken_over = cx.size == 2 && !are_others_far(cx) && takes_over(cx, 2 * mine.bytes(), false);
   const Blocks given = Blocks::same(are_taken_over ? all[cx.rank] : mine);
   co_await exchange_all(cx, {given, all, 0, Exchange::Shape::all, false, false}, &is_done);
   if (!is_done) co_await start_allgather(cx.apart(), mine, all);

@@ -74,6 +74,8 @@ class Channel final : public transport::Channel {
 
   /// Whether the receiver's cache is about as far as memory (distance.hpp).
   bool is_far() const noexcept { return ring_.is_far(); }
+  /// Others who load what the receiver has just stored may time that, too.
+  Distance& distance() noexcept { return ring_.distance(); }
 
  private:
   [[gnu::noinline]] Sent try_send_slow(const Envelope& envelope, std::span<const std::byte> head,

@@ -19,11 +19,10 @@ WordVariable distance{
 }  // namespace
 
 Distance::Distance() noexcept {
-  const char* const set = distance.get();
-  if (std::strcmp(set, "measured") == 0) return;
-  if (std::strcmp(set, "auto") == 0 && os::stores_slowly_to_owned_lines()) return;
-  votes_ = std::strcmp(set, "far") == 0 ? kSure : -kSure;
-  looks_left_out_ = kAll;
+  const char* const word = distance.get();
+  if (std::strcmp(word, "measured") == 0) return;
+  if (std::strcmp(word, "auto") == 0 && os::stores_slowly_to_owned_lines()) return;
+  set(std::strcmp(word, "far") == 0);
 }
 
 std::uint64_t Distance::now() noexcept { return os::cycles(); }

@@ -3,9 +3,10 @@
 // different dies, or sockets), a sender that stores around the caches is faster than one that leaves lines in
 // its own, and than a receiver that loads what was just written.
 //
-// It is found by comparing on the spot: the writer of a ring now and then times the load of the line in which
-// the reader has just returned room, against the load of a line of its own that was flushed to memory.  Three
-// looks one way or the other decide; no time is written down.
+// It is found by comparing on the spot: who loads a line that the peer has just stored now and then times
+// that, against the load of a line of its own that was flushed to memory.  Three looks one way or the other
+// decide; no time is written down.  The writer of a ring loads the line in which the reader has returned
+// room, a member of a direct collective the line that another has stamped for it (coll/shared_work.hpp).
 //
 // Only where a line that a peer has read stays owned by who wrote it (AMD, os/cpu.hpp).  On 2 VCPUs of an
 // Intel Emerald Rapids a peer's line and one from memory take as long, too (80 to 105 ns), and yet stores
@@ -13,7 +14,7 @@
 // .72 us for .55, of 8 KiB 1.64 for 1.85.  docs/memory.md, "Near and far".
 //
 // Thread safety: none; base/big_lock.hpp.  Cost: about .4 us a look, at most once in the eight times that a
-// ring has run out of room.
+// ring has run out of room, or in 64 direct collectives.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,11 @@ class Distance {
   Distance() noexcept;
 
   bool is_far() const noexcept { return votes_ > 0; }
+  /// It is known, and never measured.
+  void set(bool is_far) noexcept {
+    votes_ = is_far ? kSure : -kSure;
+    looks_left_out_ = kAll;
+  }
 
   /// Around the load of a line that the peer has stored, if `is_new`, since it was loaded last.
   std::uint64_t before_load() const noexcept { return looks_left_out_ == 0 ? now() : 0; }

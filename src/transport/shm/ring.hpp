@@ -162,6 +162,7 @@ class BasicRingWriter {
 
   /// Whether the reader's cache is about as far as memory: then bulk is stored around the caches.
   bool is_far() const noexcept { return distance_.is_far(); }
+  typename M::Distance& distance() noexcept { return distance_; }
 
   /// A message of any size up to bytes_max(); false when there is no room.
   bool try_write(const Envelope& envelope, std::span<const std::byte> head, const Source& data) noexcept {
@@ -281,8 +282,7 @@ class BasicRingWriter {
     return true;
   }
 
-  /// Where the next record of bulk begins: behind the last one, or at the start of the next lap, as payload
-  /// never wraps.
+  /// Where the next record of bulk begins: behind the last one or, as payload never wraps, with the next lap.
   std::uint64_t reserve_bulk(std::size_t bytes, std::uint64_t record) noexcept {
     const std::uint64_t offset = bulk_position_ & (place_.bulk_bytes - 1);
     const std::uint64_t next_lap = bulk_position_ + place_.bulk_bytes - offset;
