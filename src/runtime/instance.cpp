@@ -2,10 +2,10 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -25,7 +25,6 @@
 #include "object/functions.hpp"
 #include "object/life.hpp"
 #include "op/op.hpp"
-#include "os/clock.hpp"
 #include "os/cpus.hpp"
 #include "os/thread.hpp"
 #include "progress/helper.hpp"
@@ -35,6 +34,7 @@
 #include "runtime/crash_report.hpp"
 #include "runtime/job_facts.hpp"
 #include "transport/ofi/reach.hpp"
+#include "transport/shm/bell.hpp"
 
 namespace dunlin::runtime {
 namespace {
@@ -54,7 +54,7 @@ void make_predefined_objects() noexcept {
 }
 
 bool is_ending = false;   // the last user, and waits for the library's own thread
-bool is_parting = false;  // MPI_Finalize asks whether it is the end for all ranks, and may part from them
+bool is_parting = false;  // it is asked whether this is the end for all ranks, or they part
 int exit_code = 0;        // once the process exits
 pid_t process_id = 0;     // of the rank: a child of `_Fork` looks like it
 
@@ -249,7 +249,10 @@ Err Instance::let_network_match(unsigned bits) noexcept {
   return Err::ok;
 }
 
-Result<std::string> Instance::address_of(int peer) noexcept { return boot_->lookup(peer); }
+Result<std::string> Instance::address_of(int peer) noexcept {
+  if (is_in_fence_) return fail(Err::other, "this rank ends, and its launcher owes an answer");
+  return boot_->lookup(peer);
+}
 
 /// To those that send through it and to those that poll it.
 void Instance::add(transport::Transport& transport) noexcept {
@@ -333,32 +336,43 @@ Err Instance::leave_world() noexcept {
 Err Instance::part() noexcept {
   if (!network_ || std::exchange(has_parted_, true)) return Err::ok;
   await_left();
-  return fence_and_poll();
+  return network_->confirms_by_polls() ? fence_and_poll() : boot_->fence();
 }
 
-/// By some providers a peer's message has left only when our polls have confirmed it, and a launcher's fence
-/// does not poll.  So it has a thread.
+/// A launcher's fence does not poll, and peers' messages have left only when this process has confirmed them.
+/// So the fence has a thread.
 Err Instance::fence_and_poll() noexcept {
   struct Fence {
     boot::Boot& boot;
     Err error = Err::ok;
     std::string detail = {};
+    transport::shm::Bell bell = {};
+    std::atomic<bool> is_over = false;
   } fence{*boot_};
   const auto run = [](void* argument) -> void* {
     auto& self = *static_cast<Fence*>(argument);
     self.error = self.boot.fence();
     self.detail = error_detail(self.error);
+    self.is_over.store(true, std::memory_order_release);  // pairs with the loop below
+    self.bell.ring();
     return nullptr;
   };
   pthread_t thread;
   if (os::start_thread(&thread, run, &fence) != 0) return boot_->fence();
+  const bool was_parting = std::exchange(is_parting, true);
+  is_in_fence_ = true;
   constexpr std::int64_t kLongestNapNs = 64'000'000;
   for (std::int64_t nap_ns = 1'000'000;; nap_ns = std::min(2 * nap_ns, kLongestNapNs)) {
-    const std::int64_t until_ns = os::now_ns() + nap_ns;
-    const timespec until = {until_ns / 1'000'000'000, until_ns % 1'000'000'000};
-    if (pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &until) == 0) break;
+    const int levels = BigLock::release_all();  // another thread may end the job
+    fence.bell.announce();
+    if (!fence.is_over.load(std::memory_order_acquire)) fence.bell.sleep(nap_ns);
+    BigLock::reacquire(levels);
+    if (fence.is_over.load(std::memory_order_acquire)) break;
     engine_->poll();
   }
+  pthread_join(thread, nullptr);
+  is_in_fence_ = false;
+  is_parting = was_parting;
   return fence.error == Err::ok ? Err::ok : fail(fence.error, "%s", fence.detail.c_str());
 }
 

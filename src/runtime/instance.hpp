@@ -78,7 +78,8 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   // along, and with them what it has sent and peers have not read; so it parts from all of them before, in
   // MPI_Finalize where that is the end for all of them, else when it exits (docs/decisions/0025).
   bool has_parted_ = false;
-  bool is_exiting_ = false;  // and it has not
+  bool is_exiting_ = false;   // and it has not
+  bool is_in_fence_ = false;  // the launcher is asked for nothing else
   AddressBoard board_;
   comm::Process process_;
 };

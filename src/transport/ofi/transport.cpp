@@ -78,6 +78,7 @@ class Network final : public Transport, private Peers {
 
   const std::string& address() const noexcept override { return published_; }
   bool has_left() noexcept override;
+  bool confirms_by_polls() const noexcept override { return !lifelines_.is_tcp(); }  // there kernels confirm
   void set_secret(std::uint64_t secret) noexcept override { sender_.secret = secret; }
   bool pins_memory() const noexcept override { return fabric_->pins_memory(); }
   std::string describe() const noexcept override;
