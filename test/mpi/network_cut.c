@@ -1,6 +1,7 @@
 /* The connection of two ranks on different nodes breaks while both live: who waits for the other one ends
- * the job, with a sentence.  By `recv` (the default) or `flush`.  The provider may make the connection anew
- * before anything is lost: then it breaks again.  Messages of 1 KiB, as libfabric 1.17 may crash where one
+ * the job, with a sentence.  By `recv` (the default), `flush`, or `exchange`, where it breaks once amid short
+ * messages, and the provider tells of nothing.  It may make the connection anew before anything is lost: then
+ * it breaks again.  Messages of 1 KiB, as libfabric 1.17 may crash where one
  * fails that it was to copy.  On one node there is no connection.
  *
  * ranks: 2
@@ -12,9 +13,24 @@
 #include "check.h"
 #include "connections.h"
 
+/* Until nothing comes any more. */
+static void exchange(void) {
+  enum { kInts = 16 };
+  const double begin = MPI_Wtime();
+  int out[kInts] = {0}, in[kInts], is_cut = 0;
+  for (;;) {
+    MPI_Sendrecv(out, kInts, MPI_INT, 1 - check_rank, 0, in, kInts, MPI_INT, 1 - check_rank, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (check_rank != 0 || MPI_Wtime() - begin < 3 + 2 * is_cut) continue;
+    cut();
+    ++is_cut;
+  }
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   if (check_is_one_node()) return check_end();
+  if (argc > 1 && strcmp(argv[1], "exchange") == 0) exchange();
   enum { kInts = 256, kRounds = 200 };
   int words[kInts] = {0}, *memory;
   MPI_Win window;

@@ -2,14 +2,15 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <linux/tcp.h>  // its tcp_info counts bytes
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/variable.hpp"
 #include "os/clock.hpp"
@@ -91,14 +92,18 @@ std::string Lifelines::find_lost() {
   std::set<int> waited;
   waited.swap(waiting_);
   connected_.clear();
+  ended_.clear();
+  std::set<Connection> used;
   DIR* const all = ::opendir("/proc/self/fd");
   if (!all) return lost;
   while (const dirent* const each = ::readdir(all)) {
     const int fd = std::atoi(each->d_name);
-    const std::string machine = each->d_name[0] == '.' ? "" : machine_at_other_end(fd);
+    const auto found = each->d_name[0] == '.' ? std::nullopt : connection(fd);
     tcp_info facts = {};
-    if (machine.empty() || !get(fd, IPPROTO_TCP, TCP_INFO, facts)) continue;
+    if (!found || !get(fd, IPPROTO_TCP, TCP_INFO, facts)) continue;
+    const std::string& machine = found->there.machine;
     connected_.insert(machine);
+    if (facts.tcpi_bytes_acked > 0 && facts.tcpi_bytes_received > 0) used.insert(*found);
     keep_alive(fd, int(std::max<std::int64_t>(1, silence_s.get() / 4)));
     if (facts.tcpi_unacked == 0 && facts.tcpi_probes == 0) continue;  // no answer is due
     waiting_.insert(fd);
@@ -107,15 +112,25 @@ std::string Lifelines::find_lost() {
       lost = machine;
   }
   ::closedir(all);
+  for (const Connection& each : used_)
+    if (!used.contains(each)) ended_.insert(each.there);
+  used_ = std::move(used);
   return lost;
+}
+
+bool Lifelines::has_ended(std::span<const std::byte> name) const {
+  const Place place = place_of(name);
+  return std::any_of(ended_.begin(), ended_.end(), [&](const Place& each) {
+    return each == place || (each.machine == place.machine && !others_.contains(each));
+  });
 }
 
 bool Lifelines::is_connected(std::span<const std::byte> name) const {
   return connected_.contains(machine_of(name));
 }
 
-/// Empty: it is no connection of our endpoint.
-std::string Lifelines::machine_at_other_end(int fd) const {
+/// None: it is no connection of our endpoint.
+std::optional<Lifelines::Connection> Lifelines::connection(int fd) const {
   int protocol = 0;
   if (!get(fd, SOL_SOCKET, SO_PROTOCOL, protocol) || protocol != IPPROTO_TCP) return {};
   sockaddr_storage here = {}, there = {};
@@ -123,9 +138,9 @@ std::string Lifelines::machine_at_other_end(int fd) const {
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&here), &bytes) != 0) return {};
   bytes = sizeof there;
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&there), &bytes) != 0) return {};
-  const Place place = place_of(bytes_of(there));
-  return ports_.contains(place_of(bytes_of(here)).port) || others_.contains(place) ? place.machine
-                                                                                   : std::string();
+  const Connection found = {place_of(bytes_of(here)), place_of(bytes_of(there))};
+  if (!ports_.contains(found.here.port) && !others_.contains(found.there)) return {};
+  return found;
 }
 
 }  // namespace dunlin::transport::ofi

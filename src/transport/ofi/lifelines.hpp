@@ -6,12 +6,17 @@
 // from the other side; keep-alive messages, which the other kernel answers, see to it that it hears
 // something.  A rank that computes, or is stopped, has a kernel that answers: it is not lost.
 //
+// And nobody tells it where only a connection ends (a firewall resets it) and the provider makes a new one:
+// what was under way is lost.  So a connection that data has crossed both ways, and that is there no more, is
+// told of, too.  Providers do not end such a connection as long as both processes use it.
+//
 // Used by ofi::Transport in waits, where the provider uses TCP.  Cost: some system calls for each open
 // descriptor, every quarter of DUNLIN_OFI_SILENCE_S.  Thread safety: base/big_lock.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -33,6 +38,9 @@ class Lifelines {
   /// Looks at all connections.  Answers the address of a machine that has been silent for too long; else it
   /// is empty.
   std::string find_lost();
+  /// Whether the last look has missed a connection to or from that process.  One from its machine could be
+  /// any of its processes': it counts for all of them.
+  bool has_ended(std::span<const std::byte> name) const;
   /// As the last look has found it: whether there is a connection to or from that machine (`name` as
   /// libfabric says it).
   bool is_connected(std::span<const std::byte> name) const;
@@ -42,14 +50,18 @@ class Lifelines {
   static std::string machine_of(std::span<const std::byte> name) { return place_of(name).machine; }
 
  private:
-  std::string machine_at_other_end(int fd) const;
-
   struct Place {
     std::string machine;
     std::uint16_t port = 0;
     auto operator<=>(const Place&) const = default;
   };
+  /// `there` is where we connected to, or some port of who connected to us.
+  struct Connection {
+    Place here, there;
+    auto operator<=>(const Connection&) const = default;
+  };
   static Place place_of(std::span<const std::byte> name);
+  std::optional<Connection> connection(int fd) const;
 
   const bool is_tcp_;
   std::set<std::uint16_t> ports_;  // where others connect to us
@@ -57,6 +69,8 @@ class Lifelines {
   std::set<Place> others_;           // where we connect to
   std::set<int> waiting_;            // descriptors: an answer was due at the last look
   std::set<std::string> connected_;  // machines
+  std::set<Connection> used_;        // data had crossed them at the last look, both ways
+  std::set<Place> ended_;            // other ends of those of the look before that it has missed
 };
 
 }  // namespace dunlin::transport::ofi

@@ -373,7 +373,9 @@ void Network::look_after_others() noexcept {
   const std::string lost = lifelines_.find_lost();
   const auto seconds = int(Lifelines::silence_ns() / 1'000'000'000);
   lost_.clear();
-  for (const Channel* each : numbered_) {
+  for (Channel* each : numbered_) {
+    for (const std::string& name : each->address().names)
+      if (lifelines_.has_ended(std::as_bytes(std::span(name)))) each->broke("a connection has ended");
     if (each->is_broken() && os::now_ns() - each->broken_since_ns() >= Lifelines::silence_ns())
       lost_.push_back(each->peer());
     const Address& there = each->address();
