@@ -33,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "os/clock.hpp"
 #include "transport/ofi/address.hpp"
 #include "transport/ofi/fabric.hpp"
 #include "transport/ofi/frame.hpp"
@@ -125,7 +126,16 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::size_t devices() const noexcept { return ways_.size(); }
   Line& line() noexcept { return line_; }
   bool is_broken() const noexcept { return broken_since_ns_ != 0; }
-  std::int64_t broken_since_ns() const noexcept { return broken_since_ns_; }
+  /// A connection to or from the peer has ended, and no operation has failed: whoever waits for the peer may
+  /// wait for what is lost with it.
+  void ended() noexcept {
+    if (ended_since_ns_ == 0) ended_since_ns_ = os::now_ns();
+  }
+  /// Whether either was so long ago.
+  bool is_lost_for(std::int64_t silence_ns) const noexcept {
+    const std::int64_t since_ns = is_broken() ? broken_since_ns_ : ended_since_ns_;
+    return since_ns != 0 && os::now_ns() - since_ns >= silence_ns;
+  }
   int peer() const noexcept { return peer_; }
   const Address& address() const noexcept { return address_; }
   /// What libfabric has answered to a send.
@@ -188,6 +198,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::vector<Way> ways_;  // by device
   Line line_;
   std::int64_t broken_since_ns_ = 0;  // 0: it is not
+  std::int64_t ended_since_ns_ = 0;   // the same
 
   // Our ring, which the peer writes.
   std::unique_ptr<std::byte[]> block_;  // Mailbox, then slots

@@ -8,7 +8,7 @@
 //
 // And nobody tells it where only a connection ends (a firewall resets it) and the provider makes a new one:
 // what was under way is lost.  So a connection that data has crossed both ways, and that is there no more, is
-// told of, too.  Providers do not end such a connection as long as both processes use it.
+// noted, too.  Providers do not end such a connection as long as both processes use it.
 //
 // Used by ofi::Transport in waits, where the provider uses TCP.  Cost: some system calls for each open
 // descriptor, every quarter of DUNLIN_OFI_SILENCE_S.  Thread safety: base/big_lock.hpp.

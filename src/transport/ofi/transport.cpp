@@ -375,9 +375,8 @@ void Network::look_after_others() noexcept {
   lost_.clear();
   for (Channel* each : numbered_) {
     for (const std::string& name : each->address().names)
-      if (lifelines_.has_ended(std::as_bytes(std::span(name)))) each->broke("a connection has ended");
-    if (each->is_broken() && os::now_ns() - each->broken_since_ns() >= Lifelines::silence_ns())
-      lost_.push_back(each->peer());
+      if (lifelines_.has_ended(std::as_bytes(std::span(name)))) each->ended();
+    if (each->is_lost_for(Lifelines::silence_ns())) lost_.push_back(each->peer());
     const Address& there = each->address();
     for (const std::string& name : there.names)
       if (!lost.empty() && lost == Lifelines::machine_of(std::as_bytes(std::span(name))))
