@@ -86,7 +86,7 @@ MappedBuffer PeerLayouts::map(peer::PeerMemory& memory, const RemoteBuffer& buff
   if (!mapped.type) return mapped;
   const Span span = span_of(*mapped.type, mapped.source().count);
   mapped.mapping = memory.map(buffer.address + std::uint64_t(span.low), std::size_t(span.high - span.low));
-  mapped.address = mapped.mapping.at - span.low;
+  if (mapped.mapping) mapped.address = mapped.mapping.at - span.low;
   return mapped;
 }
 
