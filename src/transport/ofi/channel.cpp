@@ -404,6 +404,7 @@ Frame* Channel::take_next() noexcept {
 }
 
 void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload, Inbox& inbox) noexcept {
+  ended_since_ns_ = 0;  // it comes in order: nothing before it is lost
   heard_released(header.released);
   if (unreported() >= kMessagesMost / 2) {
     owes_credit_ = true;

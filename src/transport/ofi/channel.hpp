@@ -127,7 +127,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
   Line& line() noexcept { return line_; }
   bool is_broken() const noexcept { return broken_since_ns_ != 0; }
   /// A connection to or from the peer has ended, and no operation has failed: whoever waits for the peer may
-  /// wait for what is lost with it.
+  /// wait for what is lost with it, until something comes.
   void ended() noexcept {
     if (ended_since_ns_ == 0) ended_since_ns_ = os::now_ns();
   }
