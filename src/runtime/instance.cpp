@@ -361,7 +361,7 @@ Err Instance::fence_and_poll() noexcept {
   if (os::start_thread(&thread, run, &fence) != 0) return boot_->fence();
   const bool was_parting = std::exchange(is_parting, true);
   is_in_fence_ = true;
-  constexpr std::int64_t kLongestNapNs = 64'000'000;
+  constexpr std::int64_t kLongestNapNs = 64'000'000;  // for which a peer may wait; no CPU's pace
   for (std::int64_t nap_ns = 1'000'000;; nap_ns = std::min(2 * nap_ns, kLongestNapNs)) {
     const int levels = BigLock::release_all();  // another thread may end the job
     fence.bell.announce();

@@ -303,6 +303,23 @@ TEST(SimulatedCollectives, AllreduceMovesNoMoreBytesThanItMust) {
   }
 }
 
+/// What one collective of two ranks moves around the caches, and takes over; the first rank begins.
+template <class Begin>
+coll::Traffic traffic_of_two(World& world, std::vector<std::uint8_t> (&sent)[2],
+                             std::vector<std::uint8_t> (&received)[2], Begin begin) {
+  const coll::Traffic before = coll::traffic;
+  std::vector<Request*> requests(2, nullptr);
+  for (unsigned rank = 0; rank < 2; ++rank)
+    EXPECT_EQ(begin(sent[rank].data(), received[rank].data(), world.comm(int(rank)), &requests[rank]),
+              Err::ok);
+  world.finish(requests);
+  for (Request* each : requests) give_back(each);
+  coll::Traffic moved = coll::traffic;
+  moved.around -= before.around;
+  moved.taken -= before.taken;
+  return moved;
+}
+
 // A member to whose result nobody else has stored has its lines.  An allgather reads its own block, too, to
 // copy it to where others read it, so twice the bytes of a block have to fit its cache.
 TEST(SimulatedCollectives, OnlyWhatOthersHaveInTheirCachesIsTakenOver) {
@@ -314,16 +331,7 @@ TEST(SimulatedCollectives, OnlyWhatOthersHaveInTheirCachesIsTakenOver) {
   const Datatype& byte = *from_handle<Datatype>(MPI_UINT8_T);
   std::vector<std::uint8_t> sent[2], received[2];
   for (int rank = 0; rank < 2; ++rank) sent[rank].assign(2 * most, 1), received[rank].assign(2 * most, 0);
-  const auto taken = [&](auto begin) {
-    const std::uint64_t before = coll::traffic.taken;
-    std::vector<Request*> requests(2, nullptr);
-    for (unsigned rank = 0; rank < 2; ++rank)
-      EXPECT_EQ(begin(sent[rank].data(), received[rank].data(), world.comm(int(rank)), &requests[rank]),
-                Err::ok);
-    world.finish(requests);
-    for (Request* each : requests) give_back(each);
-    return coll::traffic.taken - before;
-  };
+  const auto taken = [&](auto begin) { return traffic_of_two(world, sent, received, begin).taken; };
   const auto allgather = [&](std::size_t bytes) {
     const auto count = std::int64_t(bytes);
     return taken([&](auto* from, auto* to, Comm& comm, Request** request) {
@@ -360,16 +368,9 @@ TEST(SimulatedCollectives, FarRanksStoreForEachOtherAroundTheCaches) {
     for (unsigned rank = 0; rank < 2; ++rank)
       sent[rank].assign(2 * bytes, std::uint8_t(rank + 1)), received[rank].assign(2 * bytes, 0);
     const auto expect = [&](std::size_t around, std::size_t taken, auto begin) {
-      const coll::Traffic before = coll::traffic;
-      std::vector<Request*> requests(2, nullptr);
-      for (unsigned rank = 0; rank < 2; ++rank)
-        EXPECT_EQ(begin(sent[rank].data(), received[rank].data(), world.comm(int(rank)), &requests[rank]),
-                  Err::ok);
-      world.finish(requests);
-      for (Request* each : requests) give_back(each);
-      EXPECT_EQ(coll::traffic.around - before.around, is_far ? around : 0);
-      const bool takes_over = is_far && copy::takes_over(bytes, true);
-      EXPECT_EQ(coll::traffic.taken - before.taken, takes_over ? taken : 0);
+      const coll::Traffic moved = traffic_of_two(world, sent, received, begin);
+      EXPECT_EQ(moved.around, is_far ? around : 0);
+      EXPECT_EQ(moved.taken, is_far && copy::takes_over(bytes, true) ? taken : 0);
     };
     // Who came last has done all: its own block is stored for the other, and the other's is read.
     expect(bytes, bytes, [&](auto* from, auto* to, Comm& comm, Request** request) {
