@@ -345,10 +345,10 @@ std::vector<pid_t> Supervisor::pids() const {
   return pids;
 }
 
-/// Whether any rank uses MPI now.
+/// Whether any rank that runs has begun to use MPI: one that has ended its use of it may wait in its exit.
 bool Supervisor::is_mpi_job() const {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
-    if (ranks_[rank].is_running && page_->state(int(rank)) == RankState::initialized) return true;
+    if (ranks_[rank].is_running && page_->state(int(rank)) >= RankState::initialized) return true;
   return false;
 }
 

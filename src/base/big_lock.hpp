@@ -14,10 +14,14 @@ class BigLock {
  public:
   static bool is_needed() noexcept { return needed_; }
   /// Whether calls may come from several threads at once.  True until MPI_Init_thread grants less.
-  static void set_needed(bool needed) noexcept { set(threads_ = needed, helped_); }
+  static void set_needed(bool needed) noexcept { set(threads_ = needed, own_threads_); }
   static bool has_threads() noexcept { return threads_; }
-  /// Whether the library's own thread may be inside (progress/helper.hpp).
-  static void set_helped(bool helped) noexcept { set(threads_, helped_ = helped); }
+  /// One more thread of the library's own comes inside, or one less: the helper (progress/helper.hpp), or
+  /// that of a fence (runtime/instance.cpp).
+  static void add_own_thread() noexcept { set(threads_, ++own_threads_); }
+  static void remove_own_thread() noexcept { set(threads_, --own_threads_); }
+  /// In a child of fork, which has only the thread that forked.
+  static void forget_threads() noexcept { set(threads_ = false, own_threads_ = 0); }
   /// What is done when the lock comes to be needed, or null: rma/ closes shortcuts that take no lock.
   static void set_when_needed(void (*task)() noexcept) noexcept { when_needed_ = task; }
   static void acquire() noexcept;
@@ -47,15 +51,15 @@ class BigLock {
   };
 
  private:
-  static void set(bool threads, bool helped) noexcept {
-    const bool is_needed = threads || helped;
+  static void set(bool threads, int own_threads) noexcept {
+    const bool is_needed = threads || own_threads > 0;
     if (is_needed == needed_) return;  // other threads of the program may look at it
     needed_ = is_needed;
     if (is_needed && when_needed_) when_needed_();
   }
   static inline bool needed_ = true;
   static inline bool threads_ = true;
-  static inline bool helped_ = false;
+  static inline int own_threads_ = 0;
   static inline void (*when_needed_)() noexcept = nullptr;
   static inline void (*before_release_)() noexcept = nullptr;  // changed under the lock
 };

@@ -15,6 +15,7 @@ namespace {
 
 IntVariable verbose{"VERBOSE", 0, "",
                     "print notes of the library to standard error: 0 none, 1 what happens at start"};
+void (*end_of_job)() noexcept = nullptr;  // set once at start
 std::atomic<int> shown_rank{-1};  // relaxed: set once at start, only decorates lines
 
 void write_line(const char* format, va_list arguments) noexcept {
@@ -45,6 +46,17 @@ void note(const char* format, ...) noexcept {
   va_start(arguments, format);
   write_line(format, arguments);
   va_end(arguments);
+}
+
+void set_end_of_job(void (*end)() noexcept) noexcept { end_of_job = end; }
+
+void end_job(const char* format, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, format);
+  write_line(format, arguments);
+  va_end(arguments);
+  if (end_of_job) end_of_job();
+  std::abort();
 }
 
 void die(const char* format, ...) noexcept {

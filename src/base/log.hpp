@@ -12,6 +12,11 @@ void set_rank(int rank) noexcept;
 /// As `warn`, only where DUNLIN_VERBOSE is at least 1.
 [[gnu::cold, gnu::format(printf, 1, 2)]] void note(const char* format, ...) noexcept;
 
+/// As `warn`, then the job ends: what has happened to it is no fault of this process's.
+[[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void end_job(const char* format, ...) noexcept;
+/// How it ends: `end` does not return.  Else, and before, as `die`.
+void set_end_of_job(void (*end)() noexcept) noexcept;
+
 /// As `warn`, then abort(): for states that no caller could mend.
 [[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void die(const char* format, ...) noexcept;
 

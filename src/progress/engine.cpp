@@ -302,8 +302,8 @@ void Engine::slept(Waiter& me) const noexcept {
   for (const transport::Transport* each : transports_)
     for (const int lost : each->lost())
       if (const WaitReason reason = me.long_wait.reason(); reason.peer == lost)
-        log::die("this rank waits for %s of rank %d of the job, which the network has lost", reason.what,
-                 lost);
+        log::end_job("this rank waits for %s of rank %d of the job, which the network has lost", reason.what,
+                     lost);
 }
 
 bool Engine::is_attended() const noexcept { return waiting_ > 0 || Helper::is_there(); }

@@ -85,10 +85,10 @@ void Helper::want(Engine& engine, For whom) noexcept {
   if (running) return running->bell.ring();
   if (Callback::is_under_way() && !BigLock::is_needed()) return;  // a later call makes it
   running = new Running(engine, engine.bell());
-  BigLock::set_helped(true);
+  BigLock::add_own_thread();
   const int error = os::start_thread(&running->thread, run, running);
   if (error == 0) return;
-  BigLock::set_helped(false);
+  BigLock::remove_own_thread();
   delete std::exchange(running, nullptr);
   log::note("no thread of the library goes on while the program computes: error %d", error);
 }
@@ -107,7 +107,7 @@ void Helper::stop() noexcept {
   const int levels = BigLock::release_all();
   pthread_join(running->thread, nullptr);
   BigLock::reacquire(levels);
-  BigLock::set_helped(false);
+  BigLock::remove_own_thread();
   delete std::exchange(running, nullptr);
 }
 

@@ -109,11 +109,6 @@ void LongWait::slept() noexcept {
     report();
 }
 
-void LongWait::blocks() noexcept {
-  since_ns_ = os::now_ns();
-  if (board_ && !is_noted_) note();
-}
-
 WaitReason LongWait::reason() const noexcept { return explained(explain_, argument_); }
 
 void LongWait::note() noexcept {

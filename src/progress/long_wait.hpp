@@ -51,8 +51,6 @@ class LongWait {
   }
   /// The thread has slept, or is about to.
   void slept() noexcept;
-  /// The thread is about to wait in a call that is not ours: noted at once.
-  void blocks() noexcept;
   /// What it waits for now.
   WaitReason reason() const noexcept;
 

@@ -36,8 +36,8 @@ void look_for_the_dead(const Window& window, int target) noexcept {
     const pid_t process = window.part(rank).block->process.load(std::memory_order_relaxed);  // never changes
     if (kill(process, 0) == 0 || errno != ESRCH) continue;
     if (holder && int(holder) - 1 != rank) continue;
-    log::die("rank %d has ended while it held or awaited the lock of rank %d's window%s%s", rank, target,
-             *window.name ? " " : "", window.name);
+    log::end_job("rank %d has ended while it held or awaited the lock of rank %d's window%s%s", rank, target,
+                 *window.name ? " " : "", window.name);
   }
 }
 

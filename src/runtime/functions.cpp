@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 
 #include "base/log.hpp"
 #include "object/life.hpp"
@@ -43,11 +44,11 @@ Err finalized(int* flag) noexcept { return *flag = Life::is_finalized, Err::ok; 
 Err finalize() noexcept {
   if (!is_world_open) return fail(Err::other, "MPI_Finalize was called without MPI_Init");
   const Err left = Instance::current()->leave_world();
+  const std::string why = left == Err::ok ? "" : error_detail(left);  // what follows may fail, too
   const Err released = Instance::release(false);
-  const Err error = left != Err::ok ? left : released;
   is_world_open = false;
   Life::is_finalized = true;
-  return error;
+  return left == Err::ok ? released : fail(left, "%s", why.c_str());
 }
 
 Err query_thread(int* provided) noexcept { return *provided = granted_level, Err::ok; }

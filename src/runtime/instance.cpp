@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -32,9 +31,9 @@
 #include "progress/wait_signal.hpp"
 #include "protocol/match_bits.hpp"
 #include "runtime/crash_report.hpp"
+#include "runtime/functions.hpp"
 #include "runtime/job_facts.hpp"
 #include "transport/ofi/reach.hpp"
-#include "transport/shm/bell.hpp"
 
 namespace dunlin::runtime {
 namespace {
@@ -98,8 +97,7 @@ void end_life_in_child() noexcept {
   if (!Instance::current()) return;
   Life::users = 0;
   Life::is_finalized = Life::is_forked = true;
-  BigLock::set_needed(false);  // another thread may have held it, and is not here
-  BigLock::set_helped(false);  // nor is the library's own
+  BigLock::forget_threads();  // one of them may have held the lock
 }
 
 }  // namespace
@@ -132,6 +130,7 @@ Err Instance::start() noexcept {
   boot_ = std::move(opened.value());
   log::set_rank(boot_->rank());
   report_crashes();
+  log::set_end_of_job([]() noexcept { end_job(1, "has ended the job"); });
   if (boot_->rank() == 0) Variable::warn_of_unknown();
   const bool is_told_to_nobody = !boot_->waits() && boot_->size() > 1;
   progress::LongWait::set_board(is_told_to_nobody ? &progress::answer_signal() : boot_->waits());
@@ -336,43 +335,47 @@ Err Instance::leave_world() noexcept {
 Err Instance::part() noexcept {
   if (!network_ || std::exchange(has_parted_, true)) return Err::ok;
   await_left();
-  return network_->confirms_by_polls() ? fence_and_poll() : boot_->fence();
+  return fence();
 }
 
-/// A launcher's fence does not poll, and peers' messages have left only when this process has confirmed them.
-/// So the fence has a thread.
-Err Instance::fence_and_poll() noexcept {
+/// A launcher's fence polls nothing, and others may still need answers of this process (where no kernel
+/// confirms what arrives), end the job (another thread), or be lost.  So the fence has a thread, and this one
+/// waits for it as for any message.
+Err Instance::fence() noexcept {
   struct Fence {
     boot::Boot& boot;
     Err error = Err::ok;
     std::string detail = {};
-    transport::shm::Bell bell = {};
-    std::atomic<bool> is_over = false;
+    bool is_over = false;  // under the lock
   } fence{*boot_};
   const auto run = [](void* argument) -> void* {
     auto& self = *static_cast<Fence*>(argument);
     self.error = self.boot.fence();
     self.detail = error_detail(self.error);
-    self.is_over.store(true, std::memory_order_release);  // pairs with the loop below
-    self.bell.ring();
+    BigLock::acquire();
+    self.is_over = true;
+    BigLock::release();  // wakes who waits
     return nullptr;
   };
+  BigLock::add_own_thread();
+  BigLock::acquire();  // the call may have begun without it
   pthread_t thread;
-  if (os::start_thread(&thread, run, &fence) != 0) return boot_->fence();
-  const bool was_parting = std::exchange(is_parting, true);
-  is_in_fence_ = true;
-  constexpr std::int64_t kLongestNapNs = 64'000'000;  // for which a peer may wait; no CPU's pace
-  for (std::int64_t nap_ns = 1'000'000;; nap_ns = std::min(2 * nap_ns, kLongestNapNs)) {
-    const int levels = BigLock::release_all();  // another thread may end the job
-    fence.bell.announce();
-    if (!fence.is_over.load(std::memory_order_acquire)) fence.bell.sleep(nap_ns);
-    BigLock::reacquire(levels);
-    if (fence.is_over.load(std::memory_order_acquire)) break;
-    engine_->poll();
+  const bool has_thread = os::start_thread(&thread, run, &fence) == 0;
+  if (has_thread) {
+    const bool was_parting = std::exchange(is_parting, true);
+    is_in_fence_ = true;
+    engine_->wait_until(
+        [](const void* is_over) noexcept { return *static_cast<const bool*>(is_over); }, &fence.is_over,
+        [](const void*, WaitReason& reason) noexcept {
+          std::snprintf(reason.what, sizeof reason.what, "the other ranks to exit, or to end");
+        });
+    is_in_fence_ = false;
+    is_parting = was_parting;
+    pthread_join(thread, nullptr);
   }
-  pthread_join(thread, nullptr);
-  is_in_fence_ = false;
-  is_parting = was_parting;
+  BigLock::release();
+  BigLock::remove_own_thread();
+  if (!has_thread) return boot_->fence();
   return fence.error == Err::ok ? Err::ok : fail(fence.error, "%s", fence.detail.c_str());
 }
 
@@ -387,13 +390,10 @@ void Instance::part_at_exit(int status, void*) noexcept {
   if (Life::users > 0) return;
   if (code == 0) {
     const BigLock::Guard guard;
-    progress::LongWait wait(
-        [](const void*, WaitReason& reason) noexcept {
-          std::snprintf(reason.what, sizeof reason.what, "the other ranks to exit, or to end");
-        },
-        nullptr);
-    if (self.network_ && !self.has_parted_) wait.blocks();
+    progress::Engine::set_of_process(self.engine_.get());
     (void)self.part();
+    progress::Engine::set_of_process(nullptr);
+    if (self.network_) self.network_->rest();
     (void)self.boot_->finalize();
   } else if (self.network_ && !self.has_parted_ && !self.boot_->waits()) {
     char message[80];
@@ -431,7 +431,7 @@ Err Instance::stop(bool is_session) noexcept {
   progress::Helper::stop();
   is_ending = false;
   note_unreceived();
-  if (network_) network_->rest();
+  if (network_) network_->rest(), network_->note_counts();
   if (is_exiting_)
     if (Err error = part(); error != Err::ok) return error;
   comm::destroy_world(process_);

@@ -54,7 +54,7 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   void await_left() noexcept;
   void await_done() noexcept;
   Err part() noexcept;
-  Err fence_and_poll() noexcept;
+  Err fence() noexcept;
   static void part_at_exit(int status, void*) noexcept;
   Err stop(bool is_session) noexcept;
   void note_unreceived() noexcept;

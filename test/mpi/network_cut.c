@@ -1,36 +1,62 @@
 /* The connection of two ranks on different nodes breaks while both live: who waits for the other one ends
- * the job, with a sentence.  By `recv` (the default), `flush`, or `exchange`, where it breaks once amid short
- * messages, and the provider tells of nothing.  It may make the connection anew before anything is lost: then
- * it breaks again.  Messages of 1 KiB, as libfabric 1.17 may crash where one
- * fails that it was to copy.  On one node there is no connection.
+ * the job, with a sentence.  By `recv` (the default), `flush`, or `exchange`, where it breaks amid short
+ * messages, and the provider tells of nothing; `exchange any`: by MPI_ANY_SOURCE; `exchange early`: before
+ * anybody has looked at the connection.  The provider may make it anew before anything is lost: then it
+ * breaks again.  Where nothing is under way (`idle`), nothing is lost, and all goes on.  Messages of 1 KiB,
+ * as libfabric 1.17 may crash where one fails that it was to copy.  On one node there is no connection.
  *
  * ranks: 2
  *
  * variants: none
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "connections.h"
 
 /* Until nothing comes any more. */
-static void exchange(void) {
+static void exchange(const char* how) {
   enum { kInts = 16 };
   const double begin = MPI_Wtime();
+  const double first_s = strcmp(how, "early") == 0 ? .02 : 3;
+  const int source = strcmp(how, "any") == 0 ? MPI_ANY_SOURCE : 1 - check_rank;
   int out[kInts] = {0}, in[kInts], is_cut = 0;
   for (;;) {
-    MPI_Sendrecv(out, kInts, MPI_INT, 1 - check_rank, 0, in, kInts, MPI_INT, 1 - check_rank, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (check_rank != 0 || MPI_Wtime() - begin < 3 + 2 * is_cut) continue;
+    MPI_Sendrecv(out, kInts, MPI_INT, 1 - check_rank, 0, in, kInts, MPI_INT, source, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    if (check_rank != 0 || MPI_Wtime() - begin < first_s + 2 * is_cut) continue;
     cut();
     ++is_cut;
+  }
+}
+
+/* Twice: what one cut leaves behind shows when the next one comes. */
+static void idle(void) {
+  int out = 0, in = 0;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 1000; ++i, ++out) {
+      MPI_Sendrecv(&out, 1, MPI_INT, 1 - check_rank, 0, &in, 1, MPI_INT, 1 - check_rank, 0, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
+      CHECK(in == out, "%d came, and %d was sent", in, out);
+    }
+    sleep(1); /* all is at its place */
+    if (check_rank == 0) cut();
+    /* The provider sees it, and the other one waits for longer than DUNLIN_OFI_SILENCE_S. */
+    for (const double begin = MPI_Wtime(); check_rank == 0 && MPI_Wtime() - begin < 4;) {
+      int flag;
+      MPI_Iprobe(1, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    if (check_rank == 0) MPI_Send(&out, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+    if (check_rank == 1) MPI_Recv(&in, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
 
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   if (check_is_one_node()) return check_end();
-  if (argc > 1 && strcmp(argv[1], "exchange") == 0) exchange();
+  if (argc > 1 && strcmp(argv[1], "exchange") == 0) exchange(argc > 2 ? argv[2] : "");
+  if (argc > 1 && strcmp(argv[1], "idle") == 0) return idle(), check_end();
   enum { kInts = 256, kRounds = 200 };
   int words[kInts] = {0}, *memory;
   MPI_Win window;

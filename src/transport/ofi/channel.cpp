@@ -126,8 +126,8 @@ Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byt
 
 /// Sends a frame, in whose header its place and our news are still missing.
 Sent Channel::try_leave(Frame* frame, std::byte* bytes, std::size_t count) noexcept {
-  const auto sequence = std::uint16_t(sent_);
-  const auto released = std::uint32_t(taken_ + reader_.read());
+  const auto sequence = std::uint16_t(all_sent());
+  const std::uint32_t released = all_taken();
   std::memcpy(bytes + offsetof(FrameHeader, sequence), &sequence, sizeof sequence);
   std::memcpy(bytes + offsetof(FrameHeader, released), &released, sizeof released);
   const Sent sent = is_promoted_ ? try_write(frame, bytes, count) : try_send_by_message(frame, bytes, count);
@@ -434,6 +434,9 @@ void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload,
       return;
     case FrameKind::credit:
       return;
+    case FrameKind::question:
+      owes_answer_ = true;
+      return owe();
   }
 }
 
@@ -457,15 +460,24 @@ void Channel::messages_arrived(std::span<const std::byte> batch, Inbox& inbox) n
 
 /// Old news are none.
 void Channel::heard_released(std::uint32_t released) noexcept {
-  if (const std::uint32_t more = released - taken_there_; more <= sent_ - taken_there_) taken_there_ += more;
-  if (is_promoted_) writer_.heard_released(released - sent_);
+  const std::uint32_t of_ring = released - sent_, more = released - taken_there_;
+  if (is_promoted_ && of_ring <= std::uint32_t(writer_.written()))
+    heard_read(of_ring);
+  else if (more <= sent_ - taken_there_)
+    taken_there_ += more;
+}
+
+/// The peer has read so many frames of its ring: so it has taken all messages before.
+void Channel::heard_read(std::uint32_t frames) noexcept {
+  taken_there_ = sent_;
+  writer_.heard_released(frames);
 }
 
 bool Channel::try_note(const Notice& notice) noexcept {
   if (!block_ || notice.slot >= sender_.stage.slots) return false;
   const auto& mailbox = *reinterpret_cast<const Mailbox*>(block_.get());
   if (notice.kind == Notice::Kind::released)
-    writer_.heard_released(std::uint32_t(mailbox.released));
+    heard_read(std::uint32_t(mailbox.released));
   else if (sender_.stage.is_piggybacked)
     reader_.filled(notice.slot);
   else
@@ -481,10 +493,12 @@ int Channel::read_ring(Inbox& inbox) noexcept {
         block_.get() + sizeof(Mailbox) + reader_.next_slot() * sender_.stage.frame_bytes;
     FrameHeader header;
     std::memcpy(&header, at, sizeof header);
+    if (header.sequence != std::uint16_t(all_taken())) [[unlikely]]  // basic: told of, and it has not come
+      return misses_ = true, messages;
     DUNLIN_ASSERT(header.bytes <= bytes_max());
     frame_arrived(header, at + sizeof header, inbox);
     reader_.read_next();
-    ++messages;
+    if (!is_only_counts(header.frame)) ++messages;
     const std::uint64_t limit = sender_.stage.is_piggybacked ? sender_.stage.slots / 2 : 1;
     if (reader_.unreported() < limit) continue;
     owes_released_ = true;
@@ -507,13 +521,14 @@ bool Channel::try_pay_debts() noexcept {
     owes_offer_ = try_send_frame(header, std::as_bytes(std::span(&offer, 1)), {}) == Sent::full;
   }
   if (owes_credit_)
-    owes_credit_ = unreported() >= kMessagesMost / 2 &&
-                   try_send_frame(header_of(FrameKind::credit), {}, {}) == Sent::full;
+    owes_credit_ = unreported() >= kMessagesMost / 2 && !try_send_counts(FrameKind::credit);
+  if (owes_answer_) owes_answer_ = !try_send_counts(FrameKind::credit);
+  if (owes_question_) owes_question_ = !try_send_counts(FrameKind::question);
   if (std::exchange(owes_flush_, false)) {  // before it leaves, which may make other debts, and pays them
     // A peer that has gone without a word takes nothing any more, and its provider tells nobody.
     const std::int64_t patience_ns = Lifelines::silence_ns();
     const bool is_in_vain = patience_ns > 0 && os::now_ns() - flush_since_ns_ > patience_ns;
-    const bool has_gone = try_send_frame(header_of(FrameKind::credit), {}, {}, true) != Sent::full;
+    const bool has_gone = try_send_counts(FrameKind::credit, true);
     owes_flush_ = !has_gone && !is_in_vain;
     if (!owes_flush_) --sender_.flushes_owed;
   }
@@ -525,7 +540,34 @@ bool Channel::try_pay_debts() noexcept {
     reader_.report();
     owes_released_ = false;
   }
-  return !owes_offer_ && !owes_credit_ && !owes_flush_ && !owes_written_ && !owes_released_;
+  return !owes_offer_ && !owes_credit_ && !owes_answer_ && !owes_question_ && !owes_flush_ &&
+         !owes_written_ && !owes_released_;
+}
+
+/// A frame that is nothing but its header, and itself no reason to ask whether it has come.  False: no room.
+bool Channel::try_send_counts(FrameKind kind, bool has_to_tell) noexcept {
+  const bool is_asked = kind == FrameKind::question || asked_ == all_sent();
+  if (try_send_frame(header_of(kind), {}, {}, has_to_tell) == Sent::full) return false;
+  if (is_asked) asked_ = all_sent();
+  return true;
+}
+
+/// Whoever has sent sees to it that a loss is found: behind what is lost comes a question, at the latest at
+/// the second look, and the peer finds that it misses something.  Of a connection that was there at one look
+/// and not at the next nobody knows whether questions and answers have crossed it: so they are sent anew.
+void Channel::compare_counts(bool has_ended) noexcept {
+  if (is_broken()) return;
+  const bool is_long_unheard = std::int32_t(looked_sent_ - all_taken_there()) > 0 && asked_ != all_sent();
+  const bool is_unheard = all_sent() != all_taken_there();
+  looked_sent_ = all_sent();
+  owes_question_ |= is_long_unheard || (has_ended && is_unheard);
+  if (reads_ring_ && (has_ended || std::exchange(looked_read_, reader_.read()) != reader_.read()))
+    owes_released_ = true;
+  if (owes_question_ || owes_released_) pay_debts();
+  const bool has_gap = !kept_.empty() || (block_ && reader_.has_any());
+  misses_ |= has_gap && had_gap_ && looked_taken_ == all_taken();
+  had_gap_ = has_gap;
+  looked_taken_ = all_taken();
 }
 
 void Channel::pay_debts() noexcept {

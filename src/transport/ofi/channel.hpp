@@ -126,8 +126,14 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::size_t devices() const noexcept { return ways_.size(); }
   Line& line() noexcept { return line_; }
   bool is_broken() const noexcept { return broken_since_ns_ != 0; }
-  /// A connection to or from the peer has ended, and no operation has failed: whoever waits for the peer may
-  /// wait for what is lost with it, until something comes.
+  /// Now and then, where a provider may make a lost connection anew without a word: asks the peer how many
+  /// frames it has taken, if it has not told for long, and repeats what no answer would tell.  `has_ended`: a
+  /// connection to or from the peer has been lost.
+  void compare_counts(bool has_ended) noexcept;
+  /// Whether frames have come, and wait since the last look but one for others before them.
+  bool misses_frames() const noexcept { return misses_; }
+  /// A connection to or from the peer has ended, and what crossed it is not counted here (tagged.hpp):
+  /// whoever waits for the peer may wait for what is lost with it, until something comes.
   void ended() noexcept {
     if (ended_since_ns_ == 0) ended_since_ns_ = os::now_ns();
   }
@@ -184,7 +190,15 @@ class Channel final : public transport::Channel, public RemoteAccess {
   void owe() noexcept;
   void note_injected() noexcept;
   void heard_released(std::uint32_t released) noexcept;
+  void heard_read(std::uint32_t frames) noexcept;
   std::uint32_t unreported() const noexcept { return taken_ - reported_; }
+  bool try_send_counts(FrameKind kind, bool has_to_tell = false) noexcept;
+  // Messages, then ring; modulo 2^32.
+  std::uint32_t all_sent() const noexcept { return sent_ + std::uint32_t(writer_.written()); }
+  std::uint32_t all_taken() const noexcept { return taken_ + std::uint32_t(reader_.read()); }
+  std::uint32_t all_taken_there() const noexcept {
+    return taken_there_ + std::uint32_t(writer_.released());
+  }
 
   Sender& sender_;
   const int peer_;  // peer index
@@ -223,6 +237,14 @@ class Channel final : public transport::Channel, public RemoteAccess {
   Frame* batch_ = nullptr;       // those that have come together
   std::size_t batch_bytes_ = 0;  // of its payload
 
+  // Of the last look (compare_counts).
+  std::uint32_t looked_sent_ = 0;   // by then
+  std::uint32_t asked_ = 0;         // what the peer need not be asked for (again), of those sent
+  std::uint32_t looked_taken_ = 0;  // by then
+  std::uint64_t looked_read_ = 0;   // of the ring, by then
+  bool had_gap_ = false;            // frames waited for others before them
+  bool misses_ = false;
+
   // With several devices: buffers that the peer is still to hear of, and those of the peer that are open and
   // not used yet.
   struct Untold {
@@ -235,7 +257,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
   // What the peer is still to hear.
   bool is_debtor_ = false;  // among Sender::debtors
   bool owes_offer_ = false, owes_written_ = false, owes_released_ = false, owes_credit_ = false;
-  bool owes_flush_ = false;
+  bool owes_flush_ = false, owes_question_ = false, owes_answer_ = false;
   std::int64_t flush_since_ns_ = 0;
   bool is_untold_of_ = false;  // in Sender::untold_of
 };

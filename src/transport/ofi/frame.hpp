@@ -20,7 +20,12 @@ enum class FrameKind : std::uint8_t {
   ring_offer,          // payload is RingOffer: where the sender of this takes frames of ours by RDMA write
   promotion,           // the next frame of this sender lies in its ring
   credit,              // nothing: the header tells how many frames the sender of this has taken
+  question,            // nothing; the answer is a credit
 };
+/// Whether nothing goes on by it in whoever waits.
+constexpr bool is_only_counts(FrameKind kind) noexcept {
+  return kind == FrameKind::credit || kind == FrameKind::question;
+}
 
 /// In front of every frame, in a message as in a ring.
 struct FrameHeader {
@@ -31,9 +36,9 @@ struct FrameHeader {
   std::uint32_t bytes = 0;  // of the payload that follows
   MessageKind kind = MessageKind::eager;
   FrameKind frame = FrameKind::message;
-  std::uint16_t sequence = 0;  // how many frames this sender has sent by message before, modulo 2^16
+  std::uint16_t sequence = 0;  // how many frames this sender has sent before, modulo 2^16
   std::int32_t sender = 0;     // peer index
-  std::uint32_t released = 0;  // how many frames the sender has taken: messages, then ring; modulo 2^32
+  std::uint32_t released = 0;  // how many it has taken: messages, then ring; modulo 2^32
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
 

@@ -28,7 +28,6 @@ class Lifelines {
   /// Looks at nothing where the provider does not use TCP.
   explicit Lifelines(const char* provider) noexcept;
 
-  bool is_tcp() const noexcept { return is_tcp_; }
   /// An own address, as libfabric says it.
   void listen(std::span<const std::byte> name);
   /// We may connect to that process.

@@ -7,6 +7,7 @@
 // base/big_lock.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,7 @@ class RingWriter {
     ++written_;
   }
   std::uint64_t written() const noexcept { return written_; }
+  std::uint64_t released() const noexcept { return released_; }
   /// The receiver has read so many frames, modulo 2^32.  Old news are none.
   void heard_released(std::uint32_t released) noexcept {
     const std::uint64_t more = std::uint32_t(released - std::uint32_t(released_));
@@ -51,6 +53,9 @@ class RingReader {
     for (std::uint64_t each = read_; each < written; ++each) is_filled_[each % is_filled_.size()] = true;
   }
   bool has_next() const noexcept { return is_filled_[next_slot()]; }
+  bool has_any() const noexcept {
+    return std::find(is_filled_.begin(), is_filled_.end(), true) != is_filled_.end();
+  }
   std::uint32_t next_slot() const noexcept { return std::uint32_t(read_ % is_filled_.size()); }
   void read_next() noexcept {
     DUNLIN_ASSERT(has_next());

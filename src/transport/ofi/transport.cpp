@@ -78,11 +78,11 @@ class Network final : public Transport, private Peers {
 
   const std::string& address() const noexcept override { return published_; }
   bool has_left() noexcept override;
-  bool confirms_by_polls() const noexcept override { return !lifelines_.is_tcp(); }  // there kernels confirm
   void set_secret(std::uint64_t secret) noexcept override { sender_.secret = secret; }
   bool pins_memory() const noexcept override { return fabric_->pins_memory(); }
   std::string describe() const noexcept override;
-  void rest() noexcept override;
+  void rest() noexcept override { sleeper_.end_watch(); }
+  void note_counts() const noexcept override;
   std::uint64_t strangers() const noexcept override { return strangers_; }
   transport::Tagged* tagged() noexcept override { return matches_ ? &tagged_ : nullptr; }
   transport::Channel* connect(int peer) noexcept override;
@@ -161,8 +161,7 @@ Network::Network(const Setup& setup, std::vector<std::unique_ptr<Fabric>> device
   published_ = mine_.text();
 }
 
-void Network::rest() noexcept {
-  sleeper_.end_watch();
+void Network::note_counts() const noexcept {
   Counters all = fabric_->counters;
   for (const auto& each : std::span(devices_).subspan(1)) {
     log::note("network: %s: %llu writes, %llu reads", each->interface().c_str(),
@@ -327,7 +326,7 @@ int Network::message_arrived(Frame& frame, std::size_t bytes, Inbox& inbox) noex
     std::memcpy(&header, next->bytes, sizeof header);
     channel->frame_arrived(header, next->bytes + sizeof header, inbox);
     receives_.give_back(*next);
-    ++delivered;
+    if (!is_only_counts(header.frame)) ++delivered;
   }
   return delivered + channel->read_ring(inbox);
 }
@@ -374,13 +373,23 @@ void Network::look_after_others() noexcept {
   const auto seconds = int(Lifelines::silence_ns() / 1'000'000'000);
   lost_.clear();
   for (Channel* each : numbered_) {
-    for (const std::string& name : each->address().names)
-      if (lifelines_.has_ended(std::as_bytes(std::span(name)))) each->ended();
+    const auto& names = each->address().names;
+    const bool has_ended = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return lifelines_.has_ended(std::as_bytes(std::span(name)));
+    });
+    each->compare_counts(has_ended);
+    if (each->misses_frames())
+      log::end_job(
+          "the network has lost messages of rank %d (%s, %s) with a connection that has ended: what came "
+          "later waits for them; this one is on %s",
+          each->peer(), each->address().provider.c_str(), each->address().place.c_str(),
+          fabric_->interface().c_str());
+    if (matches_ && has_ended) each->ended();
     if (each->is_lost_for(Lifelines::silence_ns())) lost_.push_back(each->peer());
     const Address& there = each->address();
     for (const std::string& name : there.names)
       if (!lost.empty() && lost == Lifelines::machine_of(std::as_bytes(std::span(name))))
-        log::die(
+        log::end_job(
             "the network has lost rank %d (%s, %s): its machine has not answered%s%s for %d s "
             "(DUNLIN_OFI_SILENCE_S); this one is on %s",
             each->peer(), there.provider.c_str(), there.place.c_str(),
@@ -389,14 +398,14 @@ void Network::look_after_others() noexcept {
     for (std::size_t device = 0; device < each->devices(); ++device)
       if (each->is_unreached_for(device, Lifelines::silence_ns()) &&
           !lifelines_.is_connected(std::as_bytes(std::span(there.names[device]))))
-        log::die(
+        log::end_job(
             "rank %d (%s, %s) could not be reached for %d s (DUNLIN_OFI_SILENCE_S) from %s: is there a "
             "firewall between the two, or does DUNLIN_OFI_INTERFACE have to name another interface?",
             each->peer(), there.provider.c_str(), there.place.c_str(), seconds,
             devices_[device]->interface().c_str());
   }
   if (!lost.empty())
-    log::die(
+    log::end_job(
         "the network has lost %s: that machine has not answered for %d s (DUNLIN_OFI_SILENCE_S); this one is "
         "on %s",
         lost.c_str(), seconds, fabric_->interface().c_str());

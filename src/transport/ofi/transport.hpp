@@ -54,11 +54,10 @@ class Transport : public transport::Transport {
   /// Whether everything that was sent is on its way to the peers' machines, without further polls.  Asks the
   /// network where it has not told.
   virtual bool has_left() noexcept = 0;
-  /// Whether a peer's message has left only when polls of this process have confirmed it.
-  virtual bool confirms_by_polls() const noexcept = 0;
-  /// Nobody waits any more, until somebody does again: threads end.  Prints a line of what was asked of the
-  /// network, where DUNLIN_VERBOSE is set.
+  /// Nobody waits any more, until somebody does again: threads end.
   virtual void rest() noexcept = 0;
+  /// Prints a line of what was asked of the network, where DUNLIN_VERBOSE is set.
+  virtual void note_counts() const noexcept = 0;
   /// Frames that came without the secret.
   virtual std::uint64_t strangers() const noexcept = 0;
   const char* name() const noexcept override { return "ofi"; }
