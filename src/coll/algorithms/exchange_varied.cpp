@@ -53,7 +53,7 @@ class ShortBlocks {
     if (entries_ * sizeof(Entry) > transport::shm::Commons::kRoomBytes / 4) entries_ = 0;  // then none is
     used_ = begin();
     for (int i = 0; i < to.count && entries_ > 0; ++i)
-      if (is_short(i)) used_ += rounded(send[i].bytes());
+      if (is_short(i)) used_ = position(i) + send[i].bytes();
   }
   /// Of table and blocks; 0 where this member gives nothing.
   std::size_t bytes() const noexcept { return entries_ > 0 ? used_ : 0; }
@@ -70,21 +70,22 @@ class ShortBlocks {
       const Block block = send_[i];
       const std::size_t bytes = block.bytes();
       is_sent[i] = is_short(i);
-      table.entries[table.count++] = {rank, is_sent[i] ? std::uint32_t(used_) : 0, std::uint32_t(bytes)};
+      const std::size_t at = position(i);
+      table.entries[table.count++] = {rank, is_sent[i] ? std::uint32_t(at) : 0, std::uint32_t(bytes)};
       if (!is_sent[i]) continue;
-      if (bytes > 0) turn.put(block, bytes, used_, all_bytes);
-      used_ += rounded(bytes);
+      if (bytes > 0) turn.put(block, bytes, at, all_bytes);
+      used_ = at + bytes;
     }
   }
 
  private:
-  static std::size_t rounded(std::size_t bytes) noexcept { return (bytes + 7) & ~std::size_t{7}; }
-  std::size_t begin() const noexcept { return rounded(sizeof(Table) + entries_ * sizeof(Entry)); }
-  /// At the present fill of the room.
+  std::size_t begin() const noexcept { return sizeof(Table) + entries_ * sizeof(Entry); }
+  // At the present fill of the room.
+  std::size_t position(int i) const noexcept { return place_behind(used_, send_[i].bytes()); }
   bool is_short(int i) const noexcept {
     if (rank_at(to_, i, cx_) == kNobody) return false;
     const std::size_t bytes = send_[i].bytes();
-    return bytes <= shared_bytes_max() && bytes <= transport::shm::Commons::kRoomBytes - used_;
+    return bytes <= shared_bytes_max() && position(i) + bytes <= transport::shm::Commons::kRoomBytes;
   }
 
   const Cx& cx_;

@@ -24,10 +24,11 @@ std::size_t make_places(const Cx& cx, const Blocks& all, int root, Place* places
   std::size_t used = std::size_t(cx.size) * sizeof(Place);
   for (int to = 0; to < cx.size; ++to) {
     const std::size_t bytes = all[to].bytes();
-    const bool has_room = used + bytes <= transport::shm::Commons::kRoomBytes;
+    const std::size_t position = place_behind(used, bytes);
+    const bool has_room = position + bytes <= transport::shm::Commons::kRoomBytes;
     const bool is_there = to != root && bytes <= short_max && has_room;
-    places[to] = {is_there ? std::uint32_t(used) : 0, std::uint32_t(bytes)};
-    if (is_there) used += (bytes + 7) & ~std::size_t{7};
+    places[to] = {is_there ? std::uint32_t(position) : 0, std::uint32_t(bytes)};
+    if (is_there) used = position + bytes;
   }
   return used;
 }
