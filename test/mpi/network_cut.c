@@ -2,7 +2,8 @@
  * the job, with a sentence.  By `recv` (the default), `flush`, or `exchange`, where it breaks amid short
  * messages, and the provider tells of nothing; `exchange any`: by MPI_ANY_SOURCE; `exchange early`: before
  * anybody has looked at the connection.  The provider may make it anew before anything is lost: then it
- * breaks again.  Where nothing is under way (`idle`), nothing is lost, and all goes on.  Messages of 1 KiB,
+ * breaks again.  Where nothing is under way (`idle`), nothing is lost, and all goes on; but what is sent
+ * before the provider has seen the break is (`full`: as much as the peer has room for).  Messages of 1 KiB,
  * as libfabric 1.17 may crash where one fails that it was to copy.  On one node there is no connection.
  *
  * ranks: 2
@@ -52,11 +53,31 @@ static void idle(void) {
   }
 }
 
+static void full(void) {
+  enum { kMessages = 64 };
+  MPI_Request requests[kMessages];
+  int out[kMessages], in;
+  for (int i = 0; i < 200; ++i)
+    MPI_Sendrecv(&i, 1, MPI_INT, 1 - check_rank, 0, &in, 1, MPI_INT, 1 - check_rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  sleep(1);
+  if (check_rank == 1) cut();
+  usleep(check_rank == 0 ? 300000 : 600000);
+  for (int i = 0; i < kMessages; ++i) {
+    out[i] = i;
+    if (check_rank == 0) MPI_Isend(&out[i], 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &requests[i]);
+    if (check_rank == 1) MPI_Recv(&in, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (check_rank == 1) CHECK(in == i, "%d came, and %d was sent", in, i);
+  }
+  if (check_rank == 0) MPI_Waitall(kMessages, requests, MPI_STATUSES_IGNORE);
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   if (check_is_one_node()) return check_end();
   if (argc > 1 && strcmp(argv[1], "exchange") == 0) exchange(argc > 2 ? argv[2] : "");
   if (argc > 1 && strcmp(argv[1], "idle") == 0) return idle(), check_end();
+  if (argc > 1 && strcmp(argv[1], "full") == 0) full();
   enum { kInts = 256, kRounds = 200 };
   int words[kInts] = {0}, *memory;
   MPI_Win window;

@@ -433,10 +433,9 @@ void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload,
       reads_ring_ = true;
       return;
     case FrameKind::credit:
-      return;
     case FrameKind::question:
-      owes_answer_ = true;
-      return owe();
+    case FrameKind::answer:
+      return;
   }
 }
 
@@ -498,7 +497,7 @@ int Channel::read_ring(Inbox& inbox) noexcept {
     DUNLIN_ASSERT(header.bytes <= bytes_max());
     frame_arrived(header, at + sizeof header, inbox);
     reader_.read_next();
-    if (!is_only_counts(header.frame)) ++messages;
+    ++messages;
     const std::uint64_t limit = sender_.stage.is_piggybacked ? sender_.stage.slots / 2 : 1;
     if (reader_.unreported() < limit) continue;
     owes_released_ = true;
@@ -521,14 +520,15 @@ bool Channel::try_pay_debts() noexcept {
     owes_offer_ = try_send_frame(header, std::as_bytes(std::span(&offer, 1)), {}) == Sent::full;
   }
   if (owes_credit_)
-    owes_credit_ = unreported() >= kMessagesMost / 2 && !try_send_counts(FrameKind::credit);
-  if (owes_answer_) owes_answer_ = !try_send_counts(FrameKind::credit);
-  if (owes_question_) owes_question_ = !try_send_counts(FrameKind::question);
+    owes_credit_ = unreported() >= kMessagesMost / 2 &&
+                   try_send_frame(header_of(FrameKind::credit), {}, {}) == Sent::full;
+  if (owes_answer_) owes_answer_ = !try_send_apart(FrameKind::answer);
+  if (owes_question_) owes_question_ = !try_send_apart(FrameKind::question);
   if (std::exchange(owes_flush_, false)) {  // before it leaves, which may make other debts, and pays them
     // A peer that has gone without a word takes nothing any more, and its provider tells nobody.
     const std::int64_t patience_ns = Lifelines::silence_ns();
     const bool is_in_vain = patience_ns > 0 && os::now_ns() - flush_since_ns_ > patience_ns;
-    const bool has_gone = try_send_counts(FrameKind::credit, true);
+    const bool has_gone = try_send_frame(header_of(FrameKind::credit), {}, {}, true) != Sent::full;
     owes_flush_ = !has_gone && !is_in_vain;
     if (!owes_flush_) --sender_.flushes_owed;
   }
@@ -542,32 +542,6 @@ bool Channel::try_pay_debts() noexcept {
   }
   return !owes_offer_ && !owes_credit_ && !owes_answer_ && !owes_question_ && !owes_flush_ &&
          !owes_written_ && !owes_released_;
-}
-
-/// A frame that is nothing but its header, and itself no reason to ask whether it has come.  False: no room.
-bool Channel::try_send_counts(FrameKind kind, bool has_to_tell) noexcept {
-  const bool is_asked = kind == FrameKind::question || asked_ == all_sent();
-  if (try_send_frame(header_of(kind), {}, {}, has_to_tell) == Sent::full) return false;
-  if (is_asked) asked_ = all_sent();
-  return true;
-}
-
-/// Whoever has sent sees to it that a loss is found: behind what is lost comes a question, at the latest at
-/// the second look, and the peer finds that it misses something.  Of a connection that was there at one look
-/// and not at the next nobody knows whether questions and answers have crossed it: so they are sent anew.
-void Channel::compare_counts(bool has_ended) noexcept {
-  if (is_broken()) return;
-  const bool is_long_unheard = std::int32_t(looked_sent_ - all_taken_there()) > 0 && asked_ != all_sent();
-  const bool is_unheard = all_sent() != all_taken_there();
-  looked_sent_ = all_sent();
-  owes_question_ |= is_long_unheard || (has_ended && is_unheard);
-  if (reads_ring_ && (has_ended || std::exchange(looked_read_, reader_.read()) != reader_.read()))
-    owes_released_ = true;
-  if (owes_question_ || owes_released_) pay_debts();
-  const bool has_gap = !kept_.empty() || (block_ && reader_.has_any());
-  misses_ |= has_gap && had_gap_ && looked_taken_ == all_taken();
-  had_gap_ = has_gap;
-  looked_taken_ = all_taken();
 }
 
 void Channel::pay_debts() noexcept {

@@ -130,7 +130,9 @@ class Channel final : public transport::Channel, public RemoteAccess {
   /// frames it has taken, if it has not told for long, and repeats what no answer would tell.  `has_ended`: a
   /// connection to or from the peer has been lost.
   void compare_counts(bool has_ended) noexcept;
-  /// Whether frames have come, and wait since the last look but one for others before them.
+  /// A frame apart from others has come.
+  void counts_arrived(const FrameHeader& header) noexcept;
+  /// Whether frames that were sent before a question have not come since the last look but one.
   bool misses_frames() const noexcept { return misses_; }
   /// A connection to or from the peer has ended, and what crossed it is not counted here (tagged.hpp):
   /// whoever waits for the peer may wait for what is lost with it, until something comes.
@@ -192,7 +194,7 @@ class Channel final : public transport::Channel, public RemoteAccess {
   void heard_released(std::uint32_t released) noexcept;
   void heard_read(std::uint32_t frames) noexcept;
   std::uint32_t unreported() const noexcept { return taken_ - reported_; }
-  bool try_send_counts(FrameKind kind, bool has_to_tell = false) noexcept;
+  bool try_send_apart(FrameKind kind) noexcept;
   // Messages, then ring; modulo 2^32.
   std::uint32_t all_sent() const noexcept { return sent_ + std::uint32_t(writer_.written()); }
   std::uint32_t all_taken() const noexcept { return taken_ + std::uint32_t(reader_.read()); }
@@ -239,10 +241,11 @@ class Channel final : public transport::Channel, public RemoteAccess {
 
   // Of the last look (compare_counts).
   std::uint32_t looked_sent_ = 0;   // by then
-  std::uint32_t asked_ = 0;         // what the peer need not be asked for (again), of those sent
   std::uint32_t looked_taken_ = 0;  // by then
   std::uint64_t looked_read_ = 0;   // of the ring, by then
-  bool had_gap_ = false;            // frames waited for others before them
+  bool was_behind_ = false;         // less had been taken than the peer had sent before its question
+  std::uint32_t asked_ = 0;         // what had been sent before the last question
+  std::uint32_t to_take_ = 0;       // the same by the peer
   bool misses_ = false;
 
   // With several devices: buffers that the peer is still to hear of, and those of the peer that are open and

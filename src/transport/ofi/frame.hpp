@@ -20,11 +20,12 @@ enum class FrameKind : std::uint8_t {
   ring_offer,          // payload is RingOffer: where the sender of this takes frames of ours by RDMA write
   promotion,           // the next frame of this sender lies in its ring
   credit,              // nothing: the header tells how many frames the sender of this has taken
-  question,            // nothing; the answer is a credit
+  // Apart from all others: by message, also where those go by ring, and counted by nobody.
+  question,  // how many of the frames have been taken that were sent by now (`context`)?
+  answer,    // the header tells
 };
-/// Whether nothing goes on by it in whoever waits.
-constexpr bool is_only_counts(FrameKind kind) noexcept {
-  return kind == FrameKind::credit || kind == FrameKind::question;
+constexpr bool is_apart(FrameKind kind) noexcept {
+  return kind == FrameKind::question || kind == FrameKind::answer;
 }
 
 /// In front of every frame, in a message as in a ring.

@@ -7,7 +7,6 @@
 // base/big_lock.hpp.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -53,9 +52,6 @@ class RingReader {
     for (std::uint64_t each = read_; each < written; ++each) is_filled_[each % is_filled_.size()] = true;
   }
   bool has_next() const noexcept { return is_filled_[next_slot()]; }
-  bool has_any() const noexcept {
-    return std::find(is_filled_.begin(), is_filled_.end(), true) != is_filled_.end();
-  }
   std::uint32_t next_slot() const noexcept { return std::uint32_t(read_ % is_filled_.size()); }
   void read_next() noexcept {
     DUNLIN_ASSERT(has_next());

@@ -320,13 +320,18 @@ int Network::message_arrived(Frame& frame, std::size_t bytes, Inbox& inbox) noex
     receives_.give_back(frame);
     return 0;
   }
+  if (is_apart(header.frame)) {
+    channel->counts_arrived(header);
+    receives_.give_back(frame);
+    return 0;
+  }
   int delivered = 0;
   channel->keep(frame);
   while (Frame* const next = channel->take_next()) {
     std::memcpy(&header, next->bytes, sizeof header);
     channel->frame_arrived(header, next->bytes + sizeof header, inbox);
     receives_.give_back(*next);
-    if (!is_only_counts(header.frame)) ++delivered;
+    ++delivered;
   }
   return delivered + channel->read_ring(inbox);
 }
@@ -380,8 +385,8 @@ void Network::look_after_others() noexcept {
     each->compare_counts(has_ended);
     if (each->misses_frames())
       log::end_job(
-          "the network has lost messages of rank %d (%s, %s) with a connection that has ended: what came "
-          "later waits for them; this one is on %s",
+          "the network has lost messages of rank %d (%s, %s) with a connection that has ended; this one is "
+          "on %s",
           each->peer(), each->address().provider.c_str(), each->address().place.c_str(),
           fabric_->interface().c_str());
     if (matches_ && has_ended) each->ended();
