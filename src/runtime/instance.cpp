@@ -1,7 +1,6 @@
 #include "runtime/instance.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,11 +66,7 @@ int cpus_of(const boot::LaunchPage& page) noexcept {
 Err Instance::acquire(int thread_level) noexcept {
   if (Life::is_forked)
     return fail(Err::other, "it was called in a child process of fork, which is no rank");
-  while (is_ending || is_parting) {  // another thread has the last words
-    const int levels = BigLock::release_all();
-    ::sched_yield();
-    BigLock::reacquire(levels);
-  }
+  if (current_) current_->await_last_words();
   if (Life::users == 0) {
     if (Err error = current_ ? current_->start_again() : start_first(); error != Err::ok) return error;
     BigLock::set_needed(thread_level == MPI_THREAD_MULTIPLE);
@@ -79,6 +74,14 @@ Err Instance::acquire(int thread_level) noexcept {
   if (thread_level == MPI_THREAD_MULTIPLE) BigLock::set_needed(true);
   ++Life::users;
   return Err::ok;
+}
+
+/// Another thread may have them.
+void Instance::await_last_words() noexcept {
+  engine_->wait_until([](const void*) noexcept { return !is_ending && !is_parting; }, nullptr,
+                      [](const void*, WaitReason& reason) noexcept {
+                        std::snprintf(reason.what, sizeof reason.what, "another thread, which ends MPI");
+                      });
 }
 
 Err Instance::release(bool is_session) noexcept {
@@ -362,6 +365,7 @@ Err Instance::fence() noexcept {
   pthread_t thread;
   const bool has_thread = os::start_thread(&thread, run, &fence) == 0;
   if (has_thread) {
+    network_->set_parting(true);
     const bool was_parting = std::exchange(is_parting, true);
     is_in_fence_ = true;
     engine_->wait_until(
@@ -371,6 +375,7 @@ Err Instance::fence() noexcept {
         });
     is_in_fence_ = false;
     is_parting = was_parting;
+    network_->set_parting(false);
     pthread_join(thread, nullptr);
   }
   BigLock::release();

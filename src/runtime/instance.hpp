@@ -50,6 +50,7 @@ class Instance final : private peer::Memories, private transport::ofi::Directory
   Err start_network() noexcept;
   Err let_network_match(unsigned bits) noexcept;
   void add(transport::Transport& transport) noexcept;
+  void await_last_words() noexcept;
   bool has_left() const noexcept;
   void await_left() noexcept;
   void await_done() noexcept;

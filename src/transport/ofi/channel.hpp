@@ -126,14 +126,14 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::size_t devices() const noexcept { return ways_.size(); }
   Line& line() noexcept { return line_; }
   bool is_broken() const noexcept { return broken_since_ns_ != 0; }
-  /// Now and then, where a provider may make a lost connection anew without a word: asks the peer how many
-  /// frames it has taken, if it has not told for long, and repeats what no answer would tell.  `has_ended`: a
-  /// connection to or from the peer has been lost.
+  /// At each look at all connections, where a provider may make a lost one anew without a word: asks the peer
+  /// how many frames it has taken, if it has not told for long, and repeats what no answer would tell.
+  /// `has_ended`: a connection to or from the peer has been lost.
   void compare_counts(bool has_ended) noexcept;
   /// A frame apart from others has come.
   void counts_arrived(const FrameHeader& header) noexcept;
-  /// Whether frames that were sent before a question have not come since the last look but one.
-  bool misses_frames() const noexcept { return misses_; }
+  /// Whether frames to the peer, or from it, were lost.
+  bool misses_frames() const noexcept { return misses_ || answers_in_vain_ >= kAnswersInVain; }
   /// A connection to or from the peer has ended, and what crossed it is not counted here (tagged.hpp):
   /// whoever waits for the peer may wait for what is lost with it, until something comes.
   void ended() noexcept {
@@ -240,13 +240,14 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::size_t batch_bytes_ = 0;  // of its payload
 
   // Of the last look (compare_counts).
-  std::uint32_t looked_sent_ = 0;   // by then
-  std::uint32_t looked_taken_ = 0;  // by then
-  std::uint64_t looked_read_ = 0;   // of the ring, by then
-  bool was_behind_ = false;         // less had been taken than the peer had sent before its question
-  std::uint32_t asked_ = 0;         // what had been sent before the last question
-  std::uint32_t to_take_ = 0;       // the same by the peer
-  bool misses_ = false;
+  static constexpr std::uint32_t kAnswersInVain = 4;
+  std::uint32_t looked_sent_ = 0;         // by then
+  std::uint32_t looked_taken_there_ = 0;  // of those, as far as had been heard by then
+  std::uint64_t looked_read_ = 0;         // of the ring, by then
+  bool is_answered_ = false;              // since then
+  std::uint32_t answers_in_vain_ = 0;     // in a row, by which the peer had taken no more
+  std::uint32_t unanswered_looks_ = 0;    // since the last of them
+  bool misses_ = false;                   // the ring tells of a frame that has not come
 
   // With several devices: buffers that the peer is still to hear of, and those of the peer that are open and
   // not used yet.

@@ -4,10 +4,19 @@
 #include <rdma/fi_endpoint.h>
 
 #include <cstring>
+#include <utility>
 
 #include "transport/ofi/channel.hpp"
 
 namespace dunlin::transport::ofi {
+namespace {
+
+/// Longer than what libfabric 1.17's rxm copies at once: it crashes where such a message fails.
+constexpr std::size_t kApartBytes = 512;
+
+constexpr bool is_power_of_two_or_zero(std::uint32_t number) noexcept { return (number & (number - 1)) == 0; }
+
+}  // namespace
 
 /// False: no room.
 bool Channel::try_send_apart(FrameKind kind) noexcept {
@@ -15,40 +24,42 @@ bool Channel::try_send_apart(FrameKind kind) noexcept {
   if (!frame) return false;
   frame->channel = this;
   FrameHeader header = header_of(kind);
-  header.context = all_sent();
+  header.bytes = kApartBytes - sizeof header;
   header.released = all_taken();
+  std::memset(frame->bytes, 0, kApartBytes);
   std::memcpy(frame->bytes, &header, sizeof header);
-  const Sent sent = result_of(::fi_send(sender_.fabric.endpoint(), frame->bytes, sizeof header,
+  const Sent sent = result_of(::fi_send(sender_.fabric.endpoint(), frame->bytes, kApartBytes,
                                         sender_.frames.descriptor(), target(), frame));
   if (sent != Sent::yes) sender_.frames.give_back(*frame);
-  if (sent == Sent::yes && kind == FrameKind::question) asked_ = all_sent();
   return sent != Sent::full;
 }
 
 void Channel::counts_arrived(const FrameHeader& header) noexcept {
   heard_released(header.released);
-  if (header.frame == FrameKind::answer) return;
-  to_take_ = std::uint32_t(header.context);
+  if (header.frame == FrameKind::answer) {
+    is_answered_ = true;
+    return;
+  }
   owes_answer_ = true;
   owe();
 }
 
-/// Whoever has sent sees to it that a loss is found: it asks behind what is lost, at the latest at the second
-/// look.  Of a connection that was there at one look and not at the next nobody knows whether questions and
-/// answers have crossed it: so they are sent anew.
+/// A peer that computes answers late, and so does one whose answer or whose question was lost: nobody knows
+/// which, so questions without an answer become rare.  One that answers, and has taken no more at several
+/// looks, is in the library each time, as we are: nothing is on its way to it any more.
 void Channel::compare_counts(bool has_ended) noexcept {
   if (is_broken()) return;
-  const bool is_unheard = all_sent() != all_taken_there();
   const bool is_long_unheard = std::int32_t(looked_sent_ - all_taken_there()) > 0;
-  owes_question_ |= has_ended ? is_unheard : is_long_unheard && asked_ != all_sent();
+  const bool has_moved = std::exchange(looked_taken_there_, all_taken_there()) != all_taken_there();
   looked_sent_ = all_sent();
+  if (has_moved || !is_long_unheard) answers_in_vain_ = unanswered_looks_ = is_answered_ = 0;
+  if (is_long_unheard) {
+    if (std::exchange(is_answered_, false)) ++answers_in_vain_, unanswered_looks_ = 0;
+    owes_question_ |= has_ended || is_power_of_two_or_zero(unanswered_looks_++);
+  }
   if (reads_ring_ && (has_ended || looked_read_ != reader_.read())) owes_released_ = true;
   looked_read_ = reader_.read();
   if (owes_question_ || owes_released_) pay_debts();
-  const bool is_behind = std::int32_t(to_take_ - all_taken()) > 0;
-  misses_ |= is_behind && was_behind_ && looked_taken_ == all_taken();
-  was_behind_ = is_behind;
-  looked_taken_ = all_taken();
 }
 
 }  // namespace dunlin::transport::ofi

@@ -21,8 +21,8 @@ enum class FrameKind : std::uint8_t {
   promotion,           // the next frame of this sender lies in its ring
   credit,              // nothing: the header tells how many frames the sender of this has taken
   // Apart from all others: by message, also where those go by ring, and counted by nobody.
-  question,  // how many of the frames have been taken that were sent by now (`context`)?
-  answer,    // the header tells
+  question,  // the header tells how many frames its sender has taken; and how many has its receiver?
+  answer,    // the same, without the question
 };
 constexpr bool is_apart(FrameKind kind) noexcept {
   return kind == FrameKind::question || kind == FrameKind::answer;

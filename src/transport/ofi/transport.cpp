@@ -81,6 +81,7 @@ class Network final : public Transport, private Peers {
   void set_secret(std::uint64_t secret) noexcept override { sender_.secret = secret; }
   bool pins_memory() const noexcept override { return fabric_->pins_memory(); }
   std::string describe() const noexcept override;
+  void set_parting(bool is_parting) noexcept override { is_parting_ = is_parting; }
   void rest() noexcept override { sleeper_.end_watch(); }
   void note_counts() const noexcept override;
   std::uint64_t strangers() const noexcept override { return strangers_; }
@@ -130,6 +131,7 @@ class Network final : public Transport, private Peers {
   std::vector<Channel*> numbered_;                  // by Notice::number
   std::uint64_t strangers_ = 0;
   std::vector<int> lost_;   // peers whose connection broke long ago
+  bool is_parting_ = false;
   bool may_sleep_ = false;  // nothing has come, or was begun, since the sleep was announced
 };
 
@@ -382,11 +384,11 @@ void Network::look_after_others() noexcept {
     const bool has_ended = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       return lifelines_.has_ended(std::as_bytes(std::span(name)));
     });
-    each->compare_counts(has_ended);
+    if (!is_parting_) each->compare_counts(has_ended);
     if (each->misses_frames())
       log::end_job(
-          "the network has lost messages of rank %d (%s, %s) with a connection that has ended; this one is "
-          "on %s",
+          "the network has lost messages between this rank and rank %d (%s, %s), with a connection that has "
+          "ended; this one is on %s",
           each->peer(), each->address().provider.c_str(), each->address().place.c_str(),
           fabric_->interface().c_str());
     if (matches_ && has_ended) each->ended();

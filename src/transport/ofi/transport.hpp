@@ -54,6 +54,8 @@ class Transport : public transport::Transport {
   /// Whether everything that was sent is on its way to the peers' machines, without further polls.  Asks the
   /// network where it has not told.
   virtual bool has_left() noexcept = 0;
+  /// Whether peers have begun to leave: then nobody is asked any more what it has taken.
+  virtual void set_parting(bool is_parting) noexcept = 0;
   /// Nobody waits any more, until somebody does again: threads end.
   virtual void rest() noexcept = 0;
   /// Prints a line of what was asked of the network, where DUNLIN_VERBOSE is set.
