@@ -3,8 +3,10 @@
  * messages, and the provider tells of nothing; `exchange any`: by MPI_ANY_SOURCE; `exchange early`: before
  * anybody has looked at the connection.  The provider may make it anew before anything is lost: then it
  * breaks again.  Where nothing is under way (`idle`), nothing is lost, and all goes on; but what is sent
- * before the provider has seen the break is (`full`: as much as the peer has room for).  Messages of 1 KiB,
- * as libfabric 1.17 may crash where one fails that it was to copy.  On one node there is no connection.
+ * before the provider has seen the break is (`full`: as much as the peer has room for).  `uncut`: nothing
+ * breaks, and a provider that fetches a long message only while its sender polls takes as long as that
+ * computes.  Messages of 1 KiB, as libfabric 1.17 may crash where one fails that it was to copy.  On one node
+ * there is no connection.
  *
  * ranks: 2
  *
@@ -72,11 +74,26 @@ static void full(void) {
   if (check_rank == 0) MPI_Waitall(kMessages, requests, MPI_STATUSES_IGNORE);
 }
 
+static void uncut(void) {
+  static char data[60000];
+  MPI_Request requests[2];
+  if (check_rank == 0) {
+    MPI_Isend(data, sizeof data, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(data, 4, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &requests[1]);
+    sleep(8);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  } else {
+    MPI_Recv(data, 4, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(data, sizeof data, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   if (check_is_one_node()) return check_end();
   if (argc > 1 && strcmp(argv[1], "exchange") == 0) exchange(argc > 2 ? argv[2] : "");
   if (argc > 1 && strcmp(argv[1], "idle") == 0) return idle(), check_end();
+  if (argc > 1 && strcmp(argv[1], "uncut") == 0) return uncut(), check_end();
   if (argc > 1 && strcmp(argv[1], "full") == 0) full();
   enum { kInts = 256, kRounds = 200 };
   int words[kInts] = {0}, *memory;
