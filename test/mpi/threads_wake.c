@@ -123,7 +123,8 @@ static long count_switches(void) {
 
 /* Threads that wait look every tenth of a second, and no more.  Each of these looks can be charged with
  * milliseconds in which the machine below a virtual one gave its CPU to somebody else: so the wake-ups are
- * counted, and of the CPU time that several spans took the least, as such charges only add to it. */
+ * counted, and of the CPU time that several spans took the least, as such charges only add to it.  A look
+ * takes 40 to 70 us of a virtual CPU that slept (.12 to .21 % in all); polling threads take .7 % or more. */
 static void expect_sleep(void) {
   enum { kSpans = 8, kSpanUs = 250000, kLooks = kSpans * kSpanUs / 100000 };
   double share = 1;
@@ -135,7 +136,7 @@ static void expect_sleep(void) {
     if (of_span < share) share = of_span;
   }
   const long switches = count_switches() - before;
-  CHECK(share < .002, "%d waiting threads used %f %% of a CPU", kWaiting, share * 100);
+  CHECK(share < .005, "%d waiting threads used %f %% of a CPU", kWaiting, share * 100);
   CHECK(switches <= 2 * (kWaiting * kLooks + kSpans), "%d waiting threads were woken %ld times", kWaiting,
         switches);
 }
