@@ -5,8 +5,15 @@
 
 namespace dunlin {
 
+Comm::Comm() noexcept : Object(Kind::comm), previous_(last_) {
+  (last_ ? last_->next_ : first_) = this;
+  last_ = this;
+}
+
 Comm::~Comm() {
   if (buffer && free_buffer) free_buffer(buffer);
+  (previous_ ? previous_->next_ : first_) = next_;
+  (next_ ? next_->previous_ : last_) = previous_;
 }
 
 void Comm::explain(WaitReason& reason) const noexcept {

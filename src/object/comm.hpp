@@ -49,7 +49,10 @@ enum class Plane : std::uint64_t {
 class Comm final : public Object {
  public:
   static constexpr Kind kKind = Kind::comm;
-  Comm() noexcept : Object(Kind::comm) {}
+  Comm() noexcept;
+  /// All of this process, the oldest first.
+  static Comm* first() noexcept { return first_; }
+  Comm* next() const noexcept { return next_; }
 
   // hot path: read by every send and receive.  Written once at creation.
   std::uint64_t context = 0;                 // multiple of 4; see Plane.  Same on all members
@@ -89,6 +92,9 @@ class Comm final : public Object {
 
  private:
   ~Comm() override;
+
+  static inline Comm *first_ = nullptr, *last_ = nullptr;
+  Comm *next_ = nullptr, *previous_ = nullptr;
 };
 
 inline void Request::hold(Comm& communicator) noexcept {

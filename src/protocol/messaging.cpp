@@ -21,6 +21,10 @@ void Messaging::received(transport::Operation& receive, const transport::Arrival
   offload_->received(receive, message, how);
 }
 
+transport::Come Messaging::come_from(int peer) noexcept {
+  return offload_ ? offload_->come_from(peers.of(peer)) : transport::Come{};
+}
+
 void Messaging::accessed(Request& request, bool is_ok) noexcept {
   if (!is_ok) request.completion.error = fail(Err::proc_aborted, "the network has lost a rank");
   request.finish();

@@ -76,6 +76,7 @@ class Messaging final : public Foundation, public Sender, public Receiver, publi
   void sent(transport::Operation& send, bool is_ok) noexcept override;
   void received(transport::Operation& receive, const transport::Arrival& message,
                 transport::Received how) noexcept override;
+  transport::Come come_from(int peer) noexcept override;
   bool try_arrive_short(std::uint64_t context, std::uint64_t source_and_tag, const std::byte* payload,
                         std::size_t bytes) noexcept override {
     return short_message_arrived(context, source_and_tag, payload, bytes);

@@ -185,6 +185,7 @@ bool Offload::try_answer() noexcept {
 /// The network holds one message of that peer less.
 void Offload::count_taken(Peer& peer, const Message& message) noexcept {
   Flow& flow = peer.flow;
+  ++flow.received;
   const bool was_answered = message.is_taken && std::int32_t(message.taken_after - flow.answered_after) < 0;
   if (was_answered || ++flow.untold < network_.messages_held_max() / 2) return;
   if (std::exchange(flow.asked, 0) != 0) std::erase(asking_, &peer);
@@ -204,10 +205,12 @@ bool Offload::try_hear(Peer& peer, const Control& control) noexcept {
     case ControlKind::released:
       hear_released(peer.flow, control.number, number);
       return true;
-    case ControlKind::cancel:
-      peers_.send_control(
-          peer, {.kind = ControlKind::cancelled, .a = number, .b = try_take_back(number, control.b)});
+    case ControlKind::cancel: {
+      const bool is_back = try_take_back(number, control.b);
+      if (is_back) ++peer.flow.received;
+      peers_.send_control(peer, {.kind = ControlKind::cancelled, .a = number, .b = is_back});
       return true;
+    }
     case ControlKind::cancelled:
       if (control.b != 0)
         end_cancelled(messages_[number]);
@@ -317,6 +320,26 @@ bool Offload::take_out() noexcept {
     if (!network_.try_look(message, kEverything, true, arrival)) return forget(message), has_any;
     keep(message, arrival);
   }
+}
+
+/// All that was taken counts as the sender's unless it is known to be another one's.
+transport::Come Offload::come_from(const Peer& sender) noexcept {
+  (void)take_out();
+  std::uint32_t seen = sender.flow.received;
+  for (const Message& each : messages_) seen += each.is_taken ? 1 : 0;
+  for (const match::Unexpected* each = kept_.first_arrived(); each; each = each->next_arrived)
+    seen -= is_of_another(*each, sender) ? 1 : 0;
+  return {.seen = seen, .received = sender.flow.received};
+}
+
+/// A message tells its sender's rank in a communicator, which this process may not have made yet.
+bool Offload::is_of_another(const match::Unexpected& message, const Peer& sender) const noexcept {
+  for (const Comm* comm = Comm::first(); comm; comm = comm->next()) {
+    const match::Key key{comm->context | (message.key.context & 3), message.key.source, 0};
+    if (key.source < comm->target_size && bits_.key(bits_.pattern(key)).context == message.key.context)
+      return comm->target_members[message.key.source] != sender.index;
+  }
+  return false;
 }
 
 /// For a receive that is kept here, or until one comes: in its own length, as in the network it takes more.

@@ -64,6 +64,7 @@ class Offload {
   void sent(transport::Operation& operation, bool is_ok) noexcept;
   void received(transport::Operation& operation, const transport::Arrival& arrival,
                 transport::Received how) noexcept;
+  transport::Come come_from(const Peer& sender) noexcept;
   /// False: not for us.
   bool try_hear(Peer& peer, const Control& control) noexcept;
 
@@ -116,6 +117,7 @@ class Offload {
   void ask_for_more(Peer& peer) noexcept;
   bool try_answer() noexcept;
   void count_taken(Peer& peer, const Message& message) noexcept;
+  bool is_of_another(const match::Unexpected& message, const Peer& sender) const noexcept;
   static void hear_released(Flow& flow, std::uint32_t answered, std::uint32_t count) noexcept;
   void end_receive(Message& message, const transport::Arrival& arrival, transport::Received how) noexcept;
   void complete(Message& message, const transport::Arrival& arrival) noexcept;

@@ -33,6 +33,7 @@ struct Flow {
   std::uint32_t asked = 0;
   std::uint32_t answer = 0;
   std::uint32_t answered_after = 0;
+  std::uint32_t received = 0;  // its messages that are here; modulo 2^32
 };
 
 struct Peer {

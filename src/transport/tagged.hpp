@@ -50,6 +50,12 @@ enum class Received : std::uint8_t {
   lost,       // the message was, and its sender is gone
 };
 
+/// How many messages of one sender have come; modulo 2^32.
+struct Come {
+  std::uint32_t seen = 0;      // that nobody waits for, too, and those that are still fetched
+  std::uint32_t received = 0;  // whole
+};
+
 class Tagged {
  public:
   /// How many bits, the low ones, are looked at.

@@ -91,6 +91,8 @@ class Inbox {
   /// Of transport::Tagged.  False: the peer was lost.
   virtual void sent(Operation& /*send*/, bool /*is_ok*/) noexcept {}
   virtual void received(Operation& /*receive*/, const Arrival& /*message*/, Received /*how*/) noexcept {}
+  /// A peer wants to know how many of its tagged messages have come.
+  virtual Come come_from(int /*peer*/) noexcept { return {}; }
 
  protected:
   ~Inbox() = default;

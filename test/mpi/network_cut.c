@@ -3,7 +3,8 @@
  * messages, and the provider tells of nothing; `exchange any`: by MPI_ANY_SOURCE; `exchange early`: before
  * anybody has looked at the connection.  The provider may make it anew before anything is lost: then it
  * breaks again.  Where nothing is under way (`idle`), nothing is lost, and all goes on; but what is sent
- * before the provider has seen the break is (`full`: as much as the peer has room for).  `uncut`: nothing
+ * before the provider has seen the break is (`full`: as much as the peer has room for; `one`: a single
+ * message, for which no source is named; `one long`: which the provider only announces).  `uncut`: nothing
  * breaks, and a provider that fetches a long message only while its sender polls takes as long as that
  * computes.  Messages of 1 KiB, as libfabric 1.17 may crash where one fails that it was to copy.  On one node
  * there is no connection.
@@ -74,6 +75,23 @@ static void full(void) {
   if (check_rank == 0) MPI_Waitall(kMessages, requests, MPI_STATUSES_IGNORE);
 }
 
+/* A message behind which nobody says anything more. */
+static void one(const char* how) {
+  enum { kBytes = 4 << 20 };
+  static char data[kBytes];
+  int in;
+  for (int i = 0; i < 200; ++i)
+    MPI_Sendrecv(&i, 1, MPI_INT, 1 - check_rank, 0, &in, 1, MPI_INT, 1 - check_rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  sleep(1);
+  if (check_rank == 1) cut();
+  usleep(check_rank == 0 ? 300000 : 600000);
+  const int bytes = strcmp(how, "long") == 0 ? kBytes : 4;
+  if (check_rank == 0) MPI_Send(data, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+  if (check_rank == 1) MPI_Recv(data, bytes, MPI_CHAR, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Recv(data, bytes, MPI_CHAR, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void uncut(void) {
   static char data[60000];
   MPI_Request requests[2];
@@ -95,6 +113,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "idle") == 0) return idle(), check_end();
   if (argc > 1 && strcmp(argv[1], "uncut") == 0) return uncut(), check_end();
   if (argc > 1 && strcmp(argv[1], "full") == 0) full();
+  if (argc > 1 && strcmp(argv[1], "one") == 0) one(argc > 2 ? argv[2] : "");
   enum { kInts = 256, kRounds = 200 };
   int words[kInts] = {0}, *memory;
   MPI_Win window;

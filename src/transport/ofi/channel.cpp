@@ -126,8 +126,8 @@ Sent Channel::try_send_frame(const FrameHeader& header, std::span<const std::byt
 
 /// Sends a frame, in whose header its place and our news are still missing.
 Sent Channel::try_leave(Frame* frame, std::byte* bytes, std::size_t count) noexcept {
-  const auto sequence = std::uint16_t(all_sent());
-  const std::uint32_t released = all_taken();
+  const auto sequence = std::uint16_t(frames_sent());
+  const std::uint32_t released = frames_taken();
   std::memcpy(bytes + offsetof(FrameHeader, sequence), &sequence, sizeof sequence);
   std::memcpy(bytes + offsetof(FrameHeader, released), &released, sizeof released);
   const Sent sent = is_promoted_ ? try_write(frame, bytes, count) : try_send_by_message(frame, bytes, count);
@@ -404,7 +404,6 @@ Frame* Channel::take_next() noexcept {
 }
 
 void Channel::frame_arrived(const FrameHeader& header, const std::byte* payload, Inbox& inbox) noexcept {
-  ended_since_ns_ = 0;  // it comes in order: nothing before it is lost
   heard_released(header.released);
   if (unreported() >= kMessagesMost / 2) {
     owes_credit_ = true;
@@ -492,7 +491,7 @@ int Channel::read_ring(Inbox& inbox) noexcept {
         block_.get() + sizeof(Mailbox) + reader_.next_slot() * sender_.stage.frame_bytes;
     FrameHeader header;
     std::memcpy(&header, at, sizeof header);
-    if (header.sequence != std::uint16_t(all_taken())) [[unlikely]]  // basic: told of, and it has not come
+    if (header.sequence != std::uint16_t(frames_taken())) [[unlikely]]  // basic: told of, and it has not come
       return misses_ = true, messages;
     DUNLIN_ASSERT(header.bytes <= bytes_max());
     frame_arrived(header, at + sizeof header, inbox);

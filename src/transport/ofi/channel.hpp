@@ -128,21 +128,18 @@ class Channel final : public transport::Channel, public RemoteAccess {
   bool is_broken() const noexcept { return broken_since_ns_ != 0; }
   /// At each look at all connections, where a provider may make a lost one anew without a word: asks the peer
   /// how many frames it has taken, if it has not told for long, and repeats what no answer would tell.
-  /// `has_ended`: a connection to or from the peer has been lost.
-  void compare_counts(bool has_ended) noexcept;
+  /// `has_ended`: a connection to or from the peer has been lost; `has_carried`: one has carried much.
+  void compare_counts(bool has_ended, bool has_carried) noexcept;
   /// A frame apart from others has come.
-  void counts_arrived(const FrameHeader& header) noexcept;
-  /// Whether frames to the peer, or from it, were lost.
+  void counts_arrived(const FrameHeader& header, const std::byte* payload, Inbox& inbox) noexcept;
+  /// Of a tagged message to the peer (tagged.hpp): all of them are counted, too.
+  void tagged_began() noexcept { ++tagged_.began; }
+  void tagged_ended() noexcept { ++tagged_.ended; }
+  /// Whether messages to the peer, or from it, were lost.
   bool misses_frames() const noexcept { return misses_ || answers_in_vain_ >= kAnswersInVain; }
-  /// A connection to or from the peer has ended, and what crossed it is not counted here (tagged.hpp):
-  /// whoever waits for the peer may wait for what is lost with it, until something comes.
-  void ended() noexcept {
-    if (ended_since_ns_ == 0) ended_since_ns_ = os::now_ns();
-  }
-  /// Whether either was so long ago.
+  /// Whether that was so long ago.
   bool is_lost_for(std::int64_t silence_ns) const noexcept {
-    const std::int64_t since_ns = is_broken() ? broken_since_ns_ : ended_since_ns_;
-    return since_ns != 0 && os::now_ns() - since_ns >= silence_ns;
+    return is_broken() && os::now_ns() - broken_since_ns_ >= silence_ns;
   }
   int peer() const noexcept { return peer_; }
   const Address& address() const noexcept { return address_; }
@@ -195,10 +192,10 @@ class Channel final : public transport::Channel, public RemoteAccess {
   void heard_read(std::uint32_t frames) noexcept;
   std::uint32_t unreported() const noexcept { return taken_ - reported_; }
   bool try_send_apart(FrameKind kind) noexcept;
-  // Messages, then ring; modulo 2^32.
-  std::uint32_t all_sent() const noexcept { return sent_ + std::uint32_t(writer_.written()); }
-  std::uint32_t all_taken() const noexcept { return taken_ + std::uint32_t(reader_.read()); }
-  std::uint32_t all_taken_there() const noexcept {
+  // Frames: by message, then by ring; modulo 2^32.
+  std::uint32_t frames_sent() const noexcept { return sent_ + std::uint32_t(writer_.written()); }
+  std::uint32_t frames_taken() const noexcept { return taken_ + std::uint32_t(reader_.read()); }
+  std::uint32_t frames_taken_there() const noexcept {
     return taken_there_ + std::uint32_t(writer_.released());
   }
 
@@ -214,7 +211,6 @@ class Channel final : public transport::Channel, public RemoteAccess {
   std::vector<Way> ways_;  // by device
   Line line_;
   std::int64_t broken_since_ns_ = 0;  // 0: it is not
-  std::int64_t ended_since_ns_ = 0;   // the same
 
   // Our ring, which the peer writes.
   std::unique_ptr<std::byte[]> block_;  // Mailbox, then slots
@@ -238,6 +234,16 @@ class Channel final : public transport::Channel, public RemoteAccess {
   bool is_batching_ = false;
   Frame* batch_ = nullptr;       // those that have come together
   std::size_t batch_bytes_ = 0;  // of its payload
+
+  // Messages that the network matches; modulo 2^32.
+  struct {
+    std::uint32_t began = 0, ended = 0;  // to the peer
+    std::uint32_t looked = 0;            // began by the last look
+    std::uint32_t taken_there = 0;       // of those, as its last answer has told
+    Come come = {};                      // from the peer: for the next answer to it
+  } tagged_;
+  std::uint32_t all_sent() const noexcept { return frames_sent() + tagged_.began; }
+  std::uint32_t all_taken_there() const noexcept { return frames_taken_there() + tagged_.taken_there; }
 
   // Of the last look (compare_counts).
   static constexpr std::uint32_t kAnswersInVain = 4;

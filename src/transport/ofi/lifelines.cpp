@@ -30,6 +30,9 @@ IntVariable silence_s{
 /// The kernel gives a connection up by itself only after more probes than we wait for.
 constexpr int kProbesMax = 127;
 
+/// A question and an answer each way are some 2,500.
+constexpr std::uint64_t kLittleBytes = 4096;
+
 /// All that TCP is carried by.
 bool goes_over_tcp(std::string_view provider) noexcept {
   return provider.starts_with("tcp") || provider.starts_with("net") || provider.starts_with("sockets");
@@ -93,7 +96,8 @@ std::string Lifelines::find_lost() {
   waited.swap(waiting_);
   connected_.clear();
   ended_.clear();
-  std::set<Connection> used;
+  carried_.clear();
+  std::map<Connection, std::uint64_t> used;
   DIR* const all = ::opendir("/proc/self/fd");
   if (!all) return lost;
   while (const dirent* const each = ::readdir(all)) {
@@ -103,7 +107,12 @@ std::string Lifelines::find_lost() {
     if (!found || !get(fd, IPPROTO_TCP, TCP_INFO, facts)) continue;
     const std::string& machine = found->there.machine;
     connected_.insert(machine);
-    if (facts.tcpi_bytes_acked > 0 && facts.tcpi_bytes_received > 0) used.insert(*found);
+    if (facts.tcpi_bytes_acked > 0 && facts.tcpi_bytes_received > 0) {
+      const std::uint64_t bytes = facts.tcpi_bytes_acked + facts.tcpi_bytes_received;
+      used[*found] = bytes;
+      const auto before = used_.find(*found);
+      if (bytes > kLittleBytes + (before == used_.end() ? 0 : before->second)) carried_.insert(found->there);
+    }
     keep_alive(fd, int(std::max<std::int64_t>(1, silence_s.get() / 4)));
     if (facts.tcpi_unacked == 0 && facts.tcpi_probes == 0) continue;  // no answer is due
     waiting_.insert(fd);
@@ -112,18 +121,22 @@ std::string Lifelines::find_lost() {
       lost = machine;
   }
   ::closedir(all);
-  for (const Connection& each : used_)
+  for (const auto& [each, bytes] : used_)
     if (!used.contains(each)) ended_.insert(each.there);
   used_ = std::move(used);
   return lost;
 }
 
-bool Lifelines::has_ended(std::span<const std::byte> name) const {
+bool Lifelines::is_among(const std::set<Place>& places, std::span<const std::byte> name) const {
   const Place place = place_of(name);
-  return std::any_of(ended_.begin(), ended_.end(), [&](const Place& each) {
+  return std::any_of(places.begin(), places.end(), [&](const Place& each) {
     return each == place || (each.machine == place.machine && !others_.contains(each));
   });
 }
+
+bool Lifelines::has_ended(std::span<const std::byte> name) const { return is_among(ended_, name); }
+
+bool Lifelines::has_carried(std::span<const std::byte> name) const { return is_among(carried_, name); }
 
 bool Lifelines::is_connected(std::span<const std::byte> name) const {
   return connected_.contains(machine_of(name));

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -40,6 +41,8 @@ class Lifelines {
   /// Whether the last look has missed a connection to or from that process.  One from its machine could be
   /// any of its processes': it counts for all of them.
   bool has_ended(std::span<const std::byte> name) const;
+  /// Whether one of these has carried more since the look before than what ranks ask each other then.
+  bool has_carried(std::span<const std::byte> name) const;
   /// As the last look has found it: whether there is a connection to or from that machine (`name` as
   /// libfabric says it).
   bool is_connected(std::span<const std::byte> name) const;
@@ -60,6 +63,7 @@ class Lifelines {
     auto operator<=>(const Connection&) const = default;
   };
   static Place place_of(std::span<const std::byte> name);
+  bool is_among(const std::set<Place>& places, std::span<const std::byte> name) const;
   std::optional<Connection> connection(int fd) const;
 
   const bool is_tcp_;
@@ -68,8 +72,10 @@ class Lifelines {
   std::set<Place> others_;           // where we connect to
   std::set<int> waiting_;            // descriptors: an answer was due at the last look
   std::set<std::string> connected_;  // machines
-  std::set<Connection> used_;        // data had crossed them at the last look, both ways
-  std::set<Place> ended_;            // other ends of those of the look before that it has missed
+  // Those that data had crossed at the last look, both ways: how many bytes.
+  std::map<Connection, std::uint64_t> used_;
+  std::set<Place> ended_;    // other ends of those of the look before that it has missed
+  std::set<Place> carried_;  // and of those that carried much in between
 };
 
 }  // namespace dunlin::transport::ofi

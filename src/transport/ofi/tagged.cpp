@@ -51,7 +51,10 @@ Sent Tagged::try_send(Operation& operation, int peer, std::uint64_t bits, std::u
   operation.peer = peer;
   const ssize_t code = ::fi_tsenddata(fabric_.endpoint(), data.data(), data.size(), nullptr, word_of(note),
                                       channel->target(), bits, &operation);
-  if (code == 0) ++fabric_.counters.messages;
+  if (code == 0) {
+    ++fabric_.counters.messages;
+    channel->tagged_began();
+  }
   return channel->result_of(code);
 }
 
@@ -106,6 +109,11 @@ bool Tagged::try_receive_taken(Operation& operation, std::span<std::byte> room) 
 Arrival Tagged::arrival_of(std::uint64_t bits, std::uint64_t bytes, std::uint64_t word) const noexcept {
   const auto note = std::uint32_t(word & kNoteMask);
   return {.bits = bits, .bytes = bytes, .note = note, .is_foreign = word != word_of(note)};
+}
+
+void Tagged::sent(Operation& operation, Inbox& inbox) const noexcept {
+  peers_.channel_of(operation.peer)->tagged_ended();
+  inbox.sent(operation, true);
 }
 
 void Tagged::received(const fi_cq_tagged_entry& entry, Inbox& inbox) const noexcept {

@@ -48,6 +48,8 @@ class Tagged final : public transport::Tagged {
   bool try_look(Operation& operation, const Pattern& wanted, bool is_taken, Arrival& found) noexcept override;
   bool try_receive_taken(Operation& operation, std::span<std::byte> room) noexcept override;
 
+  /// A message has left, and a long one has come.
+  void sent(Operation& operation, Inbox& inbox) const noexcept;
   /// A receive has its message.
   void received(const fi_cq_tagged_entry& entry, Inbox& inbox) const noexcept;
   void failed(const fi_cq_err_entry& error, Inbox& inbox) const noexcept;

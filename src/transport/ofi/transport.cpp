@@ -272,7 +272,7 @@ int Network::complete(const fi_cq_tagged_entry& entry, Inbox& inbox) noexcept {
   if (entry.flags & FI_REMOTE_WRITE) return notice_arrived(Notice::of(entry.data), inbox);
   auto& operation = *static_cast<Operation*>(entry.op_context);
   if (operation.kind == Operation::Kind::tagged_receive) return tagged_.received(entry, inbox), 1;
-  if (operation.kind == Operation::Kind::tagged_send) return inbox.sent(operation, true), 1;
+  if (operation.kind == Operation::Kind::tagged_send) return tagged_.sent(operation, inbox), 1;
   if (operation.kind == Operation::Kind::transfer)
     return sender_.transfers.complete(static_cast<Piece&>(operation), true, inbox), 1;
   auto& frame = static_cast<Frame&>(operation);
@@ -323,7 +323,7 @@ int Network::message_arrived(Frame& frame, std::size_t bytes, Inbox& inbox) noex
     return 0;
   }
   if (is_apart(header.frame)) {
-    channel->counts_arrived(header);
+    channel->counts_arrived(header, frame.bytes + sizeof header, inbox);
     receives_.give_back(frame);
     return 0;
   }
@@ -381,17 +381,19 @@ void Network::look_after_others() noexcept {
   lost_.clear();
   for (Channel* each : numbered_) {
     const auto& names = each->address().names;
-    const bool has_ended = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      return lifelines_.has_ended(std::as_bytes(std::span(name)));
-    });
-    if (!is_parting_) each->compare_counts(has_ended);
+    const auto is_any = [&](bool (Lifelines::*is)(std::span<const std::byte>) const) {
+      return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return (lifelines_.*is)(std::as_bytes(std::span(name)));
+      });
+    };
+    if (!is_parting_)
+      each->compare_counts(is_any(&Lifelines::has_ended), is_any(&Lifelines::has_carried));
     if (each->misses_frames())
       log::end_job(
           "the network has lost messages between this rank and rank %d (%s, %s), with a connection that has "
           "ended; this one is on %s",
           each->peer(), each->address().provider.c_str(), each->address().place.c_str(),
           fabric_->interface().c_str());
-    if (matches_ && has_ended) each->ended();
     if (each->is_lost_for(Lifelines::silence_ns())) lost_.push_back(each->peer());
     const Address& there = each->address();
     for (const std::string& name : there.names)

@@ -31,13 +31,17 @@ class Network final : public transport::Tagged {
   }
   void cancel(transport::Operation& operation) noexcept override { withdrawn.push_back(&operation); }
   bool try_look(transport::Operation&, const transport::Pattern&, bool,
-                transport::Arrival&) noexcept override {
-    return false;
+                transport::Arrival& found) noexcept override {
+    if (held.empty()) return false;
+    found.bits = held.front();
+    held.pop_front();
+    return true;
   }
   bool try_receive_taken(transport::Operation&, std::span<std::byte>) noexcept override { return true; }
 
   static constexpr std::uint32_t kHeldMost = 20;
   std::vector<transport::Operation*> receives, withdrawn;
+  std::deque<std::uint64_t> held;  // bits of messages that nobody has asked for
   bool has_lost_all = false;
 };
 
@@ -111,6 +115,29 @@ TEST_F(OffloadEnds, AReceiveWithATagThatDoesNotFitSaysWhatItWasFor) {
   EXPECT_EQ(request.completion.source, kSource);
   EXPECT_EQ(offload.check_tag({0, kSource, bits.tag_max() + 1}), Err::tag);  // asked by probes
   EXPECT_EQ(offload.check_tag({0, kSource, bits.tag_max()}), Err::ok);
+}
+
+TEST_F(OffloadEnds, WhatHasComeIsTheSendersOrOfUnknownOrigin) {
+  static const int members[] = {5, 9, 6};
+  const auto comm = Ref<Comm>::adopt(new Comm);
+  comm->context = 1 << 5;
+  comm->target_members = members;
+  comm->target_size = 3;
+  const auto bits_of = [&](std::uint64_t context, Plane plane, int source) {
+    return bits.pattern({context | std::uint64_t(plane), source, kTag}).bits;
+  };
+  Peer five, nine, other;
+  five.index = 5;
+  nine.index = 9;
+  nine.flow.received = 100;
+  network.held = {bits_of(comm->context, Plane::point_to_point, 0),
+                  bits_of(comm->context, Plane::collective, 1),
+                  bits_of(comm->context, Plane::point_to_point, 1)};
+  EXPECT_EQ(offload.come_from(nine).seen, 102u);
+  EXPECT_EQ(offload.come_from(nine).received, 100u);
+  network.held = {bits_of(2 << 5, Plane::collective, 0)};  // no communicator of this process
+  EXPECT_EQ(offload.come_from(five).seen, 2u);
+  EXPECT_EQ(offload.come_from(other).seen, 1u);
 }
 
 /// A sender, as far as the network takes its messages.
