@@ -57,6 +57,7 @@ void Offload::forget(Message& message) noexcept {
   message.is_kept = false;
   message.is_withdrawn = false;
   message.copy = Message::Copy::none;
+  message.taker_back = nullptr;
   free_.push_back(message.number);
 }
 
@@ -143,7 +144,7 @@ void Offload::cancel(SendRequest& request) noexcept {
   ++message.awaited;  // the answer
   // What this process has sent to itself needs no question, once it is here: programs look at once whether it
   // is cancelled, and receive it otherwise.
-  if (request.peer->index == peers_.me() && try_take_back(request.opened, bits))
+  if (request.peer->index == peers_.me() && try_take_back(*request.peer, request.opened, bits))
     return end_cancelled(message);
   peers_.send_control(*request.peer, {.kind = ControlKind::cancel, .a = request.opened, .b = bits});
 }
@@ -205,12 +206,10 @@ bool Offload::try_hear(Peer& peer, const Control& control) noexcept {
     case ControlKind::released:
       hear_released(peer.flow, control.number, number);
       return true;
-    case ControlKind::cancel: {
-      const bool is_back = try_take_back(number, control.b);
-      if (is_back) ++peer.flow.received;
-      peers_.send_control(peer, {.kind = ControlKind::cancelled, .a = number, .b = is_back});
+    case ControlKind::cancel:
+      peers_.send_control(
+          peer, {.kind = ControlKind::cancelled, .a = number, .b = try_take_back(peer, number, control.b)});
       return true;
-    }
     case ControlKind::cancelled:
       if (control.b != 0)
         end_cancelled(messages_[number]);
@@ -231,7 +230,7 @@ void Offload::end_cancelled(Message& message) noexcept {
 
 /// A sender wants its message back: if nobody has asked for it, it is dropped, so that the network is through
 /// with it on both sides.  Others of its kind may have come before: all are taken out.
-bool Offload::try_take_back(std::uint32_t number, std::uint64_t bits) noexcept {
+bool Offload::try_take_back(Peer& sender, std::uint32_t number, std::uint64_t bits) noexcept {
   (void)take_out();
   const match::Key key = bits_.key({.bits = bits});
   match::Unexpected* each = kept_.first_arrived();
@@ -241,12 +240,13 @@ bool Offload::try_take_back(std::uint32_t number, std::uint64_t bits) noexcept {
   Message& message = messages_[offer_of(*each).cookie];
   kept_.remove(*each);
   match::Matcher::destroy(each);
+  message.taker_back = &sender;
   if (message.copy == Message::Copy::none)
     drop(message);
   else if (message.copy == Message::Copy::under_way)
     message.copy = Message::Copy::unwanted;
   else
-    forget(message);
+    end_unwanted(message);
   return true;
 }
 
@@ -327,19 +327,26 @@ transport::Come Offload::come_from(const Peer& sender) noexcept {
   (void)take_out();
   std::uint32_t seen = sender.flow.received;
   for (const Message& each : messages_) seen += each.is_taken ? 1 : 0;
-  for (const match::Unexpected* each = kept_.first_arrived(); each; each = each->next_arrived)
-    seen -= is_of_another(*each, sender) ? 1 : 0;
+  for (match::Unexpected* each = kept_.first_arrived(); each; each = each->next_arrived) {
+    if (each->peer < 0) each->peer = sender_of(*each);
+    seen -= each->peer >= 0 && each->peer != sender.index ? 1 : 0;
+  }
   return {.seen = seen, .received = sender.flow.received};
 }
 
-/// A message tells its sender's rank in a communicator, which this process may not have made yet.
-bool Offload::is_of_another(const match::Unexpected& message, const Peer& sender) const noexcept {
+/// A message tells its sender's rank in a communicator.  -1: this process has not made it yet.  Looks at all
+/// communicators, but for one like that of the message before.
+int Offload::sender_of(const match::Unexpected& message) const noexcept {
+  const match::Unexpected* const before = message.previous_arrived;
+  if (before && before->peer >= 0 && before->key.context == message.key.context &&
+      before->key.source == message.key.source)
+    return before->peer;
   for (const Comm* comm = Comm::first(); comm; comm = comm->next()) {
     const match::Key key{comm->context | (message.key.context & 3), message.key.source, 0};
     if (key.source < comm->target_size && bits_.key(bits_.pattern(key)).context == message.key.context)
-      return comm->target_members[message.key.source] != sender.index;
+      return comm->target_members[message.key.source];
   }
-  return false;
+  return -1;
 }
 
 /// For a receive that is kept here, or until one comes: in its own length, as in the network it takes more.
@@ -362,6 +369,11 @@ void Offload::keep(Message& message, const transport::Arrival& arrival) noexcept
   receive_taken(message);
 }
 
+void Offload::end_unwanted(Message& message) noexcept {
+  if (message.taker_back) ++message.taker_back->flow.received;
+  forget(message);
+}
+
 /// The network has to hear that nobody wants it.
 void Offload::drop(Message& message) noexcept {
   message.room = {&message.spare, 1};
@@ -378,7 +390,7 @@ void Offload::received(transport::Operation& operation, const transport::Arrival
     return;
   }
   if (!message.is_taken) --posted_;
-  if (!message.receive) return forget(message);  // dropped
+  if (!message.receive) return end_unwanted(message);
   if (how == transport::Received::yes && arrival.is_foreign) {
     log::note("a message that no rank of this job has sent was dropped");
     return post(message);
@@ -428,6 +440,7 @@ match::Unexpected& Offload::show(const transport::Arrival& arrival, std::uint32_
   match::Unexpected* const message = match::Matcher::create(bits_.key({.bits = arrival.bits}), sizeof offer);
   if (!message) log::die("out of memory for a message that nobody has asked for");
   message->kind = transport::MessageKind::rendezvous;
+  message->peer = -1;  // nobody has asked
   std::memcpy(message->payload().data(), &offer, sizeof offer);
   return *message;
 }

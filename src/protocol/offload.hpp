@@ -97,6 +97,7 @@ class Offload {
     enum class Copy : std::uint8_t { none, under_way, here, unwanted } copy = Copy::none;
     transport::Received copied = transport::Received::yes;
     std::uint32_t taken_after = 0;  // answers to anybody
+    Peer* taker_back = nullptr;     // its sender, who has cancelled it
     // Of a send, how many of these are still to come: it is out; where it is synchronous, it is matched;
     // where it is wanted back, the answer.
     int awaited = 0;
@@ -114,16 +115,17 @@ class Offload {
   bool take_out() noexcept;
   void keep(Message& message, const transport::Arrival& arrival) noexcept;
   void drop(Message& message) noexcept;
+  void end_unwanted(Message& message) noexcept;
   void ask_for_more(Peer& peer) noexcept;
   bool try_answer() noexcept;
   void count_taken(Peer& peer, const Message& message) noexcept;
-  bool is_of_another(const match::Unexpected& message, const Peer& sender) const noexcept;
+  int sender_of(const match::Unexpected& message) const noexcept;
   static void hear_released(Flow& flow, std::uint32_t answered, std::uint32_t count) noexcept;
   void end_receive(Message& message, const transport::Arrival& arrival, transport::Received how) noexcept;
   void complete(Message& message, const transport::Arrival& arrival) noexcept;
   void end_one(Message& message) noexcept;
   void end_cancelled(Message& message) noexcept;
-  bool try_take_back(std::uint32_t number, std::uint64_t bits) noexcept;
+  bool try_take_back(Peer& sender, std::uint32_t number, std::uint64_t bits) noexcept;
   static void end_without(ReceiveRequest& request, Err error) noexcept;
 
   Peers& peers_;

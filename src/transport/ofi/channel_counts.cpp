@@ -54,14 +54,14 @@ void Channel::counts_arrived(const FrameHeader& header, const std::byte* payload
 
 /// A peer that computes answers late, and so does one whose answer or whose question was lost: nobody knows
 /// which, so questions without an answer become rare.  One that answers, and has taken no more at several
-/// looks, is in the library each time, as we are: where nothing but that moves, nothing is on its way to it
-/// any more.
+/// looks, is in the library each time, as we are: nothing is on its way to it any more.  But what it fetches
+/// of a long message, which the network has matched, moves in between.
 void Channel::compare_counts(bool has_ended, bool has_carried) noexcept {
   if (is_broken() || peer_ == sender_.me) return;
   const bool is_long_unheard = std::int32_t(looked_sent_ - all_taken_there()) > 0;
   const bool has_to_end = std::int32_t(tagged_.looked - tagged_.ended) > 0;
-  const bool has_moved =
-      std::exchange(looked_taken_there_, all_taken_there()) != all_taken_there() || has_carried;
+  const bool has_moved = std::exchange(looked_taken_there_, all_taken_there()) != all_taken_there() ||
+                         (has_to_end && has_carried);
   const bool was_answered = std::exchange(is_answered_, false);
   looked_sent_ = all_sent();
   tagged_.looked = tagged_.began;
