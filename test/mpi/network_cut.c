@@ -56,16 +56,22 @@ static void idle(void) {
   }
 }
 
-static void full(void) {
-  enum { kMessages = 64 };
-  MPI_Request requests[kMessages];
-  int out[kMessages], in;
+/* Rank 0 does not see it before it sends, and rank 1 receives after that. */
+static void cut_behind_talk(void) {
+  int in;
   for (int i = 0; i < 200; ++i)
     MPI_Sendrecv(&i, 1, MPI_INT, 1 - check_rank, 0, &in, 1, MPI_INT, 1 - check_rank, 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
   sleep(1);
   if (check_rank == 1) cut();
   usleep(check_rank == 0 ? 300000 : 600000);
+}
+
+static void full(void) {
+  enum { kMessages = 64 };
+  MPI_Request requests[kMessages];
+  int out[kMessages], in;
+  cut_behind_talk();
   for (int i = 0; i < kMessages; ++i) {
     out[i] = i;
     if (check_rank == 0) MPI_Isend(&out[i], 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &requests[i]);
@@ -79,13 +85,7 @@ static void full(void) {
 static void one(const char* how) {
   enum { kBytes = 4 << 20 };
   static char data[kBytes];
-  int in;
-  for (int i = 0; i < 200; ++i)
-    MPI_Sendrecv(&i, 1, MPI_INT, 1 - check_rank, 0, &in, 1, MPI_INT, 1 - check_rank, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-  sleep(1);
-  if (check_rank == 1) cut();
-  usleep(check_rank == 0 ? 300000 : 600000);
+  cut_behind_talk();
   const int bytes = strcmp(how, "long") == 0 ? kBytes : 4;
   if (check_rank == 0) MPI_Send(data, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
   if (check_rank == 1) MPI_Recv(data, bytes, MPI_CHAR, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
