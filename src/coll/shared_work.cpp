@@ -1,6 +1,8 @@
 // Shares and their pieces; see shared_work.hpp.
 #include "coll/shared_work.hpp"
 
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "copy/copy.hpp"
 #include "progress/engine.hpp"
@@ -53,7 +55,7 @@ void SharedWork::begin() noexcept {
   if (is_stamped()) offered(cx_.rank).stamp(turn_.number()).store(turn_.number(), std::memory_order_relaxed);
   offered(cx_.rank).turn = turn_.number();
   offered(cx_.rank).count = std::uint32_t(count_);
-  offered(cx_.rank).are_reachable = 1;
+  offered(cx_.rank).reach = Reach::mapped;
   offered(cx_.rank).are_others_far = coll::are_others_far(cx_);
   turn_.share(cx_.rank).taken.store(turn_.number() << 32, std::memory_order_relaxed);  // arriving publishes
   turn_.share(cx_.rank).finished.store(turn_.number() << 32, std::memory_order_relaxed);
@@ -63,8 +65,20 @@ template <class Data>
 bool SharedWork::try_offer(int index, const Data& data) noexcept {
   const std::uint64_t layout = data.type && data.bytes > 0 ? protocol::published_layout(*data.type) : 0;
   const bool is_described = data.is_contiguous() || layout != 0;
-  if (data.bytes > 0 && !(is_described && cx_.comm->messaging->peers.is_mappable(data))) return false;
+  const bool is_mappable = theirs_ && theirs_->can_map() && cx_.comm->messaging->peers.is_mappable(data);
+  if (data.bytes > 0 && !(is_described && is_mappable)) return false;
   offered(cx_.rank).buffers[index] = {reinterpret_cast<std::uint64_t>(data.address), data.bytes, layout};
+  return true;
+}
+
+template <class Data>
+bool SharedWork::try_leave_to_kernel(int index, const Data& data) noexcept {
+  const bool can_copy = theirs_ && theirs_->can_copy_anywhere() && !next_.kernel.is_found_slower();
+  if (least_ != Reach::by_kernel || !can_copy || !data.is_contiguous()) return false;
+  Reach& reach = offered(cx_.rank).reach;
+  reach = std::min(reach, Reach::by_kernel);
+  offered(cx_.rank).buffers[index] = {reinterpret_cast<std::uint64_t>(data.address), data.bytes,
+                                      OfferedBuffers::kByKernel};
   return true;
 }
 
@@ -85,7 +99,7 @@ void SharedWork::give(int index, const Source& data) noexcept {
                        data.bytes == last_given_.bytes && data.type == last_given_.type;
   if (is_same) {
     offered(cx_.rank).buffers[index] = offered(cx_.rank).buffers[last_index_];
-  } else if (!try_offer(index, data)) {
+  } else if (!try_offer(index, data) && !try_leave_to_kernel(index, data)) {
     if (std::byte* const room = take_room(index, data.bytes)) copy_data(data, {room, data.bytes, nullptr, 0});
   }
   last_given_ = data;
@@ -93,7 +107,7 @@ void SharedWork::give(int index, const Source& data) noexcept {
 }
 
 void SharedWork::want(int index, const Target& data) noexcept {
-  if (!try_offer(index, data)) (void)take_room(index, data.bytes);
+  if (!try_offer(index, data) && !try_leave_to_kernel(index, data)) (void)take_room(index, data.bytes);
 }
 
 void SharedWork::fetch(int index, const Target& data) const noexcept {
@@ -118,10 +132,37 @@ bool SharedWork::are_all_far() const noexcept {
   return true;
 }
 
-bool SharedWork::are_all_reachable() const noexcept {
+Reach SharedWork::least_reach() const noexcept {
+  Reach least = Reach::mapped;
   for (int member = 0; member < cx_.size; ++member)
-    if (!is_reachable(member)) return false;
-  return true;
+    if (is_described(member)) least = std::min(least, offered(member).reach);
+  return least;
+}
+
+protocol::Peer& SharedWork::peer(int member) const noexcept {
+  return cx_.comm->messaging->peers.of(cx_.peer(member));
+}
+
+peer::PeerMemory* SharedWork::memory_of(protocol::Peer& peer) const noexcept {
+  return cx_.comm->messaging->peers.memory_of(peer);
+}
+
+bool SharedWork::try_read(int member, const RemoteBuffer& from, const Target& to, std::size_t begin,
+                          std::size_t end) const noexcept {
+  if (!to.is_contiguous()) return false;
+  const peer::Piece here{to.address + begin, end - begin};
+  const peer::RemotePiece there{from.address + begin, end - begin};
+  peer::PeerMemory* const memory = memory_of(peer(member));
+  return memory && memory->try_read({&here, 1}, {&there, 1});
+}
+
+bool SharedWork::try_write(int member, const RemoteBuffer& to, const Source& from, std::size_t begin,
+                           std::size_t end) const noexcept {
+  if (!from.is_contiguous()) return false;
+  const peer::Piece here{const_cast<std::byte*>(from.address) + begin, end - begin};
+  const peer::RemotePiece there{to.address + begin, end - begin};
+  peer::PeerMemory* const memory = memory_of(peer(member));
+  return memory && memory->try_write({&there, 1}, {&here, 1});
 }
 
 MappedBuffer SharedWork::map(int member, const RemoteBuffer& buffer) const noexcept {
@@ -134,17 +175,15 @@ MappedBuffer SharedWork::map(int member, const RemoteBuffer& buffer) const noexc
     in_room.bytes = buffer.bytes;
     return in_room;
   }
-  protocol::Peers& peers = cx_.comm->messaging->peers;
-  protocol::Peer& peer = peers.of(cx_.peer(member));
-  peer::PeerMemory* const memory = peers.memory_of(peer);
-  return memory && memory->can_map() ? peer.layouts.map(*memory, buffer) : MappedBuffer{};
+  protocol::Peer& owner = peer(member);
+  peer::PeerMemory* const memory = memory_of(owner);
+  return memory && memory->can_map() ? owner.layouts.map(*memory, buffer) : MappedBuffer{};
 }
 
 bool SharedWork::is_still_valid(int member, const peer::Mapping& mapping) const noexcept {
   const std::byte* const room = turn_.room(member);
   if (mapping.at >= room && mapping.at < room + transport::shm::Commons::kRoomBytes) return true;
-  protocol::Peers& peers = cx_.comm->messaging->peers;
-  return peers.memory_of(peers.of(cx_.peer(member)))->is_still_valid(mapping);
+  return memory_of(peer(member))->is_still_valid(mapping);
 }
 
 int SharedWork::try_take(int member, int pieces) const noexcept {

@@ -7,9 +7,11 @@
 // does not change its result.  Called by exchange_direct.cpp and combine_direct.cpp.
 //
 // What others cannot map (small blocks, the stack) goes through the owner's room in shared memory where it
-// fits: in before the owner arrives, out when all is done.  A buffer that is too long for that, or that a
-// worker cannot reach (its owner has forked), spoils the work.  All members find that out alike, and do the
-// whole by messages; where the work has a root, only the pair that it concerns.
+// fits: in before the owner arrives, out when all is done.  What is longer the kernel copies between a member
+// and its owner, where the work is copies and nothing lies between the bytes; then nobody helps with others'
+// shares.  A buffer that nobody can reach, or one that a worker finds out of reach (its owner has forked),
+// spoils the work.  All members find that out alike, and do the whole by messages; where the work has a root,
+// only the pair that it concerns.
 // Thread safety: under base/big_lock.hpp.
 #pragma once
 
@@ -33,10 +35,16 @@ extern Traffic traffic;
 void store(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t all_bytes,
            bool is_for_far) noexcept;
 
+/// How others can use a buffer: not at all; by copies of the kernel between them and its owner; by loads and
+/// stores.
+enum class Reach : std::uint16_t { none, by_kernel, mapped };
+
 /// What a member writes for the others: its buffers, as many as the algorithm says.
 struct OfferedBuffers {
   /// As the layout of a buffer in the room, whose address is its distance from the room's beginning.
   static constexpr std::uint64_t kInRoom = 1;
+  /// The same of one that only the kernel copies.
+  static constexpr std::uint64_t kByKernel = 2;
 
   /// Lines for `SharedWork::look_at_distance`, of which every eighth turn takes one; each with its neighbour,
   /// which processors fetch by the way.
@@ -47,7 +55,7 @@ struct OfferedBuffers {
   Stamp stamps[1 << kStampBits];
   std::uint64_t turn;  // whose buffers these are: a member that gives another length may take another way
   std::uint32_t count;
-  std::uint16_t are_reachable;
+  Reach reach;  // the least of all
   std::uint16_t are_others_far;  // as that member finds
   protocol::RemoteBuffer buffers[];
 
@@ -73,8 +81,15 @@ void take_over(const std::byte* lines, std::size_t bytes) noexcept;
 /// One member's side of the work.
 class SharedWork {
  public:
-  SharedWork(const Cx& cx, const Turn& turn, int buffers) noexcept
-      : cx_(cx), turn_(turn), count_(buffers), room_used_(round_up(OfferedBuffers::bytes(buffers))) {}
+  /// `least`: of the buffers that the work can use.
+  SharedWork(const Cx& cx, const Turn& turn, int buffers, Reach least) noexcept
+      : cx_(cx),
+        turn_(turn),
+        count_(buffers),
+        least_(least),
+        next_(peer(cx.wrapped(cx.rank + 1))),
+        theirs_(memory_of(next_)),
+        room_used_(round_up(OfferedBuffers::bytes(buffers))) {}
 
   // Before arriving.
   void begin() noexcept;
@@ -83,7 +98,7 @@ class SharedWork {
   /// Others write it.
   void want(int index, const Target& data) noexcept;
   /// There is a buffer that others cannot use.
-  void refuse() noexcept { offered(cx_.rank).are_reachable = 0; }
+  void refuse() noexcept { offered(cx_.rank).reach = Reach::none; }
 
   // When all are there.
   /// Whether this member has found all others far before it began; they may find other things.
@@ -102,9 +117,10 @@ class SharedWork {
   }
   /// False: there is a buffer of a described member that others cannot use.
   bool is_reachable(int member) const noexcept {
-    return !is_described(member) || offered(member).are_reachable;
+    return !is_described(member) || offered(member).reach != Reach::none;
   }
-  bool are_all_reachable() const noexcept;
+  /// Of all members' buffers.
+  Reach least_reach() const noexcept;
   /// An empty one of a member that has described none.
   const protocol::RemoteBuffer& buffer(int member, int index) const noexcept {
     static constexpr protocol::RemoteBuffer kNone{};
@@ -120,6 +136,14 @@ class SharedWork {
   /// A buffer by plain loads and stores; one of this process only where it is in the room.
   protocol::MappedBuffer map(int member, const protocol::RemoteBuffer& buffer) const noexcept;
   bool is_still_valid(int member, const peer::Mapping& mapping) const noexcept;
+  static bool is_by_kernel(const protocol::RemoteBuffer& buffer) noexcept {
+    return buffer.layout == OfferedBuffers::kByKernel;
+  }
+  /// Bytes `begin` to `end` of such a buffer, by the kernel.  False: not all have been copied.
+  bool try_read(int member, const protocol::RemoteBuffer& from, const Target& to, std::size_t begin,
+                std::size_t end) const noexcept;
+  bool try_write(int member, const protocol::RemoteBuffer& to, const Source& from, std::size_t begin,
+                 std::size_t end) const noexcept;
 
   /// A piece of `member`'s share that nobody else does, or -1.
   int try_take(int member, int pieces) const noexcept;
@@ -148,10 +172,17 @@ class SharedWork {
   bool try_offer(int index, const Data& data) noexcept;
   /// A place in the room instead; nullptr when there is not enough left.
   std::byte* take_room(int index, std::size_t bytes) noexcept;
+  template <class Data>
+  bool try_leave_to_kernel(int index, const Data& data) noexcept;
+  protocol::Peer& peer(int member) const noexcept;
+  peer::PeerMemory* memory_of(protocol::Peer& peer) const noexcept;
 
   const Cx cx_;
   const Turn& turn_;
   const int count_;  // of each member's buffers
+  const Reach least_;
+  protocol::Peer& next_;                // the next member: all reach each other alike, or spoil the work
+  const peer::PeerMemory* const theirs_;  // its memory, or null
   std::size_t room_used_;  // of this member's
   Source last_given_;      // at `last_index_`: often given to several
   int last_index_ = -1;

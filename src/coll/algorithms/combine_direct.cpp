@@ -267,7 +267,7 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   const std::int64_t strip_count = std::max<std::int64_t>(1, kStripBytes / r.type->size());
   const bool needs_strip = (is_function && !goal.is_prefix()) || is_root_far;
   std::byte* const strip = needs_strip ? cx.take_elements(strip_count, *r.type) : nullptr;
-  SharedWork shared(cx, turn, kBuffers);
+  SharedWork shared(cx, turn, kBuffers, Reach::mapped);
   co_await cx.until(turn.place_is_free());
   shared.begin();
   const std::int64_t whole = goal.parts ? (*goal.parts)[cx.rank].count : r.count;
@@ -281,7 +281,7 @@ Task combine_direct(Cx cx, Reduction r, Goal goal, bool* is_done) {
   bool do_agree = true;
   for (int member = 0; member < cx.size && do_agree; ++member)  // else all ranks have an error, and are done
     do_agree = cx.agrees(member, shared.bytes_given(member, kOperand), r.bytes());
-  const bool are_reachable = shared.are_all_reachable();
+  const bool are_reachable = shared.least_reach() == Reach::mapped;
   shared.look_at_distances();
   if (!do_agree || !are_reachable) {
     *is_done = !do_agree;

@@ -139,29 +139,33 @@ struct Transfers {
     const std::size_t bytes = given(both).bytes, each = bytes / std::size_t(pieces) & ~std::size_t{63};
     const std::size_t begin = each * std::size_t(piece);
     const std::size_t end = piece + 1 == pieces ? bytes : begin + each;
+    const bool is_read = both.from != cx.rank && shared.is_by_kernel(given(both));
+    const bool is_written = both.to != cx.rank && shared.is_by_kernel(got(both));
     MappedBuffer theirs, room;
     Source from;
     Target to;
     if (both.from == cx.rank) {
       from = exchange.send[both.to].source();
-    } else {
+    } else if (!is_read) {
       if (!(theirs = shared.map(both.from, given(both)))) return false;
       from = theirs.source();
     }
     if (both.to == cx.rank && !shared.is_in_room(got(both))) {
       to = exchange.recv[both.from].target();
-    } else {
+    } else if (!is_written) {
       if (!(room = shared.map(both.to, got(both)))) return false;
       to = room.target();
       if (to.is_contiguous()) copy::load_before_stores(to.address + begin, end - begin);
     }
+    if (both.to == cx.rank) stored_here += end - begin;
+    if (is_read) return shared.try_read(both.from, given(both), to, begin, end);
+    if (is_written) return shared.try_write(both.to, got(both), from, begin, end);
     DUNLIN_ASSERT(to.bytes >= bytes);
     if (from.is_contiguous() && to.is_contiguous())
       store(to.address + begin, from.address + begin, end - begin, all_bytes(bytes),
             both.to != cx.rank && shared.is_far());
     else
       copy_range(from, to, begin, end - begin);
-    if (both.to == cx.rank) stored_here += end - begin;
     const bool is_read_once = exchange.has_block_for_each || cx.size == 2;
     if (theirs.mapping.may_take_over() && is_read_once && from.is_contiguous() &&
         takes_over(cx, reads(bytes), shared.is_far()))
@@ -188,19 +192,23 @@ void copy_own(const Cx& cx, const Exchange& exchange) noexcept {
 /// `is_done`: what comes out; false: nothing of use has been done.
 Task exchange_all(Cx cx, Exchange exchange, bool* is_done) {
   const Turn turn = cx.turn();
-  SharedWork shared(cx, turn, 2 * cx.size);
+  SharedWork shared(cx, turn, 2 * cx.size, Reach::by_kernel);
   co_await cx.until(turn.place_is_free());
   shared.begin();
   describe(shared, cx, exchange);
   turn.arrive(0);
   co_await cx.until(turn.all_are_there());
   const Transfers transfers{cx, shared, exchange, shared.are_all_far()};
-  const bool do_agree = transfers.do_agree(), are_reachable = shared.are_all_reachable();
+  const bool do_agree = transfers.do_agree();
+  const Reach reach = shared.least_reach();
   shared.look_at_distances();
   *is_done = !do_agree;  // an error of all
-  if (do_agree && are_reachable) {
+  if (do_agree && reach != Reach::none) {
     copy_own(cx, exchange);  // not before arriving: meanwhile others begin with what they get
-    do_all(cx, shared, transfers);
+    if (reach == Reach::mapped)
+      do_all(cx, shared, transfers);
+    else
+      do_share(shared, transfers, cx.rank);
     for (int member = 0; member < cx.size; ++member) {
       const int pieces = transfers.pieces(member);
       co_await cx.until(shared.is_finished(member, pieces));
@@ -223,7 +231,7 @@ Task exchange_with_root(Cx cx, Exchange exchange, bool* is_done) {
   const Turn turn = cx.turn();
   const int root = exchange.root;
   const bool is_root = cx.rank == root;
-  SharedWork shared(cx, turn, 2 * cx.size);
+  SharedWork shared(cx, turn, 2 * cx.size, Reach::by_kernel);
   co_await cx.until(turn.place_is_free());
   shared.begin();
   describe(shared, cx, exchange);
