@@ -34,12 +34,12 @@ static void begin(int kind, int mode, int count, MPI_Request* request) {
   const MPI_Comm on = MPI_COMM_WORLD;
   const MPI_Info none = MPI_INFO_NULL;
   const int root = check_size - 1;
-#define COMBINE(blocking, nonblocking, persistent, count_or_counts, ...)                             \
-  do {                                                                                               \
-    if (mode == NOW) blocking(mine, now, count_or_counts, MPI_DOUBLE, MPI_SUM, __VA_ARGS__);          \
+#define COMBINE(blocking, nonblocking, persistent, count_or_counts, ...)                                   \
+  do {                                                                                                     \
+    if (mode == NOW) blocking(mine, now, count_or_counts, MPI_DOUBLE, MPI_SUM, __VA_ARGS__);               \
     if (mode == LATER) nonblocking(mine, now, count_or_counts, MPI_DOUBLE, MPI_SUM, __VA_ARGS__, request); \
-    if (mode == AGAIN)                                                                               \
-      persistent(mine, now, count_or_counts, MPI_DOUBLE, MPI_SUM, __VA_ARGS__, none, request);        \
+    if (mode == AGAIN)                                                                                     \
+      persistent(mine, now, count_or_counts, MPI_DOUBLE, MPI_SUM, __VA_ARGS__, none, request);             \
   } while (0)
   if (kind == REDUCE) COMBINE(MPI_Reduce, MPI_Ireduce, MPI_Reduce_init, count, root, on);
   if (kind == ALLREDUCE) COMBINE(MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init, count, on);
