@@ -19,7 +19,7 @@ enum {
   kWidths = 3,
   kLayouts = 5,
   kComms = 4,
-  kAtOnceMax = 5,
+  kAtOnceMax = 24,
   kRanksMax = 16,
   kGuard = 64,
   kUntouched = 0xa5
@@ -434,13 +434,14 @@ static void call(Operation* o) {
 }
 
 /* How many pairs a block has: none, few, or about as many as make another way begin. */
-static int draw_pairs(const Operation* o, int width) {
+static int draw_pairs(const Operation* o, int width, int is_short) {
   static const int borders[] = {512, 2048, 4096, 16384, 32768, 65536, 147456, 1 << 20};
-  const int which = (int)draw(&shared_state, 14), beside = (int)draw(&shared_state, 3) - 1;
+  const int which = (int)draw(&shared_state, 14), random = (int)draw(&shared_state, 6);
+  const int beside = random == 0 ? -1 : random == 1 ? 1 : 0;
   const int few = (int)draw(&shared_state, 40);
   if (which < 1) return 0;
   if (which < 3) return 1;
-  if (which < 6) return few;
+  if (which < 6 || is_short) return few;
   const int pairs = borders[which - 6] / (2 * width) + beside;
   const int has_blocks =
       o->kind == REDUCE_SCATTER || o->kind == REDUCE_SCATTER_BLOCK || !is_reduction(o->kind);
@@ -448,7 +449,7 @@ static int draw_pairs(const Operation* o, int width) {
   return pairs < most ? pairs : most;
 }
 
-static void draw_operation(Operation* o, int index) {
+static void draw_operation(Operation* o, int index, int is_short) {
   const int which = (int)draw(&shared_state, kComms);
   const int commutes = (int)draw(&shared_state, 3) != 0;
   *o = (Operation){.kind = (int)draw(&shared_state, KINDS), .comm = comms[which]};
@@ -464,9 +465,9 @@ static void draw_operation(Operation* o, int index) {
   o->op = (int)draw(&shared_state, COMPOSE);
   if (!commutes) o->op = COMPOSE;
   o->width = (int)draw(&shared_state, kWidths);
-  o->pairs = draw_pairs(o, kWidth[o->width]);
+  o->pairs = draw_pairs(o, kWidth[o->width], is_short);
   o->key =
-      mix(((uint64_t)seed << 32) + (uint64_t)(step * 64 + index * 4 + (which == 3 ? check_rank % 2 : 0)));
+      mix(((uint64_t)seed << 32) + (uint64_t)(step * 128 + index * 4 + (which == 3 ? check_rank % 2 : 0)));
   make_sides(o);
 }
 
@@ -493,9 +494,10 @@ static void await(Operation* all, int n) {
 
 static void run_step(void) {
   static Operation all[kAtOnceMax];
-  const int n = 1 + (int)draw(&shared_state, kAtOnceMax);
+  const int are_many = draw(&shared_state, 6) == 0; /* more than there are places for, and short */
+  const int n = are_many ? kAtOnceMax : 1 + (int)draw(&shared_state, 5);
   for (int i = 0; i < n; ++i) {
-    draw_operation(&all[i], i);
+    draw_operation(&all[i], i, are_many);
     if (all[i].mode == AGAIN) call(&all[i]);
   }
   for (int round = 0; round < 3; ++round) {

@@ -204,6 +204,7 @@ static void long_blocks(int longest, const int* places, const char* what) {
   MPI_Datatype gappy = gappy_int();
   for (int form = 0; form < FORMS; ++form)
     for (int mode = NOW; mode < MODES; ++mode) {
+      long_form(form, mode, 1000, gappy, places, what);
       long_form(form, mode, 5000, MPI_INT, places, what);
       long_form(form, mode, 5000, gappy, places, what);
       if (mode == form % MODES) long_form(form, mode, longest, MPI_INT, places, what);
