@@ -1,7 +1,8 @@
 /* Neighborhood collectives on grids (open, periodic, with one and two processes along a dimension), graphs
-   with repeated neighbors, in all three modes. */
+   with repeated neighbors, in all three modes; blocks of one element of every form, and long ones. */
 #include <unistd.h>
 
+#include "coll_check.h"
 #include "comm_check.h"
 
 enum { kMost = 64 };
@@ -120,6 +121,97 @@ static void all_forms(const int* places, const char* what) {
   MPI_Neighbor_alltoallv(out, zeros, zeros, MPI_INT, in, zeros, zeros, MPI_INT, comm);
 }
 
+enum { ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, FORMS };
+static const char* const kForms[] = {"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"};
+
+/* Blocks of the varied forms lie in reverse order, with an element between them. */
+typedef struct {
+  Data data;
+  int counts[kMost], places[kMost];
+  MPI_Aint bytes[kMost];
+  MPI_Datatype types[kMost];
+} Blocks;
+
+static Blocks make_blocks(int n, int count, MPI_Datatype type, int are_apart) {
+  Blocks made = {.data = make_data(n * (count + are_apart), type)};
+  for (int i = 0; i < n; ++i) {
+    made.counts[i] = count;
+    made.places[i] = are_apart ? (n - 1 - i) * (count + 1) : i * count;
+    made.bytes[i] = (MPI_Aint)sizeof(int) * made.places[i] * made.data.stride;
+    made.types[i] = type;
+  }
+  return made;
+}
+
+/* Calls it (NOW), begins it (LATER) or makes it (AGAIN). */
+static void begin(int form, int mode, int count, Blocks* out, Blocks* in, MPI_Request* request) {
+#define EXCHANGE(blocking, nonblocking, persistent, ...)                      \
+  do {                                                                        \
+    if (mode == NOW) blocking(__VA_ARGS__, comm);                             \
+    if (mode == LATER) nonblocking(__VA_ARGS__, comm, request);               \
+    if (mode == AGAIN) persistent(__VA_ARGS__, comm, MPI_INFO_NULL, request); \
+  } while (0)
+  int *const send = out->data.at, *const recv = in->data.at;
+  const MPI_Datatype sent = out->data.type, got = in->data.type;
+  if (form == ALLGATHER)
+    EXCHANGE(MPI_Neighbor_allgather, MPI_Ineighbor_allgather, MPI_Neighbor_allgather_init, send, count, sent,
+             recv, count, got);
+  if (form == ALLGATHERV)
+    EXCHANGE(MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, MPI_Neighbor_allgatherv_init, send, count,
+             sent, recv, in->counts, in->places, got);
+  if (form == ALLTOALL)
+    EXCHANGE(MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, MPI_Neighbor_alltoall_init, send, count, sent,
+             recv, count, got);
+  if (form == ALLTOALLV)
+    EXCHANGE(MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, MPI_Neighbor_alltoallv_init, send, out->counts,
+             out->places, sent, recv, in->counts, in->places, got);
+  if (form == ALLTOALLW)
+    EXCHANGE(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, MPI_Neighbor_alltoallw_init, send, out->counts,
+             out->bytes, out->types, recv, in->counts, in->bytes, in->types);
+#undef EXCHANGE
+}
+
+static void long_form(int form, int mode, int count, MPI_Datatype type, const int* places, const char* what) {
+  const int are_apart = form != ALLGATHER && form != ALLTOALL, gathers = form <= ALLGATHERV;
+  Blocks out = make_blocks(gathers ? 1 : outdegree, count, type, 0);
+  Blocks in = make_blocks(indegree, count, type, are_apart);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (mode == AGAIN) begin(form, mode, count, &out, &in, &request);
+  for (int round = 0; round < (mode == AGAIN ? 2 : 1); ++round) {
+    for (int i = 0; i < out.data.count; ++i)
+      set(out.data, i, token(check_rank, i / count, i % count + round));
+    for (int i = 0; i < in.data.count; ++i) set(in.data, i, UNSET);
+    if (mode != AGAIN) begin(form, mode, count, &out, &in, &request);
+    if (mode == AGAIN) MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < indegree; ++i)
+      for (int k = 0; k < count; ++k) {
+        const int place = gathers ? 0 : places[i], is = get(in.data, in.places[i] + k);
+        const int wanted = sources[i] == MPI_PROC_NULL ? UNSET : token(sources[i], place, k + round);
+        CHECK(is == wanted, "%s: %s, mode %d, %d elements: element %d from place %d is %d, not %d", what,
+              kForms[form], mode, count, k, i, is, wanted);
+      }
+    for (int i = 0; i < indegree && are_apart; ++i)
+      CHECK(get(in.data, in.places[i] + count) == UNSET, "%s: %s wrote behind a block", what, kForms[form]);
+  }
+  if (mode == AGAIN) MPI_Request_free(&request);
+  drop_data(out.data);
+  drop_data(in.data);
+}
+
+/* So long that they go by themselves, from buffer to buffer where they can. */
+static void long_blocks(int longest, const int* places, const char* what) {
+  MPI_Datatype gappy = gappy_int();
+  for (int form = 0; form < FORMS; ++form)
+    for (int mode = NOW; mode < MODES; ++mode) {
+      long_form(form, mode, 1000, gappy, places, what);
+      long_form(form, mode, 5000, MPI_INT, places, what);
+      long_form(form, mode, 5000, gappy, places, what);
+      if (mode == form % MODES) long_form(form, mode, longest, MPI_INT, places, what);
+    }
+  MPI_Type_free(&gappy);
+}
+
 static void grid(int n, const int* dims, int periodic, const char* what) {
   int periods[3] = {periodic, periodic, periodic}, places[kMost], i;
   MPI_Cart_create(MPI_COMM_WORLD, n, dims, periods, 0, &comm);
@@ -132,6 +224,7 @@ static void grid(int n, const int* dims, int periodic, const char* what) {
     places[2 * i + 1] = 2 * i;
   }
   all_forms(places, what);
+  long_blocks(n == 1 && periodic ? 100000 : 7001, places, what);
   MPI_Comm_free(&comm);
 }
 
@@ -147,6 +240,7 @@ static void repeated_edges(void) {
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, indegree, sources, MPI_UNWEIGHTED, outdegree, destinations,
                                  MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
   all_forms(places, "repeated edges");
+  long_blocks(30000, places, "repeated edges");
   MPI_Comm_free(&comm);
 }
 
