@@ -274,35 +274,6 @@ TEST(SimulatedCollectives, PersistentOperationsGiveTheirTracksBack) {
   EXPECT_EQ(world.moves(), moves) << "messages were sent";
 }
 
-// Every byte of an operand is loaded once, and every byte of a result stored once.
-TEST(SimulatedCollectives, AllreduceMovesNoMoreBytesThanItMust) {
-  constexpr std::int64_t kCount = 1 << 20;
-  for (int size = 2; size <= 5; ++size) {
-    const auto made = on_nodes(size, 1, {});
-    World& world = *made;
-    std::vector<std::vector<std::int32_t>> sent, received;
-    for (int rank = 0; rank < size; ++rank) {
-      sent.emplace_back(kCount, rank + 1);
-      received.emplace_back(kCount, 0);
-    }
-    const coll::Traffic before = coll::traffic;
-    std::vector<Request*> requests(std::size_t(size), nullptr);
-    for (int rank = 0; rank < size; ++rank)
-      ASSERT_EQ(coll::iallreduce(sent[std::size_t(rank)].data(), received[std::size_t(rank)].data(), kCount,
-                                 *from_handle<Datatype>(MPI_INT32_T), *from_handle<Op>(MPI_SUM),
-                                 world.comm(rank), &requests[std::size_t(rank)]),
-                Err::ok);
-    world.finish(requests);
-    for (Request* each : requests) give_back(each);
-    for (const auto& each : received) EXPECT_EQ(each, received[0]);
-    EXPECT_EQ(received[0][kCount / 2], size * (size + 1) / 2);
-    const double least = 4.0 * kCount * size;
-    EXPECT_LE(double(coll::traffic.loaded - before.loaded), 1.2 * least) << size << " ranks";
-    EXPECT_LE(double(coll::traffic.stored - before.stored), 1.2 * least);
-    EXPECT_GE(double(coll::traffic.loaded - before.loaded), least);
-  }
-}
-
 /// What one collective of two ranks moves around the caches, and takes over; the first rank begins.
 template <class Begin>
 coll::Traffic traffic_of_two(World& world, std::vector<std::uint8_t> (&sent)[2],

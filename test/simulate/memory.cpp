@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "peer/registration_cache.hpp"
 
 namespace dunlin::test {
 namespace {
@@ -12,13 +13,16 @@ using peer::Piece;
 using peer::RemotePiece;
 
 /// How one rank sees the memory of another.
-class SimulatedMemory final : public peer::PeerMemory {
+class SimulatedMemory final : public peer::PeerMemory, private peer::Registrar {
  public:
-  explicit SimulatedMemory(RankMemory& owner) noexcept : owner_(owner) {}
+  explicit SimulatedMemory(RankMemory& owner) noexcept : owner_(owner), cache_(*this, {}) {}
   const char* name() const noexcept override { return "simulated"; }
   bool can_map() const noexcept override { return owner_.weather().maps; }
   bool can_copy_anywhere() const noexcept override { return owner_.weather().reads; }
-  peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept override { return owner_.map(at, bytes); }
+  peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept override {
+    if (peer::Registration* const range = cache_.acquire(at, bytes)) cache_.release(range);
+    return owner_.map(at, bytes);
+  }
   peer::Held hold(std::uint64_t at, std::size_t bytes) noexcept override { return owner_.hold(at, bytes); }
   bool is_still_valid(const peer::Mapping& mapping) const noexcept override {
     return owner_.is_still_valid(mapping);
@@ -52,7 +56,14 @@ class SimulatedMemory final : public peer::PeerMemory {
     return true;
   }
 
+  bool try_register(std::uint64_t, std::uint64_t, std::uint64_t&) noexcept override {
+    owner_.note_attached();
+    return true;
+  }
+  void unregister(std::uint64_t, std::uint64_t, std::uint64_t) noexcept override {}
+
   RankMemory& owner_;
+  peer::RegistrationCache cache_;
 };
 
 }  // namespace

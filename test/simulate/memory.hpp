@@ -55,6 +55,9 @@ class RankMemory final : public peer::Memories {
   }
   /// By plain loads and stores, so far: each ends with a question.
   std::uint64_t copies() const noexcept { return copies_; }
+  /// Ranges of this memory that peers have attached so far, each with a cache as that of peer/xpmem.cpp.
+  std::uint64_t attached() const noexcept { return attached_; }
+  void note_attached() noexcept { ++attached_; }
   bool can_copy(const peer::Piece& to) noexcept;
   const MemoryWeather& weather() const noexcept { return weather_; }
 
@@ -71,7 +74,7 @@ class RankMemory final : public peer::Memories {
   const MemoryWeather weather_;
   std::atomic<std::uint64_t> generation_ = 2;  // rises by 2 with each fork
   const std::atomic<std::uint32_t> open_windows_ = 0;
-  std::uint64_t copies_ = 0;
+  std::uint64_t copies_ = 0, attached_ = 0;
   std::map<std::uintptr_t, Buffer> buffers_;   // of the program, by address
   std::vector<std::vector<std::byte>> stale_;  // what mappings that met a fork lead to
 };

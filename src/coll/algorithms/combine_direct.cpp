@@ -140,8 +140,6 @@ struct Parts {
         list[member] = static_cast<const std::byte*>(list[member]) + bytes;
       const int stored = goal.is_prefix() ? cx.size : receivers;
       for (int i = 0; i < stored; ++i) results[i] += bytes;
-      traffic.loaded += bytes * std::size_t(cx.size);
-      traffic.stored += bytes * std::size_t(stored);
       done += count;
     }
     return true;
@@ -180,6 +178,8 @@ struct Parts {
       r.op->combine3(list[0], list[1], to, count, *r.type);
     else
       r.op->combine_k({list, std::size_t(cx.size)}, to, count, *r.type);
+    traffic.loaded += bytes * std::size_t(cx.size);
+    traffic.stored += bytes * std::size_t(receivers);
     const auto all_bytes = std::size_t(r.bytes()) * std::size_t(cx.size + receivers);
     const bool is_mine_first = goal.has_result_for(cx.rank, cx.rank);
     for (int i = strip ? 0 : 1; i < receivers; ++i)
@@ -191,6 +191,8 @@ struct Parts {
     copy::bytes(results[first], static_cast<const std::byte*>(list[0]), bytes);
     for (int member = first + 1; member < cx.size; ++member)
       r.op->combine3(results[member - 1], list[member - first], results[member], count, *r.type);
+    traffic.loaded += bytes * std::size_t(cx.size - first);  // and prefixes out of the first-level cache
+    traffic.stored += bytes * std::size_t(cx.size - first);
   }
 
   std::byte* reach(int member, int which, std::int64_t position, std::int64_t bytes) const noexcept {
