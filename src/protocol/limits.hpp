@@ -1,5 +1,6 @@
-// The sizes at which messages change their way.  All are bytes or counts, settings, and found on two CPUs:
-// AMD EPYC 9005 (Zen 5) and Intel Xeon Sapphire Rapids, 2 virtual CPUs each (docs/shm.md, "Measured").
+// The sizes at which messages change their way.  All are bytes or counts, and settings.  Found on AMD EPYC
+// 9005 (Zen 5) and Intel Xeon Sapphire Rapids; where a shared copy begins, on AMD EPYC (Zen 3) and Intel Xeon
+// Emerald Rapids (docs/decisions/0035).  2 virtual CPUs each (docs/shm.md, "Measured").
 #pragma once
 
 #include "base/variable.hpp"

@@ -2,10 +2,12 @@
 #include "protocol/peers.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
+#include "protocol/choose.hpp"
 #include "protocol/limits.hpp"
 
 namespace dunlin::protocol {
@@ -57,9 +59,8 @@ transport::Sent Peer::try_send(const Control& control, const Source& data) noexc
 }
 
 void Peer::update_eager_bytes_max_now() noexcept {
-  // What may be worth a shared copy is decided by `choose`.
-  const std::int64_t certain = shm ? std::min(eager_bytes_max, shared_bytes.get() - 1) : eager_bytes_max;
-  eager_bytes_max_now = must_wait() ? -1 : certain;
+  // Nothing is copied from buffer to buffer between nodes.
+  eager_bytes_max_now = certain_bytes_max(eager_bytes_max, shm ? shared_bytes.get() : INT64_MAX, must_wait());
   const std::int64_t line = std::min<std::int64_t>(eager_bytes_max_now, transport::shm::Line::kFirstBytes);
   short_bytes_end_now = shm ? std::uint64_t(line + 1) : 0;
 }

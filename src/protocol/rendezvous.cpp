@@ -109,14 +109,14 @@ void Rendezvous::accept(ReceiveRequest& request, Peer& peer, const Offer& offer)
   request.asked_ns = 0;
   peer::PeerMemory* const memory = peers_.memory_of(peer);
   Facts facts{.bytes = bytes, .must_be_offered = true};
-  facts.maps = memory && Way(offer.way) == Way::shared_copy;
+  facts.may_map = facts.is_mappable = memory && Way(offer.way) == Way::shared_copy;
   facts.reads = memory && Way(offer.way) != Way::pieces && offer.layout == 0 &&
                 request.data.is_contiguous() && memory->can_copy_anywhere();
   facts.reads |= offer.is_readable && bytes == offer.bytes && peer.can_move(request.data, bytes);
   facts.is_kernel_slower = !peer::is_way_chosen() && peer.kernel.is_kernel_slower();
   if (choose(facts) == Way::shared_copy) {
     if (try_join(request, peer, offer, bytes)) return;
-    facts.maps = false;
+    facts.may_map = false;
   }
   if (choose(facts) == Way::remote_read && try_read(request, peer, offer, bytes)) return;
   if (facts.reads && !peer.kernel.is_over()) request.asked_ns = os::now_ns();

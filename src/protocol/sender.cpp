@@ -51,26 +51,21 @@ transport::Sent Sender::try_start(SendRequest& request) noexcept {
   if (offload_) [[unlikely]]
     return offload_->try_start(request);
   Peer& peer = *request.peer;
-  Facts facts{.bytes = request.data.bytes,
+  const Source& data = request.data;
+  Facts facts{.bytes = data.bytes,
               .eager_bytes = std::size_t(peer.eager_bytes_max),
-              .shared_bytes = shared_bytes_of(request.data),
+              .shared_bytes = shared_bytes_of(data),
               .is_to_self = peer.index == peers_.me(),
               .must_be_offered = peer.is_held_back,
-              .reads = peer.can_move(request.data, request.data.bytes)};
+              .has_gaps = !data.is_contiguous(),
+              .reads = peer.can_move(data, data.bytes)};
+  // Nobody looks for the memory of what is not worth a shared copy.
   if (facts.bytes >= facts.shared_bytes && peer.shm) {
     const peer::PeerMemory* const memory = peers_.memory_of(peer);
-    const Datatype* const type = request.data.type;
-    // Far ranks do not share what their caches hold: the channel stores around them, without the receiver.
-    const bool goes_whole = !type && !facts.must_be_offered && facts.bytes <= facts.eager_bytes;
-    const bool goes_around =
-        goes_whole && have_own_cpus_ && peer.shm->is_far() && copy::takes_over(facts.bytes);
-    facts.reads = memory && !type && memory->can_copy_anywhere();
-    // Where this buffer cannot be mapped perhaps the receiver's can; but the channel, for what fits it, and a
-    // kernel that reads are sure.
-    const bool has_sure_way = facts.reads || facts.bytes <= facts.eager_bytes;
-    facts.maps = memory && !goes_around && memory->can_map() &&
-                 (!has_sure_way || peers_.is_mappable(request.data)) &&
-                 (!type || published_layout(*type) != 0);
+    facts.is_far = have_own_cpus_ && peer.shm->is_far() && copy::takes_over(facts.bytes);
+    facts.reads = memory && !facts.has_gaps && memory->can_copy_anywhere();
+    facts.is_mappable = memory && peers_.is_mappable(data);
+    facts.may_map = memory && memory->can_map() && (!facts.has_gaps || published_layout(*data.type) != 0);
   }
   const Way way = choose(facts);
   return way == Way::channel ? try_send_whole(request) : rendezvous_.try_offer(request, way);

@@ -5,8 +5,9 @@
 // `Transport` makes channels and polls all of them.  `Inbox` is where messages arrive; protocol/ implements
 // it.  Large data does not go through channels when memory can be reached directly (peer/peer_memory.hpp).
 //
-// Adding a transport: a folder, these two classes, one line in registry.cpp; test/conformance/transport runs
-// on it. Thread safety: all calls under base/big_lock.hpp.
+// Adding a transport: a folder, these two classes, and its making in runtime/instance.cpp, in the order of
+// preference (there is no registry); test/conformance/transport runs on it.
+// Thread safety: all calls under base/big_lock.hpp.
 #pragma once
 
 #include <cstddef>

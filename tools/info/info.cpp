@@ -140,6 +140,9 @@ void print_transport() {
   print_sizes();
   std::printf("Shared heap: %s\nCopying: %s\n", dunlin::peer::describe_heap().c_str(),
               dunlin::peer::describe_copying().c_str());
+  std::printf(
+      "Not shown, as each two ranks find it while they talk: whether they are far, and whether copies by\n"
+      "the kernel are slower than the channel.  DUNLIN_DISTANCE and DUNLIN_SHM_COPY set it.\n");
 }
 
 // Asked for with --collectives.
