@@ -318,7 +318,7 @@ def collectives_on_stacks():
                 f"{name}{ranks}_stack",
                 f"{name} from the stack, {ranks} ranks",
                 "collective",
-                (f"--ops={name}", "--memory=stack", f"--sizes=8,{powers(512, 65536, 2 if ranks == 2 else 4)}",
+                (f"--ops={name}", "--memory=stack", f"--sizes=8,{powers(1024, 65536, 2 if ranks == 2 else 4)}",
                  f"--ms={10 if ranks == 2 else 40}"),
                 ranks=ranks,
                 timeout_s=60.0 if ranks == 2 else 15,
