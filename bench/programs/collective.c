@@ -4,6 +4,8 @@
 //
 // --ops=barrier,bcast,...   --sizes=8,1024 or --min, --max, --factor: bytes per rank and destination
 // --mode=clean (the default) or fresh: see data.h; then the time of every rank holds its writing and reading
+// --memory=pages (the default) page-aligned memory, stack: of each rank, up to 512 KiB for all blocks of a
+// buffer; larger sizes are left out
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +211,8 @@ static void measure(const Context* c, const Collective* which) {
   }
 }
 
+enum { kStackBytes = 512 << 10 };  // of each buffer
+
 int main(int argc, char** argv) {
   bench_start(&argc, &argv, "collective");
   long sizes[kBenchSizesMax];
@@ -217,7 +221,11 @@ int main(int argc, char** argv) {
   is_fresh = strcmp(bench_text("mode", "clean"), "fresh") == 0;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &bench_ranks, &is_periodic, 0, &ring);
   const size_t room = (size_t)bench_size_max(sizes, count) * (size_t)(bench_ranks > 2 ? bench_ranks : 2);
-  Context context = {bench_buffer(room), bench_buffer(room), 0, NULL, NULL, NULL};
+  const int is_stack = strcmp(bench_text("memory", "pages"), "stack") == 0;
+  _Alignas(64) char on_stack[2][kStackBytes];
+  Context context = {on_stack[0], on_stack[1], 0, NULL, NULL, NULL};
+  if (!is_stack) context.send = bench_buffer(room);
+  if (!is_stack) context.recv = bench_buffer(room);
   context.counts = bench_memory(sizeof(int) * (size_t)bench_ranks);
   context.places = bench_memory(sizeof(int) * (size_t)bench_ranks);
   context.types = bench_memory(sizeof(MPI_Datatype) * (size_t)bench_ranks);
@@ -226,6 +234,7 @@ int main(int argc, char** argv) {
     if (!bench_wants("ops", collectives[which].name)) continue;
     for (int i = 0; i < count; ++i) {
       const int bytes = (int)sizes[i];
+      if (is_stack && bytes > kStackBytes / (bench_ranks > 2 ? bench_ranks : 2)) continue;
       context.bytes = has_data ? bytes : 0;
       for (int rank = 0; rank < bench_ranks; ++rank) {
         context.counts[rank] = bytes;

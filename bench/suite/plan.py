@@ -3,18 +3,7 @@
 Used by compare and reproduce.  To add a benchmark: a program under bench/programs and an entry here.
 """
 
-from dataclasses import dataclass
-
-
-
-def powers(first, last, factor=2):
-    """`--sizes` of all powers from `first` to `last`, both included."""
-    sizes = []
-    while first <= last:
-        sizes.append(str(first))
-        first *= factor
-    return ",".join(sizes)
-
+from suite.experiment import Experiment, powers
 
 SMALL = powers(1, 2048)
 LARGE = powers(4096, 64 << 20)
@@ -52,39 +41,6 @@ COLLECTIVES = (
     "neighbor_allgather",
     "neighbor_alltoall",
 )
-
-
-@dataclass(frozen=True)
-class Experiment:
-    name: str
-    title: str
-    program: str
-    arguments: tuple
-    ranks: int = 2
-    quick: tuple = None  # arguments of --quick; None: left out there
-    x_label: str = "bytes"
-    is_curve: bool = True  # drawn as a plot
-    family: str = ""  # not "": experiments of this name differ by their ranks, and one plot shows them over the ranks
-    repeats: int = 3  # samples per point and run
-    timeout_s: float = 60.0
-    ways: tuple = ()  # of plain processes that do the same without an MPI (bench/limits/mpi.h)
-    machine_limit: str = ""  # which limit of the machine itself stands beside it: see analysis.machine_limit
-    wall: str = ""  # not "": the run's own wall time is a sample of this series (ms)
-    kinds: tuple = ()  # only these MPIs; empty: all
-    variants: tuple = ()  # further entries, as `--variant` takes them; not in --quick
-    rounds_max: int = 0  # 0: as many as the run allows
-    part: str = ""  # a program without MPI, under build/bench or bench, whose output parts.py reads by this name
-
-    @property
-    def has_turns(self):
-        """Its time is that of messages: where ranks share a CPU, each waits for its turn."""
-        return self.program != "startup" and not self.part
-
-    def command_arguments(self, is_quick):
-        chosen = self.quick if is_quick and self.quick is not None else self.arguments
-        if self.part:
-            return [*chosen]
-        return [*chosen, f"--repeats={2 if is_quick else self.repeats}"]
 
 
 LIMITS = Experiment("limits", "The machine itself, without MPI", "limits", (), is_curve=False)
@@ -354,6 +310,21 @@ FRESH = (*HALVED, "gather", "scatter", "scan")
 WITH_MORE_RANKS = ("barrier", *HALVED, "scan", "exscan")
 
 
+def collectives_on_stacks():
+    """Operands that nobody else can map."""
+    for name in HALVED:
+        for ranks in (2, 8):
+            yield Experiment(
+                f"{name}{ranks}_stack",
+                f"{name} from the stack, {ranks} ranks",
+                "collective",
+                (f"--ops={name}", "--memory=stack", f"--sizes=8,{powers(1024, 65536, 2 if ranks == 2 else 4)}",
+                 f"--ms={10 if ranks == 2 else 40}"),
+                ranks=ranks,
+                timeout_s=60.0 if ranks == 2 else 15,
+            )
+
+
 def collectives():
     for name in COLLECTIVES:
         last = 64 << 20 if name in HALVED else 4 << 20
@@ -387,6 +358,7 @@ def collectives():
                 if name in ("barrier", "allreduce") and ranks == 8
                 else None,
             )
+    yield from collectives_on_stacks()
     for name in ("reduce", "allreduce"):
         for ranks in (4, 8, 16):
             yield Experiment(

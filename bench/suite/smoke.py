@@ -42,6 +42,7 @@ RUNS = [
     (3, "waiters", ["--mode=idle", "--ms=20"]),
     (3, "startup", []),
     (3, "collective", ["--sizes=8,20000"]),
+    (3, "collective", ["--ops=bcast,reduce,allreduce,allgather,alltoall", "--sizes=8,20000", "--memory=stack"]),
     (3, "one_to_all", ["--sizes=4096,200000"]),
     (2, "availability", ["--sizes=8,100000"]),
     (3, "overlap", ["--sizes=1024,100000"]),

@@ -31,6 +31,22 @@ inline bool is_met(Needs needs, const Facts& facts) noexcept {
   }
 }
 
+/// For people: what is missing where that is not met.
+inline const char* missing(Needs needs) noexcept {
+  switch (needs) {
+    case Needs::regular:
+      return "equal blocks and an order that may change";
+    case Needs::domains:
+      return "several domains";
+    case Needs::memory:
+      return "memory that all ranks share";
+    case Needs::room:
+      return "room in memory that all ranks share";
+    default:
+      return "nothing";
+  }
+}
+
 template <class... Arguments>
 struct Algorithm {
   const char* word;  // of the setting
@@ -42,7 +58,7 @@ template <class... Arguments>
 class Choice {
  public:
   /// Of ranks that do not all share memory.
-  using Rule = int (*)(const Facts&) noexcept;
+  using Rule = Answer (*)(const Facts&) noexcept;
   /// First the algorithms by messages.
   Choice(const char* setting, const char* meaning, Rule rule,
          std::initializer_list<Algorithm<Arguments...>> algorithms, int short_multiple = kShort)
@@ -56,24 +72,36 @@ class Choice {
         variable_(setting, "auto", words_.c_str(), meaning) {}
 
   Task start(const Facts& facts, const Cx& cx, Arguments... arguments) noexcept {
-    return chosen(facts).start(cx, arguments...);
+    return algorithms_[std::size_t(chosen(facts).algorithm)].start(cx, arguments...);
   }
-  const char* word(const Facts& facts) noexcept { return chosen(facts).word; }
+  /// `before`: what people should know besides, if the choice is not forced.
+  Decision decide(const char* collective, const Facts& facts, const std::string& before = "") {
+    const Answer found = chosen(facts);
+    const std::string setting = std::string("DUNLIN_") + variable_.name();
+    const char* const word = algorithms_[std::size_t(found.algorithm)].word;
+    if (!found.why) return {collective, word, "forced by " + setting};
+    if (forced_ < 0) return {collective, word, before + spelled(found)};
+    const Algorithm<Arguments...>& forced = algorithms_[std::size_t(forced_)];
+    const std::string refusal = setting + "=" + forced.word + " is not possible, it needs ";
+    return {collective, word, refusal + missing(forced.needs) + "; " + before + spelled(found)};
+  }
 
  private:
-  const Algorithm<Arguments...>& chosen(const Facts& facts) noexcept {
+  [[gnu::always_inline]] Answer chosen(const Facts& facts) noexcept {
     if (variable_.get() != seen_) [[unlikely]] {  // the setting's word is looked up once, not at every call
       seen_ = variable_.get();
       forced_ = variable_.index() - 1;
     }
     if (forced_ >= 0 && is_met(algorithms_[std::size_t(forced_)].needs, facts)) [[unlikely]]
-      return algorithms_[std::size_t(forced_)];
-    return algorithms_[std::size_t(best(facts))];
+      return {forced_, nullptr};
+    return best(facts);
   }
-  int best(const Facts& facts) const noexcept {
-    if (facts.share_memory) return is_short(facts, short_multiple_) ? room_ : memory_;
-    const int answer = rule_(facts);
-    return answer == kByDomains ? domains_ : answer;
+  [[gnu::always_inline]] Answer best(const Facts& facts) const noexcept {
+    if (facts.share_memory)
+      return {is_short(facts, short_multiple_) ? room_ : memory_, why_short(facts, short_multiple_)};
+    Answer found = rule_(facts);
+    if (found.algorithm == kByDomains) found.algorithm = domains_;
+    return found;
   }
   /// 0 where there is none: then no rule asks for it.
   int find(Needs needs) const noexcept {

@@ -1,6 +1,8 @@
 // All rules by which algorithms are chosen, and the sizes at which they change their answer; see rules.hpp.
 #include "coll/rules.hpp"
 
+#include "base/assert.hpp"
+
 namespace dunlin::coll {
 namespace {
 
@@ -33,6 +35,8 @@ IntVariable leader_bytes{
     "COLL_LEADER_BYTES", 16 << 10, "bytes",
     "smallest part of a message that a leader passes on to other domains where a domain has several leaders",
     1};
+
+constexpr Answer kSeveralDomains{kByDomains, "several domains"};
 
 /// Of what is divided among the ranks.
 std::size_t part_bytes(const Facts& facts) noexcept { return facts.bytes / std::size_t(facts.ranks); }
@@ -68,44 +72,96 @@ std::size_t whole_bytes_max(bool share_cpus) noexcept {
   return set > 0 ? set : share_cpus ? SIZE_MAX : kWhole;
 }
 
-int by_domains_rule(const Facts& facts) noexcept { return facts.has_domains ? kByDomains : 0; }
-
-int bcast_rule(const Facts& facts) noexcept {
-  if (facts.has_domains) return kByDomains;
-  const bool is_long =
-      facts.bytes >= std::size_t(bcast_long.get()) && part_bytes(facts) >= kBcastPartBytesMin;
-  return is_long && facts.ranks > 2 ? 1 : 0;
+const char* why_short(const Facts& facts, int multiple) noexcept {
+  if (facts.bytes == 0) return "nothing to move";
+  const int times = short_times(facts, multiple);
+  if (!has_short_bytes(facts, multiple))
+    return times == 1   ? "longer than DUNLIN_COLL_SHARED_BYTES"
+           : times == 2 ? "longer than 2 x DUNLIN_COLL_SHARED_BYTES"
+                        : "longer than 4 x DUNLIN_COLL_SHARED_BYTES";
+  if (!has_room(facts)) return "too many blocks to put there";
+  return times == 1   ? "up to DUNLIN_COLL_SHARED_BYTES"
+         : times == 2 ? "up to 2 x DUNLIN_COLL_SHARED_BYTES"
+                      : "up to 4 x DUNLIN_COLL_SHARED_BYTES";
 }
 
-int gather_rule(const Facts& facts) noexcept {
+Answer by_domains_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kSeveralDomains;
+  return {0, "its only algorithm by messages"};
+}
+
+Answer bcast_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kSeveralDomains;
+  if (facts.bytes < std::size_t(bcast_long.get())) return {0, "shorter than DUNLIN_COLL_BCAST_LONG"};
+  if (facts.ranks <= 2) return {0, "two ranks only"};
+  if (part_bytes(facts) < kBcastPartBytesMin) return {0, "a part for each rank would be too short"};
+  return {1, "from DUNLIN_COLL_BCAST_LONG on"};
+}
+
+Answer gather_rule(const Facts& facts) noexcept {
+  const auto border = std::size_t(gather_long.get());
   // Collecting whole domains first saves the root messages up to twice that size.
-  if (facts.has_domains && facts.bytes < 2 * std::size_t(gather_long.get())) return kByDomains;
-  return facts.bytes >= std::size_t(gather_long.get()) || facts.ranks <= kFewSenders ? 1 : 0;
+  if (facts.has_domains && facts.bytes < 2 * border)
+    return {kByDomains, "several domains, and shorter than 2 x DUNLIN_COLL_GATHER_LONG"};
+  if (facts.bytes >= border)
+    return {1, facts.has_domains ? "from 2 x DUNLIN_COLL_GATHER_LONG on" : "from DUNLIN_COLL_GATHER_LONG on"};
+  if (facts.ranks <= kFewSenders) return {1, "few ranks"};
+  return {0, "many ranks, and shorter than DUNLIN_COLL_GATHER_LONG"};
 }
 
-int allgather_rule(const Facts& facts) noexcept {
-  if (facts.has_domains) return kByDomains;
-  const bool is_long = facts.bytes >= std::size_t(allgather_long.get()) || facts.ranks <= kRingRanks;
-  return is_long || !facts.is_regular ? 1 : 0;
+Answer allgather_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kSeveralDomains;
+  if (!facts.is_regular) return {1, "blocks of different lengths"};
+  if (facts.ranks <= kRingRanks) return {1, "few ranks"};
+  if (facts.bytes >= std::size_t(allgather_long.get())) return {1, "from DUNLIN_COLL_ALLGATHER_LONG on"};
+  return {0, "shorter than DUNLIN_COLL_ALLGATHER_LONG"};
 }
 
-int alltoall_rule(const Facts& facts) noexcept {
-  if (facts.has_domains && facts.bytes < std::size_t(alltoall_long.get())) return kByDomains;
-  return facts.bytes <= std::size_t(alltoall_short.get()) && facts.ranks >= kAlltoallRanksMin ? 0 : 1;
+Answer alltoall_rule(const Facts& facts) noexcept {
+  if (facts.has_domains && facts.bytes < std::size_t(alltoall_long.get()))
+    return {kByDomains, "several domains, and shorter than DUNLIN_COLL_ALLTOALL_LONG"};
+  if (facts.bytes > std::size_t(alltoall_short.get()))
+    return {1, "longer than DUNLIN_COLL_ALLTOALL_SHORT"};
+  if (facts.ranks < kAlltoallRanksMin) return {1, "few ranks"};
+  return {0, "many ranks, and up to DUNLIN_COLL_ALLTOALL_SHORT"};
 }
 
-int allreduce_rule(const Facts& facts) noexcept {
-  if (facts.has_domains) return kByDomains;
-  if (!facts.is_regular || facts.bytes < std::size_t(allreduce_long.get())) return 0;
-  if ((facts.ranks & (facts.ranks - 1)) == 0) return 1;
-  return facts.ranks <= kRingRanks || part_bytes(facts) >= std::size_t(allreduce_ring_bytes.get()) ? 2 : 1;
+Answer allreduce_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kSeveralDomains;
+  if (!facts.is_regular) return {0, "an order to keep, or fewer elements than ranks"};
+  if (facts.bytes < std::size_t(allreduce_long.get()))
+    return {0, "shorter than DUNLIN_COLL_ALLREDUCE_LONG"};
+  if ((facts.ranks & (facts.ranks - 1)) == 0)
+    return {1, "a power of two of ranks, and from DUNLIN_COLL_ALLREDUCE_LONG on"};
+  if (facts.ranks <= kRingRanks) return {2, "few ranks, and from DUNLIN_COLL_ALLREDUCE_LONG on"};
+  if (part_bytes(facts) >= std::size_t(allreduce_ring_bytes.get()))
+    return {2, "no power of two of ranks, and their parts are from DUNLIN_COLL_ALLREDUCE_RING on"};
+  return {1, "each rank's part is shorter than DUNLIN_COLL_ALLREDUCE_RING"};
 }
 
-int reduce_scatter_rule(const Facts& facts) noexcept {
-  if (facts.has_domains) return kByDomains;
+Answer reduce_scatter_rule(const Facts& facts) noexcept {
+  if (facts.has_domains) return kSeveralDomains;
+  if (!facts.is_regular) return {0, "an order to keep"};
   // Up to four ranks, exchanging parts takes no more steps than a reduce and a scatter.
-  const std::int64_t pairwise_from = facts.ranks <= 4 ? 0 : reduce_scatter_long.get();
-  return facts.is_regular && part_bytes(facts) >= std::size_t(pairwise_from) ? 1 : 0;
+  if (facts.ranks <= 4) return {1, "few ranks"};
+  if (part_bytes(facts) >= std::size_t(reduce_scatter_long.get()))
+    return {1, "each rank's part is from DUNLIN_COLL_REDUCE_SCATTER_LONG on"};
+  return {0, "each rank's part is shorter than DUNLIN_COLL_REDUCE_SCATTER_LONG"};
+}
+
+// At most one setting is named, by a word that begins with DUNLIN_, perhaps after "2 x ".
+std::string spelled(const Answer& answer) {
+  std::string text = answer.why;
+  const std::string prefix = "DUNLIN_", times = " x ";
+  const std::size_t at = text.find(prefix);
+  if (at == std::string::npos) return text;
+  const std::size_t end = std::min(text.find(' ', at), text.size()), name = at + prefix.size();
+  const Variable* const setting = Variable::find(text.substr(name, end - name).c_str());
+  DUNLIN_ASSERT(setting);
+  DUNLIN_ASSERT(setting->is_number());
+  const bool is_multiple = at > times.size() && text.compare(at - times.size(), times.size(), times) == 0;
+  const int factor = is_multiple ? text[at - times.size() - 1] - '0' : 1;
+  return text.insert(end, " = " + std::to_string(factor * static_cast<const IntVariable*>(setting)->get()));
 }
 
 }  // namespace dunlin::coll

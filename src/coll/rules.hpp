@@ -3,11 +3,12 @@
 // Where all ranks share memory there is one rule for all collectives: what is short is put there, the rest
 // goes from buffer to buffer.  Else each collective has a rule of its own, which answers a position among its
 // algorithms by messages (the lists of select.cpp), or `kByDomains`.  Sizes are settings, measured or taken
-// from a model where they stand.
+// from a model where they stand.  A rule also says what decided, for dunlin-info.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 
 #include "base/variable.hpp"
 #include "transport/shm/commons.hpp"
@@ -29,8 +30,25 @@ struct Facts {
 /// From here on a slice is worth a leader of its own.
 std::size_t leader_bytes_min() noexcept;
 
-/// Answer of a rule: the algorithm that needs domains.
+/// What a rule says.  Nobody but dunlin-info asks for more than the algorithm.
+struct Answer {
+  int algorithm;    // its position, or kByDomains
+  const char* why;  // what decided; null: the collective's own setting
+};
+static_assert(sizeof(Answer) == 16, "two registers hold it");
+
+/// The algorithm that needs domains.
 inline constexpr int kByDomains = -1;
+
+/// What is chosen for a collective, for people.
+struct Decision {
+  const char* collective;
+  const char* algorithm;  // as its setting calls it
+  std::string why;
+};
+
+/// `why` of an answer, with the value of the setting in it.
+std::string spelled(const Answer& answer);
 
 // What each rank copies once or twice is short up to twice the setting, what only a root puts in where ranks
 // share CPUs up to four times, what every rank combines as a whole up to once (what they divide: twice).
@@ -54,19 +72,27 @@ inline bool has_room(const Facts& facts) noexcept {
   return facts.share_memory && facts.bytes <= kRoomBytes &&
          facts.bytes * std::size_t(facts.blocks) <= kRoomBytes;
 }
-/// Whether a block, up to `multiple` of the setting's size (kShort at most where ranks have CPUs of their
-/// own), is put into shared memory rather than moved from buffer to buffer.
-inline bool is_short(const Facts& facts, int multiple) noexcept {
-  const int most = facts.share_cpus ? multiple : facts.is_divided ? kShort : std::min(multiple, kShort);
-  return facts.bytes <= shared_bytes_max() * std::size_t(most) && has_room(facts);
+/// How many times the setting's size is short: up to `multiple`, kShort at most where ranks have CPUs of
+/// their own.
+inline int short_times(const Facts& facts, int multiple) noexcept {
+  return facts.share_cpus ? multiple : facts.is_divided ? kShort : std::min(multiple, kShort);
 }
+inline bool has_short_bytes(const Facts& facts, int multiple) noexcept {
+  return facts.bytes <= shared_bytes_max() * std::size_t(short_times(facts, multiple));
+}
+/// Whether a block is put into shared memory rather than moved from buffer to buffer.
+inline bool is_short(const Facts& facts, int multiple) noexcept {
+  return has_short_bytes(facts, multiple) && has_room(facts);
+}
+/// And what decided that; declared so that the compiler drops the call where nobody asks.
+[[gnu::pure]] const char* why_short(const Facts& facts, int multiple) noexcept;
 
-int by_domains_rule(const Facts& facts) noexcept;  // or the first
-int bcast_rule(const Facts& facts) noexcept;
-int gather_rule(const Facts& facts) noexcept;  // scatter, too
-int allgather_rule(const Facts& facts) noexcept;
-int alltoall_rule(const Facts& facts) noexcept;
-int allreduce_rule(const Facts& facts) noexcept;
-int reduce_scatter_rule(const Facts& facts) noexcept;
+Answer by_domains_rule(const Facts& facts) noexcept;  // or the first
+Answer bcast_rule(const Facts& facts) noexcept;
+Answer gather_rule(const Facts& facts) noexcept;  // scatter, too
+Answer allgather_rule(const Facts& facts) noexcept;
+Answer alltoall_rule(const Facts& facts) noexcept;
+Answer allreduce_rule(const Facts& facts) noexcept;
+Answer reduce_scatter_rule(const Facts& facts) noexcept;
 
 }  // namespace dunlin::coll

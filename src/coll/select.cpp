@@ -222,16 +222,19 @@ std::vector<Decision> decisions(const Facts& asked, const Hierarchy* domains) {
   Facts whole = facts;  // of a reduce-scatter all blocks are one operand
   whole.bytes *= std::size_t(facts.ranks);
   whole.has_domains = exchanged.has_domains;
-  return {{"barrier", choices::barrier.word(none)},
-          {"bcast", choices::bcast.word(facts)},
-          {"gather", choices::gather.word(facts)},
-          {"scatter", choices::scatter.word(several)},
-          {"allgather", choices::allgather.word(facts)},
-          {"alltoall", choices::alltoall.word(exchanged)},
-          {"reduce", choices::reduce.word(facts)},
-          {"allreduce", choices::allreduce.word(divided)},
-          {"scan", choices::scan.word(in_order)},
-          {"reduce_scatter", choices::reduce_scatter.word(whole)}};
+  const char* const no_grid = domains && !domains->is_grid() ? "domains of different sizes; " : "";
+  const char* const no_order =
+      domains && !domains->is_in_order() ? "ranks not in the order of domains; " : "";
+  return {choices::barrier.decide("barrier", none),
+          choices::bcast.decide("bcast", facts),
+          choices::gather.decide("gather", facts),
+          choices::scatter.decide("scatter", several),
+          choices::allgather.decide("allgather", facts),
+          choices::alltoall.decide("alltoall", exchanged, no_grid),
+          choices::reduce.decide("reduce", facts),
+          choices::allreduce.decide("allreduce", divided),
+          choices::scan.decide("scan", in_order, no_order),
+          choices::reduce_scatter.decide("reduce_scatter", whole, no_grid)};
 }
 
 }  // namespace dunlin::coll

@@ -34,10 +34,6 @@ Task start_scatterv(const Cx& cx, Blocks all, Block mine, int root, bool in_plac
 Task start_alltoallv(const Cx& cx, Blocks send, Blocks recv, bool in_place) noexcept;
 
 /// What would be chosen, for dunlin-info; `domains` is that of the communicator, or null.
-struct Decision {
-  const char* collective;
-  const char* algorithm;  // as its setting calls it
-};
 std::vector<Decision> decisions(const Facts& facts, const Hierarchy* domains);
 
 }  // namespace dunlin::coll

@@ -2,15 +2,26 @@
 //
 // MPI_Dist_graph_create tells both ends of every edge: an alltoall of counts and an alltoallv of the edges.
 // Cost: 2 p alpha in the worst case and the edges themselves; memory O(p) while it lasts.
+//
+// With `reorder` the process that gets rank r of the new communicator gets the edges of rank r of the old
+// one.
 #include <algorithm>
+#include <climits>
 
+#include "base/variable.hpp"
 #include "coll/functions.hpp"
 #include "comm/create.hpp"
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
+#include "comm/reorder.hpp"
 #include "comm/topology.hpp"
 
 namespace dunlin::comm {
 namespace {
+
+// Each process needs 120 bytes for an edge while it works the order out: 30 MiB for these.
+IntVariable reorder_edges_max{"COMM_REORDER_EDGES", 1 << 18, "edges",
+                              "distributed graphs of more edges keep the order of their ranks", 0, 1 << 26};
 
 bool is_weighted(const int* weights) noexcept { return weights != MPI_UNWEIGHTED; }
 
@@ -71,9 +82,70 @@ Err deliver(Comm& comm, const Outbox& outbox, std::vector<End>* inbox) noexcept 
                          inbox->data(), {counts_in.data(), false}, {starts_in.data(), false}, ints, comm);
 }
 
-Err create_with_hints(Comm& comm, std::shared_ptr<Topology> topology, const Info* info,
+/// This process's edges in the order of `mine`: first those that come in.  Where edges have no weights: 1.
+std::vector<End> ends_of(const Topology& topology) noexcept {
+  std::vector<End> ends;
+  const auto add = [&](const std::vector<int>& others, int is_outgoing, const std::vector<int>& weights) {
+    for (std::size_t i = 0; i < others.size(); ++i)
+      ends.push_back({others[i], is_outgoing, topology.is_weighted ? weights[i] : 1});
+  };
+  add(topology.mine.sources, 0, topology.source_weights);
+  add(topology.mine.destinations, 1, topology.destination_weights);
+  return ends;
+}
+
+void take_ends(Topology& topology, std::span<const End> ends) noexcept {
+  topology.mine = {};
+  topology.source_weights.clear();
+  topology.destination_weights.clear();
+  for (const End& end : ends) {
+    (end.is_outgoing ? topology.mine.destinations : topology.mine.sources).push_back(end.other);
+    if (topology.is_weighted)
+      (end.is_outgoing ? topology.destination_weights : topology.source_weights).push_back(end.weight);
+  }
+}
+
+/// New ranks, and in `topology` the edges of this process's new one.  Every process gets all edges, 12 bytes
+/// for each of their ends, and works the same order out.  That grows with all edges of the graph, not with
+/// the process's own ones: where they are too many, ranks stay as they are.
+Err reorder_ranks(Comm& comm, Topology& topology, std::vector<int>* ranks) noexcept {
+  const std::vector<coll::MemberPlace> places = places_of(comm);
+  if (!is_order_of_use(places)) return Err::ok;
+  const Datatype& ints = *from_handle<Datatype>(MPI_INT);
+  const std::vector<End> mine = ends_of(topology);
+  const auto size = std::size_t(comm.size);
+  const int count = int(std::min(mine.size(), std::size_t(INT_MAX / kEndInts))) * kEndInts;
+  std::vector<int> counts(size), starts(size);
+  if (Err e = coll::allgather(&count, 1, &ints, counts.data(), 1, ints, comm); e != Err::ok) return e;
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (total + counts[i] > reorder_edges_max.get() * 2 * kEndInts) return Err::ok;
+    starts[i] = int(total);
+    total += counts[i];
+  }
+  std::vector<End> all(std::size_t(total / kEndInts));
+  if (Err e = coll::allgatherv(mine.data(), count, &ints, all.data(), {counts.data(), false},
+                               {starts.data(), false}, ints, comm);
+      e != Err::ok)
+    return e;
+  const auto ends_at = [&](std::size_t rank) {
+    return std::span(all).subspan(std::size_t(starts[rank] / kEndInts), std::size_t(counts[rank] / kEndInts));
+  };
+  std::vector<Edge> edges;
+  for (std::size_t rank = 0; rank < size; ++rank)
+    for (const End& end : ends_at(rank)) edges.push_back({int(rank), end.other, end.weight});
+  *ranks = ranks_of_graph(places, edges);
+  const auto me = std::find(ranks->begin(), ranks->end(), comm.rank);
+  take_ends(topology, ends_at(std::size_t(me - ranks->begin())));
+  return Err::ok;
+}
+
+Err create_with_hints(Comm& comm, std::shared_ptr<Topology> topology, const Info* info, int reorder,
                       Comm** newcomm) noexcept {
-  const Err e = create_with_topology(comm, first_ranks(comm.size), std::move(topology), newcomm);
+  std::vector<int> ranks = first_ranks(comm.size);
+  if (reorder)
+    if (Err e = reorder_ranks(comm, *topology, &ranks); e != Err::ok) return e;
+  const Err e = create_with_topology(comm, ranks, std::move(topology), newcomm);
   if (e == Err::ok && info) set_hints(**newcomm, *info);
   return e;
 }
@@ -97,7 +169,7 @@ Err dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, con
     assign(topology->source_weights, sourceweights, indegree);
     assign(topology->destination_weights, destweights, outdegree);
   }
-  return create_with_hints(comm, std::move(topology), info, newcomm);
+  return create_with_hints(comm, std::move(topology), info, reorder, newcomm);
 }
 
 Err dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees, const int* destinations,
@@ -125,12 +197,8 @@ Err dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees,
     }
   std::vector<End> mine;
   if (Err e = deliver(comm, outbox, &mine); e != Err::ok) return e;
-  for (const End& end : mine) {
-    (end.is_outgoing ? topology->mine.destinations : topology->mine.sources).push_back(end.other);
-    if (topology->is_weighted)
-      (end.is_outgoing ? topology->destination_weights : topology->source_weights).push_back(end.weight);
-  }
-  return create_with_hints(comm, std::move(topology), info, newcomm);
+  take_ends(*topology, mine);
+  return create_with_hints(comm, std::move(topology), info, reorder, newcomm);
 }
 
 Err dist_graph_neighbors_count(const Comm& comm, int* indegree, int* outdegree, int* weighted) noexcept {

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "comm/functions.hpp"
+#include "comm/region.hpp"
+#include "comm/reorder.hpp"
 #include "comm/topology.hpp"
 
 namespace dunlin::comm {
@@ -28,6 +30,15 @@ std::span<const int> neighbors_of(const Topology& topology, int rank) noexcept {
   return {topology.edges.data() + first, std::size_t(topology.index[std::size_t(rank)] - first)};
 }
 
+/// Ranks by node of the graph; as they are where it leaves some out.
+std::vector<int> reordered(const Comm& comm, int nnodes, const int* index, const int* edges) noexcept {
+  if (nnodes != comm.size) return first_ranks(nnodes);
+  std::vector<Edge> weighted;
+  for (int node = 0, edge = 0; node < nnodes; ++node)
+    for (; edge < index[node]; ++edge) weighted.push_back({node, edges[edge], 1});
+  return ranks_of_graph(places_of(comm), weighted);
+}
+
 const Topology* graph_of(const Comm& comm, int rank, Err* error) noexcept {
   const Topology* topology = topology_of(comm, Topology::Kind::graph, error);
   if (!topology) return nullptr;
@@ -46,17 +57,21 @@ Err graph_create(Comm& comm, int nnodes, const int* index, const int* edges, int
   auto topology = std::make_shared<Topology>(Topology::Kind::graph);
   topology->index.assign(index, index + nnodes);
   if (nnodes > 0) topology->edges.assign(edges, edges + index[nnodes - 1]);
-  if (comm.rank < nnodes) {
-    const auto neighbors = neighbors_of(*topology, comm.rank);
+  const std::vector<int> ranks = reorder ? reordered(comm, nnodes, index, edges) : first_ranks(nnodes);
+  const auto me = std::find(ranks.begin(), ranks.end(), comm.rank);
+  if (me != ranks.end()) {
+    const auto neighbors = neighbors_of(*topology, int(me - ranks.begin()));
     topology->mine.sources.assign(neighbors.begin(), neighbors.end());
     topology->mine.destinations = topology->mine.sources;
   }
-  return create_with_topology(comm, first_ranks(nnodes), std::move(topology), newcomm);
+  return create_with_topology(comm, ranks, std::move(topology), newcomm);
 }
 
 Err graph_map(const Comm& comm, int nnodes, const int* index, const int* edges, int* newrank) noexcept {
   if (Err e = check_graph(nnodes, index, edges, comm.size); e != Err::ok) return e;
-  *newrank = comm.rank < nnodes ? comm.rank : MPI_UNDEFINED;
+  const std::vector<int> ranks = reordered(comm, nnodes, index, edges);
+  const auto me = std::find(ranks.begin(), ranks.end(), comm.rank);
+  *newrank = me != ranks.end() ? int(me - ranks.begin()) : MPI_UNDEFINED;
   return Err::ok;
 }
 

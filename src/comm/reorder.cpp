@@ -45,22 +45,10 @@ class BlockSearch {
   std::int64_t surface_ = 0;
 };
 
-using Level = int coll::MemberPlace::*;
-constexpr Level kLevels[] = {&coll::MemberPlace::node, &coll::MemberPlace::memory,
-                             &coll::MemberPlace::cache};
-constexpr int kLevelCount = 3;
-
-/// The members of each group of a level, in the order of their first ones; empty where these are not equally
-/// many.
+/// Empty where groups are not equally large.
 std::vector<std::vector<int>> equal_groups(std::span<const coll::MemberPlace> places,
                                            const std::vector<int>& members, Level level) {
-  std::unordered_map<int, std::size_t> found;
-  std::vector<std::vector<int>> groups;
-  for (const int member : members) {
-    const auto [at, is_new] = found.emplace(places[std::size_t(member)].*level, groups.size());
-    if (is_new) groups.emplace_back();
-    groups[at->second].push_back(member);
-  }
+  std::vector<std::vector<int>> groups = groups_of(places, members, level);
   for (const std::vector<int>& group : groups)
     if (group.size() != groups[0].size()) return {};
   return groups;
@@ -92,6 +80,18 @@ std::vector<int> fill(std::span<const coll::MemberPlace> places, const std::vect
 }
 
 }  // namespace
+
+std::vector<std::vector<int>> groups_of(std::span<const coll::MemberPlace> places,
+                                        const std::vector<int>& members, Level level) {
+  std::unordered_map<int, std::size_t> found;
+  std::vector<std::vector<int>> groups;
+  for (const int member : members) {
+    const auto [at, is_new] = found.emplace(places[std::size_t(member)].*level, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(member);
+  }
+  return groups;
+}
 
 std::vector<int> ranks_of_grid(std::span<const coll::MemberPlace> places, const std::vector<int>& dims) {
   return fill(places, first_ranks(int(places.size())), dims, 0);

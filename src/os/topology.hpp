@@ -1,6 +1,6 @@
 // Which CPUs are near each other, read from /sys, how to share them out among ranks, and which ranks are near
-// each other then.  Used by mpirun (launcher/binding.cpp), and by the first rank of a node elsewhere.  hwloc
-// knows more, but costs 20 ms at start and is not needed to run.
+// each other then.  Used by mpirun (launcher/binding.cpp), and by the first rank of a node elsewhere.  Why
+// not hwloc: docs/decisions/0039-topology-and-reordering.md.
 #pragma once
 
 #include <cstdint>

@@ -181,11 +181,84 @@ static void near_ranks(void) {
   MPI_Comm_free(&grid);
 }
 
+/* Whether messages reach the neighbors of the ring v, v + 3. */
+static void check_ring(MPI_Comm ring) {
+  int mine, sources[2];
+  MPI_Comm_rank(ring, &mine);
+  MPI_Neighbor_allgather(&mine, 1, MPI_INT, sources, 1, MPI_INT, ring);
+  CHECK(sources[0] == (mine + 5) % 8 && sources[1] == (mine + 3) % 8, "rank %d hears from %d and %d", mine,
+        sources[0], sources[1]);
+}
+
+/* Its edges between groups of so many ranks of MPI_COMM_WORLD. */
+static int cut_ring(const int* world, int each) {
+  int count = 0;
+  for (int v = 0; v < 8; ++v) count += world[v] / each != world[(v + 3) % 8] / each;
+  return count;
+}
+
+/* What the process knows of them: weights say which vertex gave them.  Sources come in the order of the ranks
+   that gave them. */
+static void check_edges(MPI_Comm ring) {
+  int mine, from[2], to[2], win[2], wout[2];
+  MPI_Comm_rank(ring, &mine);
+  MPI_Dist_graph_neighbors(ring, 2, from, win, 2, to, wout);
+  const int before = (mine + 5) % 8, after = (mine + 3) % 8;
+  CHECK(from[0] + from[1] == before + after && to[0] == before && to[1] == after, "edges of %d", mine);
+  CHECK(win[0] == mine && win[1] == mine && wout[0] == before && wout[1] == after, "weights of %d", mine);
+}
+
+/* The same, with rings that the order of ranks cuts six times between memory nodes: two are enough.  All
+   three calls; where DUNLIN_COMM_REORDER_EDGES is less than the ring has, distributed graphs stay as they
+   are. */
+static void near_neighbors(void) {
+  const char *const told = getenv("DUNLIN_NEAR_RANKS"), *const most = getenv("DUNLIN_COMM_REORDER_EDGES");
+  if (!told || strcmp(told, "4,2") != 0 || check_size != 8) return;
+  const int before = (check_rank + 5) % 8, after = (check_rank + 3) % 8, both[2] = {before, after};
+  const int weights[2] = {before, after}, two = 2;
+  int index[8], edges[16], world[8], mine, newrank;
+  for (int i = 0; i < 8; ++i) {
+    index[i] = 2 * i + 2;
+    edges[2 * i] = (i + 5) % 8;
+    edges[2 * i + 1] = (i + 3) % 8;
+  }
+  for (int call = 0; call < 3; ++call) {
+    MPI_Comm ring;
+    if (call == 0)
+      MPI_Graph_create(MPI_COMM_WORLD, 8, index, edges, 1, &ring);
+    else if (call == 1)
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, both, weights, 2, both, weights, MPI_INFO_NULL, 1,
+                                     &ring);
+    else
+      MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &check_rank, &two, both, weights, MPI_INFO_NULL, 1, &ring);
+    check_intra(ring, "reordered graph");
+    MPI_Comm_rank(ring, &mine);
+    MPI_Allgather(&check_rank, 1, MPI_INT, world, 1, MPI_INT, ring);
+    if (call == 2)
+      check_edges(ring);
+    else
+      check_ring(ring);
+    if (call > 0 && most && atoi(most) < 16) {
+      CHECK(mine == check_rank, "call %d gave rank %d in spite of its many edges", call, mine);
+    } else {
+      const int between_nodes = cut_ring(world, 4), between_caches = cut_ring(world, 2);
+      CHECK(between_nodes == 2, "call %d: %d pairs of neighbors share no memory node", call, between_nodes);
+      CHECK(between_caches == 4, "call %d: %d pairs of neighbors share no cache", call, between_caches);
+    }
+    if (call == 0) {
+      MPI_Graph_map(MPI_COMM_WORLD, 8, index, edges, &newrank);
+      CHECK(newrank == mine, "mapped to %d, not %d", newrank, mine);
+    }
+    MPI_Comm_free(&ring);
+  }
+}
+
 int main(int argc, char** argv) {
   check_start(&argc, &argv);
   cartesian();
   graph();
   distributed_graph();
   near_ranks();
+  near_neighbors();
   return check_end();
 }

@@ -29,7 +29,13 @@ def info(*words, **settings):
 def told(ranks, size, settings):
     done = info("--collectives", str(ranks), str(size), **settings)
     assert done.returncode == 0, done.stderr
-    return dict(line.split() for line in done.stdout.splitlines() if line.startswith("  "))
+    return dict(line.split()[:2] for line in done.stdout.splitlines() if line.startswith("  "))
+
+
+def reasons(ranks, size, **settings):
+    """By collective, why."""
+    done = info("--collectives", str(ranks), str(size), **settings)
+    return dict(re.findall(r"^  (\w+) +\w+ +(\S.*)$", done.stdout, re.MULTILINE))
 
 
 def words_of():
@@ -103,6 +109,31 @@ class Chosen(unittest.TestCase):
     def test_what_is_forced(self):
         self.assertEqual(self.compare(2, 8, DUNLIN_COLL_BCAST="direct")["bcast"], "direct")
         self.assertEqual(self.compare(2, 8, DUNLIN_COLL_BCAST="hierarchical")["bcast"], "shared")
+
+    def test_why_short_or_long(self):
+        self.assertEqual(set(reasons(2, 8)), set(COLLECTIVES))
+        self.assertEqual(reasons(2, 8)["barrier"], "nothing to move")
+        self.assertEqual(reasons(2, 8)["reduce"], "up to 2 x DUNLIN_COLL_SHARED_BYTES = 32768")
+        self.assertEqual(reasons(2, 8, DUNLIN_COLL_SHARED_BYTES="4k")["scan"], "up to DUNLIN_COLL_SHARED_BYTES = 4096")
+        self.assertEqual(reasons(2, 1 << 20)["scan"], "longer than DUNLIN_COLL_SHARED_BYTES = 16384")
+        self.assertEqual(reasons(20, 16000)["scatter"], "too many blocks to put there")
+        self.assertEqual(reasons(20, 16000)["gather"], "up to 2 x DUNLIN_COLL_SHARED_BYTES = 32768")
+
+    def test_why_by_messages_or_domains(self):
+        self.assertEqual(reasons(3, 1 << 20, DUNLIN_COLL_SHARED_RANKS="0")["bcast"],
+                         "from DUNLIN_COLL_BCAST_LONG = 262144 on")
+        self.assertEqual(reasons(3, 8, DUNLIN_COLL_SHARED_RANKS="0")["gather"], "few ranks")
+        found = reasons(5, 1500, DUNLIN_COLL_SHARED_RANKS="3")
+        self.assertEqual(found["reduce"], "several domains")
+        self.assertEqual(found["gather"], "several domains, and shorter than 2 x DUNLIN_COLL_GATHER_LONG = 2048")
+        self.assertTrue(found["alltoall"].startswith("domains of different sizes; longer than "), found["alltoall"])
+        self.assertTrue(reasons(6, 8, DUNLIN_NODES="0,1")["scan"].startswith("ranks not in the order of domains; "))
+
+    def test_why_forced(self):
+        self.assertEqual(reasons(2, 8, DUNLIN_COLL_BCAST="direct")["bcast"], "forced by DUNLIN_COLL_BCAST")
+        self.assertEqual(reasons(2, 8, DUNLIN_COLL_REDUCE="hierarchical")["reduce"],
+                         "DUNLIN_COLL_REDUCE=hierarchical is not possible, it needs several domains; "
+                         "up to 2 x DUNLIN_COLL_SHARED_BYTES = 32768")
 
     def test_one_rank(self):
         self.assertEqual(told(1, 8, {}), {})

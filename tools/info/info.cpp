@@ -186,10 +186,13 @@ int print_collectives(int ranks, std::size_t bytes) {
   dunlin::coll::Facts facts{.ranks = ranks, .bytes = bytes};
   facts.share_memory = !has_domains && nodes == 1 && ranks >= 2 && ranks <= in_one_region;
   facts.share_cpus = ranks > std::min(int(cpus.size()), dunlin::os::cpu_quota());
-  std::printf("%d ranks of %s, blocks of %zu bytes:\n", ranks,
-              nodes == 1 ? "this node" : (std::to_string(nodes) + " nodes").c_str(), bytes);
+  const std::string between = has_domains ? "in " + std::to_string(hierarchy.domains()) + " domains"
+                              : facts.share_memory ? "which share memory"
+                                                   : "which do collectives by messages";
+  std::printf("%d ranks of %s, %s, blocks of %zu bytes:\n", ranks,
+              nodes == 1 ? "this node" : (std::to_string(nodes) + " nodes").c_str(), between.c_str(), bytes);
   for (const auto& each : dunlin::coll::decisions(facts, has_domains ? &hierarchy : nullptr))
-    std::printf("  %-15s %s\n", each.collective, each.algorithm);
+    std::printf("  %-15s %-18s %s\n", each.collective, each.algorithm, each.why.c_str());
   std::printf(
       "shared: put into memory that all share; direct: straight from buffer to buffer; hierarchical: so "
       "inside\n"
@@ -230,7 +233,7 @@ void print_overview() {
   std::printf("\n  %zu of the standard's %zu C functions work (--coverage lists them)\n", real, all);
   std::printf("  %zu settings, %zu changed by the environment (--settings explains them)\n", settings,
               changed);
-  std::printf("  --collectives RANKS BYTES prints which algorithms collectives use\n");
+  std::printf("  --collectives RANKS BYTES prints which algorithms collectives use, and why\n");
   std::printf("  --transport tries the ways of moving bytes on this machine\n");
   if (changed > 0) {
     std::printf("\nChanged:\n");
@@ -252,7 +255,7 @@ int main(int argc, char** argv) {
   const CLI::Option* const are_collectives_asked =
       app.add_option("--collectives", collectives,
                      "which algorithms collectives of so many ranks of this machine use for blocks of so "
-                     "many bytes, with the settings of the environment")
+                     "many bytes, with the settings of the environment, and what decided")
           ->expected(2)
           ->type_name("RANKS BYTES");
   CLI11_PARSE(app, argc, argv);
