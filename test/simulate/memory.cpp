@@ -14,13 +14,14 @@ using peer::RemotePiece;
 /// How one rank sees the memory of another.
 class SimulatedMemory final : public peer::PeerMemory {
  public:
-  explicit SimulatedMemory(RankMemory& owner) noexcept : owner_(owner) {}
+  SimulatedMemory(RankMemory& owner, RankMemory& user) noexcept : owner_(owner), user_(user) {}
   const char* name() const noexcept override { return "simulated"; }
   bool can_map() const noexcept override { return owner_.weather().maps; }
   bool can_copy_anywhere() const noexcept override { return owner_.weather().reads; }
   peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept override { return owner_.map(at, bytes); }
   peer::Held hold(std::uint64_t at, std::size_t bytes) noexcept override { return owner_.hold(at, bytes); }
   bool is_still_valid(const peer::Mapping& mapping) const noexcept override {
+    user_.has_copied();
     return owner_.is_still_valid(mapping);
   }
   bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from,
@@ -53,6 +54,7 @@ class SimulatedMemory final : public peer::PeerMemory {
   }
 
   RankMemory& owner_;
+  RankMemory& user_;
 };
 
 }  // namespace
@@ -76,7 +78,7 @@ RankMemory::Buffer* RankMemory::find(const void* at) noexcept {
 
 std::unique_ptr<peer::PeerMemory> RankMemory::connect(int peer) noexcept {
   if (!weather_.maps && !weather_.reads) return nullptr;
-  return std::make_unique<SimulatedMemory>(*all_[std::size_t(peer)]);
+  return std::make_unique<SimulatedMemory>(*all_[std::size_t(peer)], *this);
 }
 
 bool RankMemory::is_shared(const void* at, std::size_t) noexcept {
