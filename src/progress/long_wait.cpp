@@ -105,7 +105,8 @@ void LongWait::slept() noexcept {
   if (quiet_since_ns_ == 0) quiet_since_ns_ = now;
   if (board_ && !is_noted_ && now - quiet_since_ns_ >= kNoteNs) note();
   const std::int64_t report_ns = wait_report.get() > 0 ? wait_report.get() * kSecond : INT64_MAX;
-  if (!has_reported_ && (now - since_ns_ >= report_ns || now - since_ns_ >= held_back_report.get() * kSecond))
+  if (!has_reported_hold_ &&
+      (now - since_ns_ >= report_ns || now - since_ns_ >= held_back_report.get() * kSecond))
     report();
 }
 
@@ -123,12 +124,14 @@ void LongWait::forget() noexcept {
   is_noted_ = false;
 }
 
-/// Once a wait.
+/// Once a wait; and again when it turns out, which takes a second of looking on, that the peer holds it up.
 void LongWait::report() noexcept {
   const WaitReason reason = this->reason();
   const std::int64_t waited_s = (os::now_ns() - since_ns_) / kSecond;
-  if (!reason.is_held_back && (wait_report.get() == 0 || waited_s < wait_report.get())) return;
+  if (!reason.is_held_back && (has_reported_ || wait_report.get() == 0 || waited_s < wait_report.get()))
+    return;
   has_reported_ = true;
+  has_reported_hold_ = reason.is_held_back;
   say(name_of_call(os::find_caller()), since_ns_, reason, "");
 }
 

@@ -72,6 +72,7 @@ class LongWait {
   int place_ = 0;                    // on the board
   bool is_noted_ = false;
   bool has_reported_ = false;
+  bool has_reported_hold_ = false;  // by the peer
 };
 
 }  // namespace dunlin::progress

@@ -113,7 +113,8 @@ void ReceiveRequest::unpack(std::size_t position, const transport::Payload& payl
 void SendRequest::explain(WaitReason& reason) const noexcept {
   static constexpr const char* kStages[] = {"not started", "waiting for room in the channel",
                                             "waiting for a matching receive", "being copied", "done"};
-  std::snprintf(reason.what, sizeof reason.what, "a send of %zu bytes (%s)", data.bytes, kStages[int(stage)]);
+  const Stage now = copy && copy->is_met() ? Stage::streaming : stage;
+  std::snprintf(reason.what, sizeof reason.what, "a send of %zu bytes (%s)", data.bytes, kStages[int(now)]);
   if (peer) reason.peer = peer->index;
   if (comm) explain_place(*comm, envelope.context, envelope.tag, reason);
   reason.is_held_back = (peer && peer->is_held_back) || (copy && copy->waits_for_peer());

@@ -54,6 +54,8 @@ class SharedCopy {
   Peer& peer() const noexcept { return *peer_; }
   std::uint32_t use() const noexcept { return use_; }
   std::uint32_t index() const noexcept { return index_; }
+  /// Whether the receive is known.
+  bool is_met() const noexcept { return is_met_; }
   /// The peer has claimed chunks and not finished them for a second: it is stopped, or dead.
   bool waits_for_peer() noexcept;
   /// Of a receiver that has all its data, and no other to receive: what the sender has copied, which this

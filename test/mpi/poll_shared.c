@@ -1,6 +1,6 @@
-/* Programs that poll: neighbours exchange in loops of MPI_Testall, MPI_Iprobe, MPI_Improbe and
- * MPI_Request_get_status.  With more ranks than CPUs each failed test keeps the CPU from the rank that is
- * awaited, unless it is given away.
+/* Programs that poll: neighbours exchange in loops of MPI_Testall, MPI_Test, MPI_Testany, MPI_Testsome,
+ * MPI_Iprobe, MPI_Improbe and MPI_Request_get_status.  With more ranks than CPUs each failed test keeps the
+ * CPU from the rank that is awaited, unless it is given away.
  * ranks: 8
  * variants: none
  */
@@ -30,6 +30,30 @@ static void test_each(int round) {
   exchange(requests, &round, in);
   for (int i = 0; i < 4; ++i)
     for (int done = 0; !done;) MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE);
+}
+
+static void test_any(int round) {
+  MPI_Request requests[4];
+  int in[2] = {-1, -1};
+  exchange(requests, &round, in);
+  for (int left = 4; left > 0;) {
+    int index, done;
+    MPI_Testany(4, requests, &index, &done, MPI_STATUS_IGNORE);
+    if (done) --left;
+  }
+  CHECK(in[0] == round && in[1] == round, "%d %d in round %d", in[0], in[1], round);
+}
+
+static void test_some(int round) {
+  MPI_Request requests[4];
+  int in[2] = {-1, -1};
+  exchange(requests, &round, in);
+  for (int left = 4; left > 0;) {
+    int indices[4], done;
+    MPI_Testsome(4, requests, &done, indices, MPI_STATUSES_IGNORE);
+    left -= done;
+  }
+  CHECK(in[0] == round && in[1] == round, "%d %d in round %d", in[0], in[1], round);
 }
 
 static void ask_status(int round) {
@@ -69,6 +93,8 @@ int main(int argc, char** argv) {
   check_start(&argc, &argv);
   expect_quick("MPI_Testall", test_all);
   expect_quick("MPI_Test", test_each);
+  expect_quick("MPI_Testany", test_any);
+  expect_quick("MPI_Testsome", test_some);
   expect_quick("MPI_Request_get_status", ask_status);
   expect_quick("MPI_Iprobe and MPI_Improbe", probe);
   return check_end();

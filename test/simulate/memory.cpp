@@ -15,7 +15,8 @@ using peer::RemotePiece;
 /// How one rank sees the memory of another.
 class SimulatedMemory final : public peer::PeerMemory, private peer::Registrar {
  public:
-  explicit SimulatedMemory(RankMemory& owner) noexcept : owner_(owner), cache_(*this, {}) {}
+  SimulatedMemory(RankMemory& owner, RankMemory& user) noexcept
+      : owner_(owner), user_(user), cache_(*this, {}) {}
   const char* name() const noexcept override { return "simulated"; }
   bool can_map() const noexcept override { return owner_.weather().maps; }
   bool can_copy_anywhere() const noexcept override { return owner_.weather().reads; }
@@ -25,6 +26,7 @@ class SimulatedMemory final : public peer::PeerMemory, private peer::Registrar {
   }
   peer::Held hold(std::uint64_t at, std::size_t bytes) noexcept override { return owner_.hold(at, bytes); }
   bool is_still_valid(const peer::Mapping& mapping) const noexcept override {
+    user_.has_copied();
     return owner_.is_still_valid(mapping);
   }
   bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from,
@@ -63,6 +65,7 @@ class SimulatedMemory final : public peer::PeerMemory, private peer::Registrar {
   void unregister(std::uint64_t, std::uint64_t, std::uint64_t) noexcept override {}
 
   RankMemory& owner_;
+  RankMemory& user_;
   peer::RegistrationCache cache_;
 };
 
@@ -87,7 +90,7 @@ RankMemory::Buffer* RankMemory::find(const void* at) noexcept {
 
 std::unique_ptr<peer::PeerMemory> RankMemory::connect(int peer) noexcept {
   if (!weather_.maps && !weather_.reads) return nullptr;
-  return std::make_unique<SimulatedMemory>(*all_[std::size_t(peer)]);
+  return std::make_unique<SimulatedMemory>(*all_[std::size_t(peer)], *this);
 }
 
 bool RankMemory::is_shared(const void* at, std::size_t) noexcept {

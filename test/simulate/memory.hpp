@@ -3,7 +3,8 @@
 // All ranks live in one process, so mapping is the identity.  The seed decides what ranks can do with each
 // other's memory, which buffers of the program are shared, when a map or a copy declines, and when a rank
 // forks: from then on none of its older buffers is shared, what was mapped before is no longer valid, and the
-// mapping that met the fork leads to other bytes, so that whoever trusts it delivers nonsense.
+// mapping that met the fork leads to other bytes, so that whoever trusts it delivers nonsense.  A test may
+// let a rank die in the midst of a copy.
 #pragma once
 
 #include <atomic>
@@ -43,6 +44,18 @@ class RankMemory final : public peer::Memories {
   std::unique_ptr<peer::PeerMemory> connect(int peer) noexcept override;
   bool is_shared(const void* at, std::size_t bytes) noexcept override;
 
+  /// This rank ends in its next copy by loads and stores, before it can say that it has copied; it stays on
+  /// its stack (fibers.hpp), from where `revive` lets it go on when the test has seen enough.
+  void die_in_a_copy() noexcept { is_to_die_ = true; }
+  bool is_dead() const noexcept { return is_dead_; }
+  void revive() noexcept { is_to_die_ = is_dead_ = false; }
+  void has_copied() noexcept {
+    while (is_to_die_) {
+      is_dead_ = true;
+      network_.give_way();
+    }
+  }
+
   // For peers.
   peer::Mapping map(std::uint64_t at, std::size_t bytes) noexcept;
   peer::Held hold(std::uint64_t at, std::size_t bytes) noexcept {
@@ -75,6 +88,7 @@ class RankMemory final : public peer::Memories {
   std::atomic<std::uint64_t> generation_ = 2;  // rises by 2 with each fork
   const std::atomic<std::uint32_t> open_windows_ = 0;
   std::uint64_t copies_ = 0, attached_ = 0;
+  bool is_to_die_ = false, is_dead_ = false;
   std::map<std::uintptr_t, Buffer> buffers_;   // of the program, by address
   std::vector<std::vector<std::byte>> stale_;  // what mappings that met a fork lead to
 };

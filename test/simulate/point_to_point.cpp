@@ -250,6 +250,7 @@ TEST(SimulatedPointToPoint, AFloodIsHeldBackAndNothingIsLost) {
     world.engine(0).poll();
   }
   world.settle();
+  EXPECT_TRUE(world.messaging(0).peers.of(1).is_held_back);
   std::uint64_t kept = 0;
   const auto* first = world.messaging(1).matcher().first_arrived();
   for (const auto* each = first; each; each = each->next_arrived) kept += each->bytes;
@@ -260,7 +261,28 @@ TEST(SimulatedPointToPoint, AFloodIsHeldBackAndNothingIsLost) {
               Err::ok);
   world.finish(requests);
   EXPECT_EQ(sent, received);
+  world.settle();
+  EXPECT_FALSE(world.messaging(0).peers.of(1).is_held_back);  // what comes next is pushed again
   for (Request* each : requests) give_back(each);
+}
+
+TEST(SimulatedPointToPoint, AStatusNamesTheMessage) {
+  World world(3, {});
+  const std::int64_t sent[2] = {1, 2};
+  std::int64_t received[4] = {};
+  Request *send = nullptr, *receive = nullptr;
+  const Datatype& type = predefined(MPI_INT64_T);
+  ASSERT_EQ(pt2pt::irecv(received, 4, type, MPI_ANY_SOURCE, MPI_ANY_TAG, world.comm(0), &receive), Err::ok);
+  ASSERT_EQ(pt2pt::isend(sent, 2, type, 0, 7, world.comm(2), &send), Err::ok);
+  Request* const requests[] = {send, receive};
+  world.finish(requests);
+  give_back(send);
+  MPI_Request handle = to_handle<MPI_Request>(*receive);
+  MPI_Status status{};
+  EXPECT_EQ(pt2pt::wait(&handle, &status), Err::ok);
+  EXPECT_EQ(status.MPI_SOURCE, 2);
+  EXPECT_EQ(status.MPI_TAG, 7);
+  EXPECT_EQ(handle, MPI_REQUEST_NULL);
 }
 
 // The word that holds the other back must not wait behind this rank's own backlog, which is as long; only
