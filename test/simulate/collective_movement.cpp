@@ -1,7 +1,5 @@
 // Cases of collectives that move data.
-#include <numeric>
-
-#include "test/simulate/collective_case.hpp"
+#include "test/simulate/collective_places.hpp"
 
 namespace dunlin::test {
 namespace {
@@ -17,6 +15,7 @@ class Barrier final : public Case {
                                      : coll::barrier_init(comm(rank), nullptr, request);
   }
   void check() override {}  // that nobody leaves early is a test of its own
+  void each_buffer(const SeeBuffer&) const override {}
 };
 
 class Bcast final : public Case {
@@ -46,6 +45,7 @@ class Bcast final : public Case {
       for (std::int64_t i = 0; i < values_; ++i) ASSERT_SAME(each.get(i), input(root_, i, round_)) << i;
     }
   }
+  void each_buffer(const SeeBuffer& see) const override { see_all(see, buffers_); }
 
  private:
   const int root_;
@@ -53,31 +53,6 @@ class Bcast final : public Case {
   std::vector<Buffer> buffers_;
   int round_ = 0;
 };
-
-/// Arrays of counts and displacements (in elements) for blocks of given values, in shuffled places.
-struct Places {
-  std::vector<int> counts, displacements;
-  std::int64_t elements = 0;
-  IntArray counts_array() const { return {counts.data(), false}; }
-  IntArray displacements_array() const { return {displacements.data(), false}; }
-};
-
-Places any_places(const std::vector<std::int64_t>& values, std::int64_t values_per_element,
-                  std::mt19937_64& dice) {
-  Places places;
-  std::vector<int> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), dice);
-  places.counts.resize(values.size());
-  places.displacements.resize(values.size());
-  for (const int rank : order) {
-    const auto at = std::size_t(rank);
-    places.counts[at] = int(values[at] / values_per_element);
-    places.displacements[at] = int(places.elements + std::int64_t(dice() % 3));
-    places.elements = places.displacements[at] + places.counts[at];
-  }
-  return places;
-}
 
 /// gather, gatherv, scatter, scatterv: blocks between every rank and a root.
 class Rooted final : public Case {
@@ -134,6 +109,10 @@ class Rooted final : public Case {
       }
     }
     EXPECT_TRUE(large_.has_intact_gaps());
+  }
+  void each_buffer(const SeeBuffer& see) const override {
+    see_all(see, small_);
+    see(root_, large_);
   }
 
  private:
@@ -290,6 +269,10 @@ class Allgather final : public Case {
               << "rank " << rank << " from " << from << " value " << i;
     }
   }
+  void each_buffer(const SeeBuffer& see) const override {
+    see_all(see, small_);
+    see_all(see, large_);
+  }
 
  private:
   std::int64_t index(int rank, int from, std::int64_t i) const {
@@ -309,20 +292,20 @@ class Alltoall final : public Case {
   enum class Form { equal, varied, mixed };
   Alltoall(const Comms& comms, std::uint64_t seed, Form form)
       : Case(comms, seed), form_(form), in_place_(coin()) {
-    const std::int64_t equal = 2 * roll(roll(4) == 0 ? 300 : 8);
+    const std::int64_t equal = any_values_below(roll(4) == 0 ? 600 : 16);
     values_.assign(std::size_t(size()), std::vector<std::int64_t>(std::size_t(size()), equal));
     for (int from = 0; from < size() && form != Form::equal; ++from)
       for (int to = 0; to < size(); ++to) {
         // In place, what is sent and what is received have the same place and therefore the same size.
         const bool is_mirrored = in_place_ && to < from;
         values_[std::size_t(from)][std::size_t(to)] =
-            is_mirrored ? values_[std::size_t(to)][std::size_t(from)] : 2 * roll(12);
+            is_mirrored ? values_[std::size_t(to)][std::size_t(from)] : any_values_below(24);
       }
     for (int rank = 0; rank < size(); ++rank) {
       std::vector<std::int64_t> in;
       for (int from = 0; from < size(); ++from) in.push_back(values_[std::size_t(from)][std::size_t(rank)]);
-      sends_.push_back(make_side(values_[std::size_t(rank)], equal));
-      receives_.push_back(make_side(in, equal));
+      sends_.push_back(make_blocks(any_layout(), values_[std::size_t(rank)], form == Form::equal, dice_));
+      receives_.push_back(make_blocks(any_layout(), in, form == Form::equal, dice_));
     }
   }
   const char* name() const override {
@@ -332,7 +315,7 @@ class Alltoall final : public Case {
     round_ = round;
     for (int rank = 0; rank < size(); ++rank)
       for (int other = 0; other < size(); ++other) {
-        Side &send = sends_[std::size_t(rank)], &receive = receives_[std::size_t(rank)];
+        BlocksOfRank &send = sends_[std::size_t(rank)], &receive = receives_[std::size_t(rank)];
         for (std::int64_t i = 0; i < values_[std::size_t(rank)][std::size_t(other)]; ++i) {
           send.buffer.set(send.index(other, i), sent(rank, other, i));
           if (in_place_) receive.buffer.set(receive.index(other, i), sent(rank, other, i));
@@ -342,7 +325,7 @@ class Alltoall final : public Case {
       }
   }
   Err start(int rank, Mode mode, Request** request) override {
-    Side &out = sends_[std::size_t(rank)], &in = receives_[std::size_t(rank)];
+    BlocksOfRank &out = sends_[std::size_t(rank)], &in = receives_[std::size_t(rank)];
     const void* send = in_place_ ? MPI_IN_PLACE : out.buffer.at();
     const Datatype* sendtype = in_place_ ? nullptr : &out.buffer.type();
     void* recv = in.buffer.at();
@@ -381,7 +364,7 @@ class Alltoall final : public Case {
   }
   void check() override {
     for (int rank = 0; rank < size(); ++rank) {
-      const Side& in = receives_[std::size_t(rank)];
+      const BlocksOfRank& in = receives_[std::size_t(rank)];
       EXPECT_TRUE(in.buffer.has_intact_gaps());
       for (int from = 0; from < size(); ++from)
         for (std::int64_t i = 0; i < values_[std::size_t(from)][std::size_t(rank)]; ++i)
@@ -390,36 +373,22 @@ class Alltoall final : public Case {
     }
   }
 
- private:
-  struct Side {
-    Buffer buffer;
-    Places places;
-    std::vector<int> bytes;           // displacements of alltoallw
-    std::vector<MPI_Datatype> types;  // of alltoallw: all the same here, but given one by one
-    std::int64_t index(int rank, std::int64_t i) const {
-      return places.displacements[std::size_t(rank)] * buffer.layout().values + i;
+  void each_buffer(const SeeBuffer& see) const override {
+    for (int rank = 0; rank < size(); ++rank) {
+      see(rank, sends_[std::size_t(rank)].buffer);
+      see(rank, receives_[std::size_t(rank)].buffer);
     }
-  };
-  Side make_side(const std::vector<std::int64_t>& values, std::int64_t equal) {
-    Side side;
-    const Layout layout = any_layout();
-    side.places = any_places(values, layout.values, dice_);
-    if (form_ == Form::equal) {
-      side.places.elements = size() * (equal / layout.values);
-      for (int i = 0; i < size(); ++i)
-        side.places.displacements[std::size_t(i)] = int(i * (equal / layout.values));
-    }
-    side.buffer = Buffer(layout, side.places.elements);
-    for (const int each : side.places.displacements) side.bytes.push_back(int(each * layout.extent));
-    side.types.assign(values.size(), to_handle<MPI_Datatype>(*layout.type));
-    return side;
   }
-  std::int64_t sent(int from, int to, std::int64_t i) const { return input(from, i, round_) + to * 31; }
+
+ private:
+  std::int64_t sent(int from, int to, std::int64_t i) const {
+    return narrow(input(from, i, round_) + to * 31);
+  }
 
   const Form form_;
   const bool in_place_;
   std::vector<std::vector<std::int64_t>> values_;  // [from][to]
-  std::vector<Side> sends_, receives_;
+  std::vector<BlocksOfRank> sends_, receives_;
   int round_ = 0;
 };
 

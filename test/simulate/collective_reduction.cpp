@@ -29,9 +29,61 @@ void user_function(void* in, void* inout, int* count, void* datatype) {
     }
 }
 
+std::int64_t add_bytes(std::int64_t left, std::int64_t right) { return std::int8_t(left + right); }
+std::int64_t differ(std::int64_t left, std::int64_t right) { return left ^ right; }
+
+/// A value of type T in the lowest bytes, as a buffer has it.
+template <class T>
+T as(std::int64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+template <class T>
+std::int64_t bits_of(T value) {
+  std::int64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return Buffer::narrow(bits, sizeof value);
+}
+template <class T>
+std::int64_t add_floating(std::int64_t left, std::int64_t right) {
+  return bits_of(as<T>(left) + as<T>(right));
+}
+template <class T>
+std::int64_t larger_floating(std::int64_t left, std::int64_t right) {
+  return bits_of(std::max(as<T>(left), as<T>(right)));
+}
+
+/// A value and its place, as MPI_MINLOC takes them.
+template <class T>
+struct Located {
+  T value;
+  std::int32_t place;
+};
+template <class T, bool is_largest>
+std::int64_t locate(std::int64_t left, std::int64_t right) {
+  const auto a = as<Located<T>>(left), b = as<Located<T>>(right);
+  if (a.value == b.value) return a.place < b.place ? left : right;
+  return (a.value < b.value) == is_largest ? right : left;
+}
+
+// Operands from the numbers of a case; sums of floating point numbers are the same in any order.
+std::int64_t as_whole(std::int64_t number) { return number; }
+std::int64_t as_byte(std::int64_t number) { return std::int8_t(number); }
+template <class T, std::int64_t kBelow>
+std::int64_t floating(std::int64_t number) {
+  return bits_of(T(number % kBelow));
+}
+template <class T>
+std::int64_t located(std::int64_t number) {  // many are equal
+  return bits_of(Located<T>{T(number % 3), std::int32_t(number / 3 % 50)});
+}
+
 struct Operator {
   const Op* op;
   std::int64_t (*combine)(std::int64_t left, std::int64_t right);
+  int base;  // of the operands
+  std::int64_t (*operand)(std::int64_t number);
   bool is_predefined;
 };
 
@@ -41,39 +93,58 @@ Op* create(op::UserFunction function, bool is_commutative) {
   return made;
 }
 
-Operator operator_of(int kind) {
-  static Op* const sum = create(&user_function<add>, true);
-  static Op* const affine = create(&user_function<compose>, false);
-  switch (kind) {
-    case 0:
-      return {from_handle<Op>(MPI_SUM), &add, true};
-    case 1:
-      return {from_handle<Op>(MPI_MAX), &larger, true};
-    case 2:
-      return {sum, &add, false};
-    default:
-      return {affine, &compose, false};
-  }
+/// Every fourth is one of the program's own that does not commute.
+constexpr int kOperators = 16;
+const Operator& operator_of(int kind) {
+  static const Op* const sum = create(&user_function<add>, true);
+  static const Op* const affine = create(&user_function<compose>, false);
+  static const auto predefined = [](MPI_Op op) { return from_handle<Op>(op); };
+  constexpr int kInt64 = 0, kDouble = 1, kFloat = 2, kInt8 = 3, k2Int = 4, kFloatInt = 5;
+  constexpr std::int64_t kFloatsBelow = 1 << 18, kDoublesBelow = std::int64_t{1} << 40;  // 33 of them fit
+  static const Operator all[kOperators] = {
+      {affine, &compose, kInt64, &as_whole, false},
+      {affine, &compose, kInt64, &as_whole, false},
+      {affine, &compose, kInt64, &as_whole, false},
+      {affine, &compose, kInt64, &as_whole, false},
+      {sum, &add, kInt64, &as_whole, false},
+      {sum, &add, kInt64, &as_whole, false},
+      {predefined(MPI_SUM), &add, kInt64, &as_whole, true},
+      {predefined(MPI_SUM), &add, kInt64, &as_whole, true},
+      {predefined(MPI_MAX), &larger, kInt64, &as_whole, true},
+      {predefined(MPI_SUM), &add_floating<double>, kDouble, &floating<double, kDoublesBelow>, true},
+      {predefined(MPI_SUM), &add_floating<float>, kFloat, &floating<float, kFloatsBelow>, true},
+      {predefined(MPI_MAX), &larger_floating<float>, kFloat, &floating<float, kFloatsBelow>, true},
+      {predefined(MPI_SUM), &add_bytes, kInt8, &as_byte, true},
+      {predefined(MPI_BXOR), &differ, kInt8, &as_byte, true},
+      {predefined(MPI_MINLOC), &locate<std::int32_t, false>, k2Int, &located<std::int32_t>, true},
+      {predefined(MPI_MAXLOC), &locate<float, true>, kFloatInt, &located<float>, true}};
+  return all[kind];
 }
 
 class Reduction : public Case {
  public:
   Reduction(const Comms& comms, std::uint64_t seed)
       : Case(comms, seed),
-        operator_(operator_of(int(roll(4)))),
-        in_place_(coin()),
-        layout_(operator_.is_predefined ? layout_of(0) : any_layout()) {}
+        operator_(operator_of(int(roll(kOperators)))),
+        in_place_(coin()) {
+    base_ = operator_.base;
+    step_ = coin() ? 2 : 1;
+    layout_ = operator_.is_predefined ? layout_of(0, base_) : any_layout();
+  }
 
  protected:
   /// The operands of ranks first..last at one place, combined in rank order.
   std::int64_t reduced(int first, int last, std::int64_t i) const {
-    std::int64_t value = input(first, i, round_);
-    for (int rank = first + 1; rank <= last; ++rank) value = operator_.combine(value, input(rank, i, round_));
+    std::int64_t value = operand(first, i);
+    for (int rank = first + 1; rank <= last; ++rank) value = operator_.combine(value, operand(rank, i));
     return value;
   }
-  const Operator operator_;
+  std::int64_t operand(int rank, std::int64_t i) const {
+    return operator_.operand((rank + 1) * 1'000'003 + i * 7919 + round_ * 104'729);
+  }
+  const Operator& operator_;
   const bool in_place_;
-  const Layout layout_;
+  Layout layout_;
   int round_ = 0;
 };
 
@@ -96,8 +167,8 @@ class Full final : public Reduction {
     round_ = round;
     for (int rank = 0; rank < size(); ++rank)
       for (std::int64_t i = 0; i < values_; ++i) {
-        sends_[std::size_t(rank)].set(i, input(rank, i, round));
-        receives_[std::size_t(rank)].set(i, is_in_place(rank) ? input(rank, i, round) : -1);
+        sends_[std::size_t(rank)].set(i, operand(rank, i));
+        receives_[std::size_t(rank)].set(i, is_in_place(rank) ? operand(rank, i) : -1);
       }
   }
   Err start(int rank, Mode mode, Request** request) override {
@@ -136,12 +207,16 @@ class Full final : public Reduction {
       const bool gets_nothing =
           (form_ == Form::reduce && rank != root_) || (form_ == Form::exscan && rank == 0);
       for (std::int64_t i = 0; i < values_; ++i) {
-        ASSERT_SAME(send.get(i), input(rank, i, round_)) << "send buffer of rank " << rank;
+        ASSERT_SAME(send.get(i), operand(rank, i)) << "send buffer of rank " << rank;
         if (gets_nothing) continue;
         const int last = form_ == Form::scan ? rank : form_ == Form::exscan ? rank - 1 : size() - 1;
         ASSERT_SAME(receive.get(i), reduced(0, last, i)) << "rank " << rank << " value " << i;
       }
     }
+  }
+  void each_buffer(const SeeBuffer& see) const override {
+    see_all(see, sends_);
+    see_all(see, receives_);
   }
 
  private:
@@ -157,9 +232,9 @@ class Scattered final : public Reduction {
  public:
   Scattered(const Comms& comms, std::uint64_t seed, bool is_varied)
       : Reduction(comms, seed), is_varied_(is_varied) {
-    const std::int64_t equal = 2 * roll(roll(4) == 0 ? 200 : 10);
+    const std::int64_t equal = any_values_below(roll(4) == 0 ? 400 : 20);
     for (int rank = 0; rank < size(); ++rank) {
-      values_.push_back(is_varied ? 2 * roll(20) : equal);
+      values_.push_back(is_varied ? any_values_below(40) : equal);
       counts_.push_back(int(values_.back() / layout_.values));
       starts_.push_back(total_);
       total_ += values_.back();
@@ -173,9 +248,9 @@ class Scattered final : public Reduction {
   void fill(int round) override {
     round_ = round;
     for (int rank = 0; rank < size(); ++rank) {
-      for (std::int64_t i = 0; i < total_; ++i) sends_[std::size_t(rank)].set(i, input(rank, i, round));
+      for (std::int64_t i = 0; i < total_; ++i) sends_[std::size_t(rank)].set(i, operand(rank, i));
       for (std::int64_t i = 0; i < (in_place_ ? total_ : values_[std::size_t(rank)]); ++i)
-        receives_[std::size_t(rank)].set(i, in_place_ ? input(rank, i, round) : -1);
+        receives_[std::size_t(rank)].set(i, in_place_ ? operand(rank, i) : -1);
     }
   }
   Err start(int rank, Mode mode, Request** request) override {
@@ -211,6 +286,10 @@ class Scattered final : public Reduction {
         ASSERT_SAME(receives_[at].get(i), reduced(0, size() - 1, starts_[at] + i))
             << "rank " << rank << " value " << i;
     }
+  }
+  void each_buffer(const SeeBuffer& see) const override {
+    see_all(see, sends_);
+    see_all(see, receives_);
   }
 
  private:

@@ -1,5 +1,5 @@
-// Every collective on 1 to 33 ranks, in random shapes, weathers, modes and algorithms; seeds are printed and
-// replay exactly.
+// Every collective on 1 to 33 ranks, in random shapes, types, weathers, modes and algorithms, on random nodes
+// (collective_worlds.hpp); seeds are printed and replay exactly.
 //
 // DUNLIN_TEST_SEED=<n> runs one seed of the random ones; DUNLIN_TEST_FIRST_SEED and DUNLIN_TEST_SEEDS name
 // others than the first 700.
@@ -10,9 +10,10 @@
 #include "coll/shared_work.hpp"
 #include "copy/copy.hpp"
 #include "os/cpu.hpp"
-#include "test/simulate/collective_case.hpp"
+#include "test/simulate/collective_worlds.hpp"
 #include "test/simulate/fibers.hpp"
 #include "test/simulate/settings.hpp"
+#include "test/simulate/told_seed.hpp"
 
 namespace dunlin::test {
 namespace {
@@ -168,19 +169,32 @@ void run_blocking(World& world, std::vector<std::unique_ptr<Case>>& cases, std::
   }
 }
 
-void run_seed(std::uint64_t seed, int size) {
-  std::mt19937_64 dice(seed);
-  SCOPED_TRACE("DUNLIN_TEST_SEED=" + std::to_string(seed) + ", " + std::to_string(size) + " ranks");
-  const ForcedAlgorithms forced(dice);
-  const std::unique_ptr<World> made =
-      dice() % 2 ? std::make_unique<World>(size, weather_of(seed))
-                 : on_nodes(size, dice() % 2 ? 1 : 1 + int(dice() % 4), weather_of(seed), dice() % 4 ? 0 : 5,
-                            Placement(dice() % 3));
-  World& world = *made;
-  const Comms comms = world_comms(world);
+std::vector<std::unique_ptr<Case>> draw_cases(std::uint64_t number, const Comms& comms,
+                                              const Neighbors* neighbors, std::mt19937_64& dice) {
   std::vector<std::unique_ptr<Case>> cases;
-  for (std::uint64_t i = 0; i < 1 + seed % 4; ++i)
-    cases.push_back(make_any(int(dice() % (kMovementKinds + kReductionKinds)), comms, dice()));
+  while (cases.size() < number)
+    if (neighbors && dice() % 2)
+      cases.push_back(make_neighbor(int(dice() % kNeighborKinds), comms, *neighbors, dice()));
+    else
+      cases.push_back(make_any(int(dice() % (kMovementKinds + kReductionKinds)), comms, dice()));
+  return cases;
+}
+
+void run_seed(std::uint64_t seed, int size) {
+  TellsSeed teller;
+  teller.seed = seed;
+  std::mt19937_64 dice(seed);
+  const ForcedAlgorithms forced(dice);
+  const Settings limits = draw_limits(dice);
+  std::string text = limits.describe();
+  const std::unique_ptr<World> made = draw_world(size, weather_of(seed), dice, text);
+  SCOPED_TRACE("DUNLIN_TEST_SEED=" + std::to_string(seed) + ", " + std::to_string(size) + " ranks" + text);
+  World& world = *made;
+  const bool has_topology = dice() % 5 == 0;
+  const Topologies on = has_topology ? draw_topology(world, dice) : Topologies{world_comms(world), {}};
+  if (::testing::Test::HasFailure()) return;
+  auto cases = draw_cases(1 + seed % 4, on.comms, has_topology ? &on.neighbors : nullptr, dice);
+  const ProgramBuffers buffers(world, cases);
   const auto mode = Mode(dice() % 3);
   if (mode == Mode::blocking)
     run_blocking(world, cases, dice);

@@ -72,7 +72,8 @@ class SimulatedMemory final : public peer::PeerMemory, private peer::Registrar {
 }  // namespace
 
 void RankMemory::add_buffer(const void* at, std::size_t bytes) {
-  buffers_[reinterpret_cast<std::uintptr_t>(at)] = {bytes, weather_.maps && network_.chance(weather_.shared)};
+  const bool is_shared = weather_.maps && !is_bare_ && network_.chance(weather_.shared);
+  buffers_[reinterpret_cast<std::uintptr_t>(at)] = {bytes, is_shared};
 }
 
 void RankMemory::remove_buffer(const void* at) {

@@ -26,6 +26,7 @@ struct MemoryWeather {
   unsigned decline = 0;   // of attempts that could succeed
   unsigned late = 0;      // of questions whether a rank has told how it is reached: not yet
   unsigned fork = 0;      // of maps of the program's buffers: their owner forks
+  unsigned bare = 0;      // of ranks: none of their buffers is shared
 };
 
 /// Of one rank.
@@ -33,7 +34,7 @@ class RankMemory final : public peer::Memories {
  public:
   RankMemory(transport::sim::Network& network, std::vector<std::unique_ptr<RankMemory>>& all,
              const MemoryWeather& weather) noexcept
-      : network_(network), all_(all), weather_(weather) {}
+      : network_(network), all_(all), weather_(weather), is_bare_(network.chance(weather.bare)) {}
 
   /// A buffer of the program comes and goes.  What is not announced is the library's own memory, which is
   /// shared.
@@ -85,6 +86,7 @@ class RankMemory final : public peer::Memories {
   transport::sim::Network& network_;
   std::vector<std::unique_ptr<RankMemory>>& all_;
   const MemoryWeather weather_;
+  const bool is_bare_;
   std::atomic<std::uint64_t> generation_ = 2;  // rises by 2 with each fork
   const std::atomic<std::uint32_t> open_windows_ = 0;
   std::uint64_t copies_ = 0, attached_ = 0;

@@ -4,14 +4,13 @@
 // traffic.  DUNLIN_TEST_SEED=n runs one seed; else seeds are run from 1 on, or from DUNLIN_TEST_FIRST_SEED,
 // until DUNLIN_TEST_SECONDS (5) are over or DUNLIN_TEST_SEEDS have been run.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
 #include "os/clock.hpp"
 #include "test/simulate/settings.hpp"
+#include "test/simulate/told_seed.hpp"
 #include "test/simulate/traffic.hpp"
 
 namespace dunlin::test {
@@ -74,21 +73,8 @@ void run_seed(std::uint64_t seed) {
   Traffic(world, seed, eager_bytes).run();
 }
 
-volatile std::uint64_t current_seed = 0;
-
-/// An assertion or a crash ends the program: then the seed must be told here.
-void tell_seed(int signal) {
-  char text[64];
-  const int length = std::snprintf(text, sizeof text, "DUNLIN_TEST_SEED=%llu\n",
-                                   static_cast<unsigned long long>(current_seed));
-  if (write(STDERR_FILENO, text, std::size_t(length)) < 0) {
-  }
-  std::signal(signal, SIG_DFL);
-  raise(signal);
-}
-
 TEST(RandomTraffic, EverythingArrivesWholeAndInOrder) {
-  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE}) std::signal(signal, &tell_seed);
+  TellsSeed teller;
   const std::uint64_t one = number_from_environment("DUNLIN_TEST_SEED", 0);
   const std::uint64_t first = one ? one : number_from_environment("DUNLIN_TEST_FIRST_SEED", 1);
   const std::uint64_t most = one ? 1 : number_from_environment("DUNLIN_TEST_SEEDS", ~std::uint64_t{0});
@@ -96,13 +82,12 @@ TEST(RandomTraffic, EverythingArrivesWholeAndInOrder) {
   const std::int64_t end_ns = os::now_ns() + std::int64_t(seconds) * 1'000'000'000;
   std::uint64_t done = 0;
   for (; done < most && (one || os::now_ns() < end_ns) && !HasFailure(); ++done) {
-    current_seed = first + done;
-    SCOPED_TRACE("DUNLIN_TEST_SEED=" + std::to_string(current_seed));
-    run_seed(current_seed);
+    teller.seed = first + done;
+    SCOPED_TRACE("DUNLIN_TEST_SEED=" + std::to_string(first + done));
+    run_seed(first + done);
   }
   std::printf("%llu seeds from %llu on\n", static_cast<unsigned long long>(done),
               static_cast<unsigned long long>(first));
-  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE}) std::signal(signal, SIG_DFL);
 }
 
 }  // namespace

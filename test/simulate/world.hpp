@@ -77,6 +77,7 @@ class World {
   protocol::Messaging& messaging(int rank) noexcept { return ranks_[std::size_t(rank)]->messaging; }
   progress::Engine& engine(int rank) noexcept { return ranks_[std::size_t(rank)]->engine; }
   Comm& comm(int rank) noexcept { return *ranks_[std::size_t(rank)]->process.world; }
+  bool has_memories() const noexcept { return !memories_.empty(); }
   /// Only of a world with nodes.
   RankMemory& memory(int rank) noexcept { return *memories_[std::size_t(rank)]; }
   /// Messages that have come, and copies made, by whatever way.
