@@ -56,6 +56,7 @@ void SharedWork::begin() noexcept {
   offered(cx_.rank).turn = turn_.number();
   offered(cx_.rank).count = std::uint32_t(count_);
   offered(cx_.rank).reach = Reach::mapped;
+  offered(cx_.rank).has_gaps = false;
   offered(cx_.rank).are_others_far = coll::are_others_far(cx_);
   turn_.share(cx_.rank).taken.store(turn_.number() << 32, std::memory_order_relaxed);  // arriving publishes
   turn_.share(cx_.rank).finished.store(turn_.number() << 32, std::memory_order_relaxed);
@@ -65,15 +66,17 @@ template <class Data>
 bool SharedWork::try_offer(int index, const Data& data) noexcept {
   const std::uint64_t layout = data.type && data.bytes > 0 ? protocol::published_layout(*data.type) : 0;
   const bool is_described = data.is_contiguous() || layout != 0;
-  const bool is_mappable = theirs_ && theirs_->can_map() && cx_.comm->messaging->peers.is_mappable(data);
+  const bool may_map = theirs_ ? theirs_->can_map() : !next_.is_memory_known;
+  const bool is_mappable = may_map && cx_.comm->messaging->peers.is_mappable(data);
   if (data.bytes > 0 && !(is_described && is_mappable)) return false;
   offered(cx_.rank).buffers[index] = {reinterpret_cast<std::uint64_t>(data.address), data.bytes, layout};
+  offered(cx_.rank).has_gaps |= layout != 0;
   return true;
 }
 
 template <class Data>
 bool SharedWork::try_leave_to_kernel(int index, const Data& data) noexcept {
-  const bool can_copy = theirs_ && theirs_->can_copy_anywhere() && !next_.kernel.is_found_slower();
+  const bool can_copy = theirs_ && !theirs_->needs_cookie() && !next_.kernel.is_found_slower();
   if (least_ != Reach::by_kernel || !can_copy || !data.is_contiguous()) return false;
   Reach& reach = offered(cx_.rank).reach;
   reach = std::min(reach, Reach::by_kernel);
@@ -134,9 +137,13 @@ bool SharedWork::are_all_far() const noexcept {
 
 Reach SharedWork::least_reach() const noexcept {
   Reach least = Reach::mapped;
-  for (int member = 0; member < cx_.size; ++member)
-    if (is_described(member)) least = std::min(least, offered(member).reach);
-  return least;
+  bool has_gaps = false;
+  for (int member = 0; member < cx_.size; ++member) {
+    if (!is_described(member)) continue;
+    least = std::min(least, offered(member).reach);
+    has_gaps |= offered(member).has_gaps;
+  }
+  return least == Reach::by_kernel && has_gaps ? Reach::none : least;
 }
 
 protocol::Peer& SharedWork::peer(int member) const noexcept {

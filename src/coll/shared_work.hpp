@@ -37,7 +37,7 @@ void store(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t 
 
 /// How others can use a buffer: not at all; by copies of the kernel between them and its owner; by loads and
 /// stores.
-enum class Reach : std::uint16_t { none, by_kernel, mapped };
+enum class Reach : std::uint8_t { none, by_kernel, mapped };
 
 /// What a member writes for the others: its buffers, as many as the algorithm says.
 struct OfferedBuffers {
@@ -55,8 +55,9 @@ struct OfferedBuffers {
   Stamp stamps[1 << kStampBits];
   std::uint64_t turn;  // whose buffers these are: a member that gives another length may take another way
   std::uint32_t count;
-  Reach reach;  // the least of all
-  std::uint16_t are_others_far;  // as that member finds
+  Reach reach;    // the least of all
+  bool has_gaps;  // in one of them
+  bool are_others_far;  // as that member finds
   protocol::RemoteBuffer buffers[];
 
   static std::size_t bytes(int count) noexcept {
@@ -119,7 +120,7 @@ class SharedWork {
   bool is_reachable(int member) const noexcept {
     return !is_described(member) || offered(member).reach != Reach::none;
   }
-  /// Of all members' buffers.
+  /// Of all members' buffers; the kernel copies between such without gaps only.
   Reach least_reach() const noexcept;
   /// An empty one of a member that has described none.
   const protocol::RemoteBuffer& buffer(int member, int index) const noexcept {

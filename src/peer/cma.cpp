@@ -35,12 +35,12 @@ class Turn {
   explicit Turn(heap::Control* page) noexcept : page_(page) {
     if (!page_) return;
     const auto limit = std::uint32_t(readers_max.get());
-    // Relaxed: the count orders nothing.
-    if (page_->readers.fetch_add(1, std::memory_order_relaxed) < limit) return;
+    // Relaxed: the count orders nothing.  Those that wait are not in it, or they would wait for each other.
     for (int yields = 0; yields < kTurnYieldsMax; ++yields) {
-      if (page_->readers.load(std::memory_order_relaxed) <= limit) return;
+      if (page_->readers.load(std::memory_order_relaxed) < limit) break;
       sched_yield();
     }
+    page_->readers.fetch_add(1, std::memory_order_relaxed);
   }
   ~Turn() {
     if (page_) page_->readers.fetch_sub(1, std::memory_order_relaxed);

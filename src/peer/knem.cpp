@@ -21,6 +21,7 @@ class KnemPeer final : public PeerMemory {
   const char* name() const noexcept override { return "knem"; }
   bool can_map() const noexcept override { return false; }
   bool can_copy_anywhere() const noexcept override { return true; }
+  bool needs_cookie() const noexcept override { return true; }
   Mapping map(std::uint64_t, std::size_t) noexcept override { return {}; }
   bool is_still_valid(const Mapping&) const noexcept override { return false; }
   bool try_read(std::span<const Piece> to, std::span<const RemotePiece> from,

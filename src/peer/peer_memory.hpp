@@ -72,6 +72,8 @@ class PeerMemory {
   virtual bool can_map() const noexcept = 0;
   /// Whether `try_read` and `try_write` reach any address of the peer (CMA does, the shared heap does not).
   virtual bool can_copy_anywhere() const noexcept = 0;
+  /// Whether they do so only with a cookie.
+  virtual bool needs_cookie() const noexcept { return !can_copy_anywhere(); }
 
   /// A pointer to `bytes` bytes at the peer's address `at`, or a false Mapping.  The pages belong to the
   /// peer: the pointer may be used only while the peer keeps the buffer (until the transfer is acknowledged).

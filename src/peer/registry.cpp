@@ -2,6 +2,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <string>
@@ -36,6 +37,9 @@ class BestOf final : public PeerMemory {
   const char* name() const noexcept override { return name_.c_str(); }
   bool can_map() const noexcept override { return any(&PeerMemory::can_map); }
   bool can_copy_anywhere() const noexcept override { return any(&PeerMemory::can_copy_anywhere); }
+  bool needs_cookie() const noexcept override {
+    return std::all_of(each_, each_ + count_, [](const auto& each) { return each->needs_cookie(); });
+  }
 
   Mapping map(std::uint64_t at, std::size_t bytes) noexcept override {
     for (std::size_t i = 0; i < count_; ++i)

@@ -21,7 +21,10 @@ class KernelTrial {
   bool is_kernel_slower() const noexcept {
     return is_over() ? is_found_slower() : trials_ % 2 == 1;
   }
-  bool is_found_slower() const noexcept { return is_over() && ns_per_byte_[kernel] > ns_per_byte_[channel]; }
+  /// Both have been tried.
+  bool is_found_slower() const noexcept {
+    return is_over() && ns_per_byte_[channel] > 0 && ns_per_byte_[kernel] > ns_per_byte_[channel];
+  }
   void took(bool is_kernel, std::size_t bytes, std::int64_t ns) noexcept {
     if (is_over() || bytes == 0) return;
     double& best = ns_per_byte_[is_kernel ? kernel : channel];

@@ -31,6 +31,15 @@ TEST(KernelTrial, TheBetterOfTwoTimesCounts) {
   EXPECT_FALSE(trial.is_kernel_slower());
 }
 
+TEST(KernelTrial, WhatWasNotTriedIsNotFoundFaster) {
+  KernelTrial trial;  // as where a setting has chosen the kernel
+  while (!trial.is_over()) trial.took(true, 1000, 100);
+  EXPECT_FALSE(trial.is_found_slower());
+  KernelTrial both;
+  run(both, 200, 100);
+  EXPECT_TRUE(both.is_found_slower());
+}
+
 TEST(KernelTrial, AfterTheTrialNothingIsLearnt) {
   KernelTrial trial;
   run(trial, 100, 200);
