@@ -52,7 +52,10 @@ void Fibers::run() {
   current = this;
   while (left > 0) {
     const std::size_t next = world_.network().roll(fibers_.size());
-    if (fibers_[next].is_done) continue;
+    if (fibers_[next].is_done) {
+      (void)world_.engine(int(next)).poll();  // as in MPI_Finalize: others may still wait for its answers
+      continue;
+    }
     running_ = int(next);
     progress::Engine::set_of_process(&world_.engine(running_));
     Stack::go(scheduler_, fibers_[next].stack);
