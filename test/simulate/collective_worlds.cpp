@@ -42,6 +42,7 @@ MemoryWeather draw_memory(RandomBits& dice) {
   memory.decline = unsigned(any_of(dice, {0, 0, 10, 50}));
   memory.late = unsigned(any_of(dice, {0, 0, 30, 95}));
   memory.fork = unsigned(any_of(dice, {0, 0, 3, 20}));
+  memory.freezes = true;  // an allreduce in place has no other copy of its operands
   return memory;
 }
 

@@ -113,7 +113,8 @@ std::byte* RankMemory::fork(const std::byte* mapped, std::size_t bytes) noexcept
   generation_ += 2;
   for (auto& [at, buffer] : buffers_) buffer.is_shared = false;
   std::vector<std::byte>& stale = stale_.emplace_back(mapped, mapped + bytes);
-  for (std::byte& each : stale) each ^= std::byte{0xff};
+  if (!weather_.freezes)
+    for (std::byte& each : stale) each ^= std::byte{0xff};
   return stale.data();
 }
 

@@ -26,6 +26,7 @@ struct MemoryWeather {
   unsigned decline = 0;   // of attempts that could succeed
   unsigned late = 0;      // of questions whether a rank has told how it is reached: not yet
   unsigned fork = 0;      // of maps of the program's buffers: their owner forks
+  bool freezes = false;   // what is mapped then keeps its bytes, as in a frozen heap; else it is nonsense
   unsigned bare = 0;      // of ranks: none of their buffers is shared
 };
 

@@ -238,7 +238,8 @@ Reduction with_operand_apart(const Cx& cx, const Reduction& r) noexcept {
 
 /// By messages, where a member's memory went out of reach in the middle of an allreduce: it forked, and what
 /// others have stored since is not in its result.  A piece that was combined is right with who did it, whose
-/// own memory is always its own; and one that was not has left all operands as they were, in place, too.
+/// own memory is always its own: what it had mapped of operands has kept its bytes (docs/memory.md, "Fork").
+/// One that was not has left all operands as they were, in place, too.
 Task hand_round(Cx cx, Parts parts) {
   const int pieces = parts.first_piece(cx.size);
   const Reduction agreed{reinterpret_cast<const std::byte*>(parts.workers),
