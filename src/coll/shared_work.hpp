@@ -6,10 +6,10 @@
 // where ranks share CPUs the last to arrive on each CPU does the work of all that sleep.  Who does a piece
 // does not change its result.  Called by exchange_direct.cpp and combine_direct.cpp.
 //
-// What others cannot map (small blocks, the stack) goes through the owner's room in shared memory where it
-// fits: in before the owner arrives, out when all is done.  What is longer the kernel copies between a member
-// and its owner, where the work is copies and nothing lies between the bytes; then nobody helps with others'
-// shares.  A buffer that nobody can reach, or one that a worker finds out of reach (its owner has forked),
+// What others cannot map (small blocks, stacks) the kernel copies between a member and its owner, where the
+// work is copies and nothing lies between the bytes; nobody helps with others' shares then.  Else it goes
+// through the owner's room in shared memory, where it fits: in before the owner arrives, out when all is
+// done.  A buffer that nobody can reach, or one that a worker finds out of reach (its owner has forked),
 // spoils the work.  All members find that out alike, and do the whole by messages; where the work has a root,
 // only the pair that it concerns.
 // Thread safety: under base/big_lock.hpp.
@@ -55,8 +55,8 @@ struct OfferedBuffers {
   Stamp stamps[1 << kStampBits];
   std::uint64_t turn;  // whose buffers these are: a member that gives another length may take another way
   std::uint32_t count;
-  Reach reach;    // the least of all
-  bool has_gaps;  // in one of them
+  Reach reach;          // the least of all
+  bool has_gaps;        // in one of them
   bool are_others_far;  // as that member finds
   protocol::RemoteBuffer buffers[];
 
@@ -182,10 +182,10 @@ class SharedWork {
   const Turn& turn_;
   const int count_;  // of each member's buffers
   const Reach least_;
-  protocol::Peer& next_;                // the next member: all reach each other alike, or spoil the work
+  protocol::Peer& next_;                  // the next member: all reach each other alike, or spoil the work
   const peer::PeerMemory* const theirs_;  // its memory, or null
-  std::size_t room_used_;  // of this member's
-  Source last_given_;      // at `last_index_`: often given to several
+  std::size_t room_used_;                 // of this member's
+  Source last_given_;                     // at `last_index_`: often given to several
   int last_index_ = -1;
 };
 
