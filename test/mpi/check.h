@@ -58,6 +58,17 @@ static inline int check_is_one_node(void) {
   return size == check_size;
 }
 
+/* What this process has touched of memory of its own and of shared memory, KiB. */
+static inline long check_touched_kb(void) {
+  char line[256];
+  long all = 0, kb = 0;
+  FILE* file = fopen("/proc/self/status", "r");
+  while (file && fgets(line, sizeof line, file))
+    if (sscanf(line, "RssAnon: %ld", &kb) == 1 || sscanf(line, "RssShmem: %ld", &kb) == 1) all += kb;
+  if (file) fclose(file);
+  return all;
+}
+
 static inline int check_end(void) {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -12,16 +12,6 @@
 /* 64 MB each way under a limit of 1 MB; each message is short enough to be pushed unasked. */
 enum { kMessages = 4000, kBytes = 16000, kLimit_kb = 1024, kPolls = 5000 };
 
-static long touched_kb(void) {
-  char line[256];
-  long all = 0, kb = 0;
-  FILE* file = fopen("/proc/self/status", "r");
-  while (file && fgets(line, sizeof line, file))
-    if (sscanf(line, "RssAnon: %ld", &kb) == 1 || sscanf(line, "RssShmem: %ld", &kb) == 1) all += kb;
-  if (file) fclose(file);
-  return all;
-}
-
 int main(int argc, char** argv) {
   static char out[kMessages][kBytes], in[kBytes];
   static MPI_Request requests[kMessages];
@@ -30,7 +20,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kMessages; ++i) memset(out[i], i + check_rank, kBytes);
   memset(requests, 0, sizeof requests);
   MPI_Barrier(MPI_COMM_WORLD);
-  const long before_kb = touched_kb();
+  const long before_kb = check_touched_kb();
   long most_kb = 0;
   for (int i = 0; i < kMessages; ++i)
     MPI_Isend(out[i], kBytes, MPI_BYTE, !check_rank, 0, MPI_COMM_WORLD, &requests[i]);
@@ -38,7 +28,7 @@ int main(int argc, char** argv) {
     int found;
     MPI_Iprobe(!check_rank, 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
     CHECK(!found, "a message that nobody sent");
-    const long grown_kb = touched_kb() - before_kb;
+    const long grown_kb = check_touched_kb() - before_kb;
     if (grown_kb > most_kb) most_kb = grown_kb;
     usleep(200);
   }

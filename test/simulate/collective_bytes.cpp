@@ -187,6 +187,15 @@ std::uint64_t bytes_of_results(Call call, int size, std::uint64_t bytes) {
   }
 }
 
+/// All of it goes into the ledger.
+void do_without_messages(World& world, Work& work, Ledger& ledger) {
+  work.enter_in(ledger);
+  const std::uint64_t before = messages(world);
+  do_together(world, work.start());
+  work.check();
+  EXPECT_EQ(messages(world), before);
+}
+
 std::string describe(Call call, int size) {
   return std::string(kCalls[call]) + " of " + std::to_string(size) + " ranks";
 }
@@ -213,11 +222,7 @@ TEST(CollectiveBytes, LongBlocksAreCopiedOnce) {
         SCOPED_TRACE(describe(call, size));
         Work work(world, call, shape.values, shape.sent, shape.received);
         Ledger ledger(world);
-        work.enter_in(ledger);
-        const std::uint64_t before = messages(world);
-        do_together(world, work.start());
-        work.check();
-        EXPECT_EQ(messages(world), before);
+        do_without_messages(world, work, ledger);
         const std::uint64_t least = bytes_of_results(call, size, work.bytes());
         EXPECT_EQ(ledger.copied(Ledger::sent, Ledger::received), least);
         EXPECT_EQ(ledger.copied(), least);
@@ -264,12 +269,8 @@ TEST(CollectiveBytes, LongOperandsAreLoadedOnceAndResultsStoredOnce) {
       SCOPED_TRACE(describe(call, size));
       Work work(world, call, 60 * 2'501);  // 1.2 MB, for 2 to 5 ranks the same parts
       Ledger ledger(world);
-      work.enter_in(ledger);
-      const std::uint64_t before = messages(world);
       const coll::Traffic noted = coll::traffic;
-      do_together(world, work.start());
-      work.check();
-      EXPECT_EQ(messages(world), before);
+      do_without_messages(world, work, ledger);
       coll::Traffic moved;
       moved.loaded = coll::traffic.loaded - noted.loaded;
       moved.stored = coll::traffic.stored - noted.stored;
@@ -401,11 +402,7 @@ TEST(CollectiveBytes, ShortBlocksGoIntoARoomOnceAndOutOncePerReader) {
       SCOPED_TRACE(describe(call, size));
       Work work(world, call, call < reduce ? 2'000 : 240);  // 16,000 bytes; 1920: each combines the whole
       Ledger ledger(world);
-      work.enter_in(ledger);
-      const std::uint64_t before = messages(world);
-      do_together(world, work.start());
-      work.check();
-      EXPECT_EQ(messages(world), before);
+      do_without_messages(world, work, ledger);
       const ByRooms must = by_rooms(call, size, work.bytes());
       // An allgather puts in the block that it has copied into the result before.
       const Ledger::Where from = call == allgather ? Ledger::received : Ledger::sent;
@@ -445,6 +442,31 @@ TEST(CollectiveBytes, LongBlocksThatCannotBeMappedGoThroughTheRoomsOfBothEnds) {
       EXPECT_EQ(ledger.copied(Ledger::elsewhere, Ledger::received), n * others);
       EXPECT_EQ(ledger.copied(), n + 2 * n * others);
     }
+  }
+}
+
+// Of blocks that fit a room, too.  The own ones are copied by plain stores.
+TEST(CollectiveBytes, BlocksThatCannotBeMappedAreCopiedOnceByTheKernel) {
+  for (int size = 2; size <= 5; ++size) {
+    const auto made = make_node(size, false, false, true);
+    World& world = *made;
+    const auto by_kernel = [&] {
+      std::uint64_t bytes = 0;
+      for (int rank = 0; rank < size; ++rank) bytes += world.memory(rank).bytes_by_kernel();
+      return bytes;
+    };
+    for (const std::int64_t values : {8'000, 75'001})
+      for (const Call call : kMovements) {
+        SCOPED_TRACE(describe(call, size));
+        Work work(world, call, values);
+        Ledger ledger(world);
+        const std::uint64_t before = by_kernel();
+        do_without_messages(world, work, ledger);
+        const bool has_root = call == gather || call == scatter;
+        const std::uint64_t own = call == bcast ? 0 : work.bytes() * (has_root ? 1 : std::uint64_t(size));
+        EXPECT_EQ(ledger.copied(), own);
+        EXPECT_EQ(by_kernel() - before, bytes_of_results(call, size, work.bytes()) - own);
+      }
   }
 }
 

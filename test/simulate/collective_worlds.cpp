@@ -46,16 +46,6 @@ MemoryWeather draw_memory(RandomBits& dice) {
   return memory;
 }
 
-std::string text_of(const Nodes& nodes) {
-  const MemoryWeather& memory = nodes.memory;
-  std::string text = "; nodes of ranks:";
-  for (const int node : nodes.of_rank) text += " " + std::to_string(node);
-  return text + (memory.maps ? "; maps" : "") + (memory.reads ? "; reads" : "") + ", " +
-         std::to_string(memory.shared) + " % shared, " + std::to_string(memory.bare) + " % bare, " +
-         std::to_string(memory.decline) + " % decline, " + std::to_string(memory.late) + " % late, " +
-         std::to_string(memory.fork) + " % fork";
-}
-
 /// Every rank's part in a call that makes a communicator.
 Comms make_comms(World& world, const std::function<Err(Comm& comm, int rank, Comm** made)>& make) {
   std::vector<Comm*> made(std::size_t(world.size()), nullptr);
@@ -189,7 +179,7 @@ std::unique_ptr<World> draw_world(int size, const transport::sim::Weather& weath
   } else {
     constexpr os::NearRanks kNear[] = {{}, {4, 2}, {0, 3}, {6, 6}};
     Nodes nodes{draw_places(size, dice), draw_memory(dice), kNear[dice() % std::size(kNear)]};
-    text += text_of(nodes);
+    text += describe(nodes);
     places = nodes.of_rank;
     world = std::make_unique<World>(nodes, weather);
   }

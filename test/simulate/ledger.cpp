@@ -7,11 +7,12 @@
 
 namespace dunlin::test {
 
-std::unique_ptr<World> make_node(int size, bool is_shared, bool is_far) {
+std::unique_ptr<World> make_node(int size, bool is_shared, bool is_far, bool is_read) {
   Nodes places;
   places.of_rank.assign(std::size_t(size), 0);
   places.memory.maps = true;
   places.memory.shared = is_shared ? 100 : 0;
+  places.memory.reads = is_read;
   auto made = std::make_unique<World>(places, transport::sim::Weather{});
   for (int rank = 0; rank < size; ++rank)
     for (int other = 0; other < size; ++other)

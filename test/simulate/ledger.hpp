@@ -12,8 +12,9 @@
 namespace dunlin::test {
 
 /// One node.  Of the buffers that are announced, all or none can be mapped by others; nobody finds another
-/// far, or each all others.
-std::unique_ptr<World> make_node(int size, bool is_shared = true, bool is_far = false);
+/// far, or each all others; the kernel copies between all, or none.
+std::unique_ptr<World> make_node(int size, bool is_shared = true, bool is_far = false,
+                                 bool is_read = false);
 
 /// Messages so far, without what went by loads and stores.
 std::uint64_t messages(World& world);

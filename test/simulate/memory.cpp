@@ -51,6 +51,7 @@ class SimulatedMemory final : public peer::PeerMemory, private peer::Registrar {
         DUNLIN_ASSERT(i < from.size());
         const std::size_t bytes = std::min(piece.bytes - written, from[i].bytes - done);
         std::memcpy(piece.at + written, from[i].at + done, bytes);
+        owner_.note_by_kernel(bytes);
         written += bytes;
         done += bytes;
         if (done == from[i].bytes) ++i, done = 0;

@@ -74,6 +74,9 @@ class RankMemory final : public peer::Memories {
   std::uint64_t attached() const noexcept { return attached_; }
   void note_attached() noexcept { ++attached_; }
   bool can_copy(const peer::Piece& to) noexcept;
+  /// Bytes that have been read from it and written to it by copies, as the kernel's.
+  std::uint64_t bytes_by_kernel() const noexcept { return bytes_by_kernel_; }
+  void note_by_kernel(std::size_t bytes) noexcept { bytes_by_kernel_ += bytes; }
   const MemoryWeather& weather() const noexcept { return weather_; }
 
  private:
@@ -90,7 +93,7 @@ class RankMemory final : public peer::Memories {
   const bool is_bare_;
   std::atomic<std::uint64_t> generation_ = 2;  // rises by 2 with each fork
   const std::atomic<std::uint32_t> open_windows_ = 0;
-  std::uint64_t copies_ = 0, attached_ = 0;
+  std::uint64_t copies_ = 0, attached_ = 0, bytes_by_kernel_ = 0;
   bool is_to_die_ = false, is_dead_ = false;
   std::map<std::uintptr_t, Buffer> buffers_;   // of the program, by address
   std::vector<std::vector<std::byte>> stale_;  // what mappings that met a fork lead to

@@ -39,15 +39,6 @@ Nodes nodes_of(Dice& dice) {
   return nodes;
 }
 
-std::string describe(const Nodes& nodes) {
-  const MemoryWeather& memory = nodes.memory;
-  std::string text = "; nodes of ranks:";
-  for (const int node : nodes.of_rank) text += " " + std::to_string(node);
-  return text + (memory.maps ? "; maps" : "") + (memory.reads ? "; reads" : "") + ", " +
-         std::to_string(memory.shared) + " % shared, " + std::to_string(memory.decline) + " % decline, " +
-         std::to_string(memory.late) + " % late, " + std::to_string(memory.fork) + " % fork";
-}
-
 Settings settings_of(Dice& dice, std::uint64_t eager_bytes) {
   return Settings({{"EAGER_BYTES", eager_bytes},
                    {"UNEXPECTED_BYTES", one_of(dice, {0, 200, 5000, 1 << 30, 1 << 30})},

@@ -191,4 +191,14 @@ void World::report_hang(std::span<Request* const> requests) {
          << network_.weather().seed << text;
 }
 
+std::string describe(const Nodes& nodes) {
+  const MemoryWeather& memory = nodes.memory;
+  std::string text = "; nodes of ranks:";
+  for (const int node : nodes.of_rank) text += " " + std::to_string(node);
+  return text + (memory.maps ? "; maps" : "") + (memory.reads ? "; reads" : "") + ", " +
+         std::to_string(memory.shared) + " % shared, " + std::to_string(memory.bare) + " % bare, " +
+         std::to_string(memory.decline) + " % decline, " + std::to_string(memory.late) + " % late, " +
+         std::to_string(memory.fork) + " % fork";
+}
+
 }  // namespace dunlin::test

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/process.hpp"
@@ -33,6 +34,9 @@ struct Nodes {
   MemoryWeather memory;
   os::NearRanks near = {};
 };
+
+/// For the report of a seed: places, and what may happen to copies.
+std::string describe(const Nodes& nodes);
 
 /// The transport of a node, looked at when the dice say so.
 class NodeTransport final : public transport::Transport {
